@@ -1,7 +1,7 @@
-"""Columns of events: from Python values or arrays to what compiled loops take, and back.
+"""Columns of events: conversion of Python values or arrays to the input of compiled loops, and back.
 
 The rule of this module: a column has an array per scalar field (bool, int64 or float64; enumerations as positions of
-their labels, texts as their numbers), and nothing that is no value of the input's domain gets into one.
+their labels, texts as their codes), and values outside the input's domain never get into one.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Column(NamedTuple):
 
     Attributes
     ----------
-    fields: an array per scalar field, an entry per step.
+    fields: one array per scalar field, with an entry per step.
     present: whether there is an event in each step; None where there always is.
-    wrong: the first step whose event is no value of the domain, and the error; None if there is none.
+    wrong: the first step whose event is outside the domain, and the error; None if there is none.
     """
 
     fields: tuple[Any, ...]
@@ -42,43 +42,43 @@ class Column(NamedTuple):
     wrong: tuple[int, DomainError] | None
 
     def part(self, places: Any) -> Column:
-        """Those of these steps, before which nothing is wrong."""
+        """Return the entries of these steps, none of which is wrong."""
         present = None if self.present is None else self.present[places]
         return Column(tuple(field[places] for field in self.fields), present, None)
 
 
 def empty(size: int, domain: Domain = INT) -> Any:
-    """An array for a scalar domain, to be filled."""
+    """Allocate an uninitialized array for a scalar domain."""
     return np.empty(size, dtype(domain))
 
 
 def zeros(size: int, domain: Domain = INT) -> Any:
-    """An array for a scalar domain."""
+    """Allocate a zeroed array for a scalar domain."""
     return np.zeros(size, dtype(domain))
 
 
 def longer(array: Any, used: int, size: int) -> Any:
-    """An array of this size that begins with what is used of another."""
+    """Return a new array of this size with the first `used` entries of another."""
     made = np.empty(size, array.dtype)
     made[:used] = array[:used]
     return made
 
 
 def places_of(keys: Sequence[Any], taken: Any) -> Any:
-    """`lower.tables.places_of` by machine code."""
+    """Find free rows as `lower.tables.places_of`, by machine code."""
     from workbench.executors.compiled.code.hashing import places_of
 
     return places_of(keys, taken)
 
 
 def readable(domains: Sequence[Domain], arrays: Sequence[Any], texts: Callable[[Any], TextColumn]) -> tuple[Any, ...]:
-    """The arrays that compiled code has for scalar domains, with texts for their numbers."""
+    """Decode the arrays of compiled code for scalar domains: text codes become texts."""
     pairs = zip(domains, arrays, strict=True)
     return tuple(texts(array) if isinstance(domain, Texts) else array for domain, array in pairs)
 
 
 def join_arrays(arrays: Sequence[Any]) -> Any:
-    """Arrays one after the other."""
+    """Concatenate arrays."""
     if not isinstance(arrays[0], TextColumn):
         return np.concatenate(arrays)
     places: dict[str, int] = {}
@@ -90,7 +90,7 @@ def join_arrays(arrays: Sequence[Any]) -> Any:
 
 
 def silent(domain: Domain, count: int) -> Column:
-    """The column of an input that has no event in any step."""
+    """Return the column of an input without events."""
     fields = tuple(np.zeros(count, dtype(part)) for _, part in scalars(domain))
     return Column(fields, np.zeros(count, np.bool_), None)
 
@@ -98,17 +98,17 @@ def silent(domain: Domain, count: int) -> Column:
 def column(
     name: str, domain: Domain, events: Any, present: Any = None, texts: TextCodes | None = None
 ) -> Column:  # fmt: skip
-    """The column of an input.
+    """Build the column of an input.
 
     Parameters
     ----------
     events: an array; a tuple of arrays for a tuple or record; or a sequence of Python values.
-    present: an array of bools, an entry per event; None where there always is one.
-    texts: is told of all that come; None where it does not matter what is told.
+    present: an array of bools, an entry per event; None where there is an event in every step.
+    texts: records all texts of the column; None where they need no codes.
 
     Raises
     ------
-    InputError: an array of a type that does not fit the domain, or of another length than `present`; or no stream.
+    InputError: the array type does not fit the domain, or its length `present`; or `events` is no stream.
     """
     if texts is None:
         from workbench.executors.compiled.execute.text_codes import TextCodes
@@ -130,14 +130,14 @@ def column(
 
 
 def _flat(events: Any) -> Any:
-    """The arrays of a tuple in which tuples are."""
+    """Flatten nested tuples of arrays."""
     if isinstance(events, tuple) and any(isinstance(each, tuple) for each in events):
         return [array for each in events for array in (_flat(each) if isinstance(each, tuple) else [each])]
     return events
 
 
 def _codes(array: Any, present: Any, texts: TextCodes) -> Any:
-    """What compiled code has for texts in an array; None where others are in it, too."""
+    """Return the codes of the texts in an array; None where it has other values, too."""
     if not isinstance(array, TextColumn):
         if array.dtype.kind not in "UOT":
             return None
@@ -196,7 +196,7 @@ def _fits(kind: Any, domain: Domain) -> bool:
 
 
 def _outside(name: str, domain: Domain, array: Any, lo: int, hi: int, present: Any) -> list[tuple[int, DomainError]]:
-    """The first entry that is none of lo..hi, and the error, if there is one."""
+    """Return the first entry outside lo..hi, with its error, as a list of at most one."""
     if array.min() >= lo and array.max() <= hi:
         return []
     bad = (array < lo) | (array > hi)
@@ -240,7 +240,7 @@ def _of_values(
 
 
 def _arrays(domain: Domain, events: Sequence[Value], texts: TextCodes) -> list[Any] | None:
-    """As `arrays_of` makes them, with numbers for maps."""
+    """Return the arrays of events as `arrays_of` does, with numbers for maps."""
     if isinstance(domain, Map):
         numbers = texts.maps.numbers(domain, events)
         return None if numbers is None else [numbers]
@@ -274,10 +274,10 @@ class OutputColumn:
     Attributes
     ----------
     fields: an array per scalar field, an entry per event.
-    steps: the step of each event, where it was asked for.
-    before: for maps that are not finite: gives the map before the first event. The fields are then changes: whether
-        an entry is written or taken away, its key, and its value; and, where an event can be several changes, whether
-        one belongs to the event of the change before it.
+    steps: the step of each event, if requested.
+    before: for maps that are not finite: returns the map before the first event. The fields are then changes:
+        whether an entry is written or removed, its key, and its value; and, where an event can be several changes,
+        whether a change continues the event before it.
     """
 
     domain: Domain
@@ -293,16 +293,16 @@ class OutputColumn:
 
     @classmethod
     def of(cls, domain: Domain, fields: tuple[Any, ...], steps: Any, before: Callable[[], Any] | None) -> OutputColumn:
-        """What a loop has written, with the step of each row of the fields."""
+        """Build a column from the output of a loop, with the step of each row of the fields."""
         own = _own_changes(domain, fields)
         return cls(domain, fields, steps if steps is None or own is None else steps[own], before)
 
     def move_to_step(self, step: int) -> OutputColumn:
-        """The same, all of it in this step."""
+        """Return the column with all events moved to this step."""
         return replace(self, steps=np.full(len(self), step))
 
     def earlier(self, steps: int) -> OutputColumn:
-        """The same, each event so many steps earlier."""
+        """Return the column with each event moved to an earlier step."""
         assert self.steps is not None
         return replace(self, steps=self.steps - steps)
 
@@ -314,13 +314,13 @@ class OutputColumn:
         return len(self.fields[0]) if own is None else int(own.sum())
 
     def events(self) -> list[Value]:
-        """The events as Python values of the domain."""
+        """Return the events as Python values of the domain."""
         if isinstance(self.domain, Map) and not self.domain.finite:
             return self._maps(self.domain)
         return values_of(self.domain, self.fields)
 
     def _maps(self, domain: Map) -> list[Value]:
-        """The map after each change."""
+        """Return the map after each change."""
         present = FrozenMap[Value, Value]() if self.before is None else self.before()
         found: list[Value] = []
         own = _own_changes(domain, self.fields)
@@ -336,7 +336,7 @@ class OutputColumn:
 
 
 def _own_changes(domain: Domain, fields: tuple[Any, ...]) -> Any:
-    """Of changes, where an event can be several: which begin an event."""
+    """Return which changes begin an event, where an event can be several changes."""
     if not isinstance(domain, Map) or domain.finite or len(fields) == len(scalars(domain.change)):
         return None
     return ~fields[-1]

@@ -1,8 +1,8 @@
 """The compiled executor: a pipeline as one loop over whole columns of events.
 
-The rule of this module: what is fed happens completely or not at all, as a step does in the reference executor. The
-loop only notices that something went wrong in a block of steps; which step it was, and what, is found by making them
-once more in plain Python, in exact arithmetic.
+The rule of this module: a block of input takes effect completely or not at all, as a step does in the reference
+executor. The loop only detects that something went wrong in a block of steps; to find the step and the error, the steps
+are repeated in plain Python, in exact arithmetic.
 """
 
 from __future__ import annotations
@@ -33,34 +33,34 @@ if TYPE_CHECKING:
     from workbench.ir.system import System
 
 PATIENCE = 20_000
-"""Steps made in plain Python before the loop is compiled, which takes as long as some 100 000 of them."""
+"""Steps run in plain Python before the loop is compiled, which takes as long as some 100 000 of them."""
 
 SEARCHED = 32
-"""So many steps one counts for that may go through the rows of a table or the entries of a map."""
+"""Weight of a step that may search all rows of a table or all entries of a map."""
 
 
 class _NoRoom(Exception):
-    """Something went wrong where a queue may have had too little room."""
+    """A failure where a queue may have had too little room."""
 
 
 class Compiled:
     """A running pipeline, compiled.
 
-    Numbers of `int` are integers of 64 bits; a result outside them is an error. Those of `float` are doubles.
+    An `int` is a 64-bit integer; a result outside that range is an error. A `float` is a double.
 
     Parameters
     ----------
     pipeline: what to run.
-    capacities: queue name to capacity; None takes the pipeline's own. A queue without one gets the room that it needs.
-    patience: how many steps are made in plain Python before the loop is compiled, those before a reset included.
-    machine: whether to compile at all; else Python runs the same loops.
-    maps: whether maps of any size may come in; for who makes columns of events by itself they may not.
-    schedule: in which order steps are made; None: one after the other.
+    capacities: queue name to capacity; None takes the pipeline's own. A queue without one grows as needed.
+    patience: number of steps, including those before a reset, to run in plain Python before the loop is compiled.
+    machine: whether to compile at all; otherwise Python runs the same loops.
+    maps: whether inputs may carry maps of any size; not for callers that build columns of events themselves.
+    schedule: the order in which steps run; None: one after the other.
 
     Attributes
     ----------
     flat: the pipeline without groups.
-    allocation: its transition systems, which differ in the room of queues; `system` is the one that runs.
+    allocation: its transition systems, which differ in the capacity of queues; `system` is the one that runs.
     form: the arrays of its loops.
     results: name, domain and pipe of each output.
 
@@ -101,11 +101,11 @@ class Compiled:
         self._pool = ArrayPool()
         self._marks: dict[bool, bytes] = {}
         self._take(self.allocation.first)
-        self.loops.loop(LoopKind("sparse"))  # what has no code is refused now
+        self.loops.loop(LoopKind("sparse"))  # constructs without code are refused now
         self.reset()
 
     def _take(self, system: System) -> None:
-        """Run this system of the pipeline from now on, from its initial state."""
+        """Switch to a system of the pipeline, in its initial state."""
         from workbench.executors.compiled.execute.state import LoopArrays
         from workbench.executors.compiled.execute.text_codes import TextCodes
 
@@ -121,11 +121,11 @@ class Compiled:
 
     @property
     def narrow(self) -> bool:
-        """Whether queues have only the room that they need where all inputs come together, and can get more."""
+        """Whether queues have only the room for inputs that come together, and can get more."""
         return self.allocation.wide is not None and self.system is self.allocation.first
 
     def widen(self) -> None:
-        """Give queues room that grows, if they can need it; the state stays what it is."""
+        """Let queues grow, if they may need it; the state is kept."""
         if self.narrow and self.allocation.wide is not None:
             from workbench.executors.compiled.execute.queues import widen
 
@@ -136,10 +136,10 @@ class Compiled:
 
     @property
     def needed_capacities(self) -> dict[str, int]:
-        """How many events have waited at most, at the end of a step, in each queue without a capacity.
+        """The largest number of events that waited at the end of a step, for each queue without a capacity.
 
-        Those in which none has are left out. Until some input has no event in a step, this is what steps in which all
-        have one need.
+        Queues in which none waited are left out. Until some input has no event in a step, this is what steps with
+        events on all inputs need.
         """
         sizes = {queue: self.system.queues[queue].capacity for queue in self.allocation.open}
         found = {q: self._state.number(most_waited(q)) if n == ENDLESS else n for q, n in sizes.items()}
@@ -147,63 +147,63 @@ class Compiled:
 
     @property
     def state(self) -> list[Any]:
-        """The arrays that hold the state: whole numbers, floats, and the memories."""
+        """The arrays that hold the state: integers, floats, and the memories."""
         return self._state.arrays
 
     def reset(self) -> None:
-        """Back to the state before the first event."""
+        """Return to the state before the first event."""
         self._state.reset()
         self._ended = set[str]()
         self.steps = 0
         """Number of steps so far; the first one is step 0."""
 
     def share(self, pool: Pool) -> None:
-        """Have work done by a pool that also does other work, where there is some for other threads."""
+        """Share a thread pool that also does other work."""
         self._schedule.share(pool)
 
     def snapshot(self) -> bytes:
-        """The state between two steps, for `restore` of an executor of the same pipeline; `executors/snapshot.py`."""
+        """Return the state between two steps, for `restore` of an executor of the same pipeline."""
         return save(self)
 
     def restore(self, snapshot: bytes) -> None:
-        """Go on from a saved state.
+        """Resume from a saved state.
 
         Raises
         ------
-        StateError: it is damaged, or of another pipeline; then nothing has changed.
+        StateError: the state is damaged, or of another pipeline; then nothing has changed.
         """
         restore(self, snapshot)
 
     @property
     def fingerprint(self) -> bytes:
-        """What tells the states of this pipeline from those of others."""
+        """The hash that identifies states of this pipeline."""
         return mark_system(self, self.allocation.first)
 
     # --- Python values, step by step ------------------------------------------------------------------------
 
     def outputs(self, steps: Sequence[Mapping[str, Value]]) -> list[dict[str, list[Value]]]:
-        """What comes out in each of these steps, as Python values; a step is a mapping from input name to event."""
+        """Run steps, which map input names to events; return the outputs of each step as Python values."""
         return self._view.outputs(steps)
 
     def step(self, events: Mapping[str, Value]) -> StepRecord:
-        """One step with these events, in plain Python, and what every pipe carries; `END` ends all inputs.
+        """Run one step in plain Python, and return what every pipe carries; `END` ends all inputs.
 
-        Pipes that carry maps which a processor keeps are left out.
+        Pipes that carry maps kept by a processor are left out.
         """
         if len(events) < len(self.flat.inputs):
-            self.widen()  # which makes another view
+            self.widen()  # this replaces the view
         return self._view.step(events)
 
     def trace(self, steps: Iterable[Mapping[str, Value]]) -> list[StepRecord]:
-        """The records of several steps."""
+        """Return the records of several steps."""
         return [self.step(events) for events in steps]
 
     def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
-        """Whole streams in lockstep (step i carries the i-th event of each), then their end, as lists of values."""
+        """Run whole streams in lockstep (step i takes the i-th event of each), then end them; return the outputs."""
         return self._view.run(streams, end=end)
 
     def end(self, name: str | None = None) -> dict[str, list[Value]]:
-        """End one input, or all that are still open; the outputs' events that this causes. See `finish`."""
+        """End one input, or all that are open; return the output events that this causes. See `finish`."""
         return {output: column.events() for output, column in self.finish(name).items()}
 
     # --- whole columns --------------------------------------------------------------------------------------
@@ -211,17 +211,17 @@ class Compiled:
     def feed(
         self, streams: Any, present: Mapping[str, Any] | None = None, *, steps: bool = False, reuse: bool = False
     ) -> dict[str, OutputColumn]:
-        """Some steps: the i-th carries the i-th event of every input; what comes out, as a column per output.
+        """Run steps on columns: step i takes the i-th event of every input; return a column per output.
 
-        The state is kept, so a long stream is fed piece by piece.
+        The state is kept, so a long stream can be fed in pieces.
 
         Parameters
         ----------
         streams: an array of events per input, all of one length (a tuple of arrays for a tuple or record), or a list
             of Python values; by input name, or bare for a single input. An input that is not named has no events.
         present: an array of bools for inputs that do not have an event in every step.
-        steps: whether to say in which step each event came out.
-        reuse: whether the next `feed` may overwrite what this one returns, which saves asking for memory.
+        steps: whether to return the step of each output event.
+        reuse: whether the next `feed` may overwrite the returned arrays, which saves allocations.
 
         Returns
         -------
@@ -229,7 +229,7 @@ class Compiled:
 
         Raises
         ------
-        DomainError, Overflow: in one of the steps; then none of them has happened.
+        DomainError, Overflow: in one of the steps; then none of them takes effect.
         """
         self.check_open()
         flags = present or {}
@@ -256,10 +256,10 @@ class Compiled:
         return self.fed(columns, next(iter(lengths.values()), 0), steps, reuse=reuse)
 
     def finish(self, name: str | None = None) -> dict[str, OutputColumn]:
-        """End one input, or all that are still open; what comes out because of it, as `feed` gives it.
+        """End one input, or all that are open; return the output that this causes, as `feed` does.
 
-        A processor finishes when all its inputs have ended; what it emits then flows on before the processors
-        downstream finish in their turn.
+        A processor finishes when all its inputs have ended; its output then flows on before the processors downstream
+        finish in turn.
         """
         if name is not None:
             self.flat.ports.position(name)
@@ -273,7 +273,7 @@ class Compiled:
     def fed(
         self, columns: dict[str, Any], count: int, places: bool, *, kind: str = "", reuse: bool = False
     ) -> dict[str, OutputColumn]:
-        """`feed` of columns that have been checked."""
+        """Run steps on checked columns, as `feed` does."""
         if not kind and (len(columns) < len(self.flat.inputs) or any(c.present is not None for c in columns.values())):
             self.widen()
         self._state.lay_maps()
@@ -300,7 +300,7 @@ class Compiled:
     def _run(
         self, columns: dict[str, Any], count: int, places: bool, kind: str, reuse: bool, kept: list[Any]
     ) -> dict[str, OutputColumn]:
-        """Make steps; the outputs."""
+        """Run steps; return the outputs."""
         import numpy as np
 
         ordered = [columns[name] for name, _ in self.flat.inputs]
@@ -332,12 +332,12 @@ class Compiled:
         return outputs.found(start, before)
 
     def _bad(self, loop: Loop, first: int, last: int, inputs: Sequence[Any], outputs: OutputArrays) -> bool:
-        """Make steps with a loop; whether something went wrong in one of them."""
+        """Run steps with a loop; return whether something went wrong in one of them."""
         whole, real, *memories = self.state
         return bool(loop(first, last, whole, real, outputs.counts, *memories, *inputs, *outputs.arrays, *outputs.spots))
 
     def _room(self, count: int, places: bool, *, reuse: bool = False) -> OutputArrays:
-        """Room for what comes out of so many steps from here."""
+        """Allocate arrays for the outputs of `count` steps from here."""
         from workbench.executors.compiled.execute.outputs import OutputArrays, room
 
         self._pool.begin()
@@ -349,13 +349,13 @@ class Compiled:
     # --- which loop makes which steps -----------------------------------------------------------------------
 
     def _plan(self, count: int, kind: str, places: bool) -> Iterator[StepRange]:
-        """Successive ranges of steps and the loops to make them, decided as the state goes on."""
+        """Yield successive ranges of steps with their loops, chosen as the state evolves."""
         self._made += count
         searches = self.loops.searches
         self._warm = self._warm or self._made * (SEARCHED if searches else 1) > self._patience
         made, machine = 0, self._warm and (searches or not kind.startswith("ending"))
         if machine and kind == "dense" and self.loops.distance(self.state) is not None:
-            # the way to the steady part, and what remains of its last round, is short: it needs no machine code
+            # the steps before the steady part, and after its last round, are few: they need no machine code
             first, last = self.steady_part(count)
             yield from self._schedule.ranges(self, 0, first, LoopKind(kind, places))
             steady = LoopKind("steady", places, machine=True, size=len(self.phases("steady")))
@@ -364,15 +364,15 @@ class Compiled:
         yield from self._schedule.ranges(self, made, count, LoopKind(kind, places, machine=machine))
 
     def phases(self, kind: str) -> Sequence[Substitution]:
-        """What is known of successive steps in a loop of this kind: see `known`; or `steady`."""
+        """Return the constants of successive steps in a loop of this kind: see `list_known`; or `steady`."""
         return self.loops.phases(kind)
 
     def fitting(self) -> int:
-        """For how many steps tables have room, if they fill as fast as they did."""
+        """Return for how many steps tables have room, at the present fill rate."""
         return self._state.fitting()
 
     def steady_part(self, count: int) -> tuple[int, int]:
-        """Of so many steps in which every input has an event: where the steady part begins, and where it ends."""
+        """Return the start and the end of the steady part in `count` steps in which every input has an event."""
         distance = self.loops.distance(self.state)
         if distance is None or distance >= count:
             return count, count
@@ -395,7 +395,7 @@ class Compiled:
         self._state.restore(after)
 
     def check_open(self, name: str | None = None) -> None:
-        """Refuse to go on where an input has ended, or all of them."""
+        """Refuse to continue where an input has ended, or all of them."""
         if len(self._ended) < len(self.flat.inputs) and name not in self._ended:
             return
         several = len(self._ended) == len(self.flat.inputs)

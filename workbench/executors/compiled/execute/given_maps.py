@@ -1,6 +1,6 @@
-"""Maps that come into a compiled run: the numbers that they get, and the arrays in which their entries lie.
+"""Maps that come into a compiled run: their numbers, and the arrays that store their entries.
 
-The rule of this module: a map has its number before the steps in which it comes, and until no state has it any more.
+The rule of this module: a map has its number before the steps in which it comes, until no state refers to it.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from workbench.executors.compiled.execute.text_codes import TextCodes
 
 Arrays = Sequence[Any]
-"""Those of a `MapHeap`."""
+"""The arrays of a `MapHeap`."""
 
 
 class NewMaps(NamedTuple):
-    """Some that have come: how many entries each has, and all keys and parts of values, by map and key."""
+    """New maps: the number of entries of each, and all keys and parts of values, by map and key."""
 
     lengths: Any
     columns: tuple[Any, ...]
 
 
 class GivenMaps:
-    """The maps that have come since the last ones were laid into the arrays of a state.
+    """The maps that have come since the last time that maps were moved into the arrays of a state.
 
     Attributes
     ----------
-    laid: how many maps of a type lie there.
+    laid: returns the number of maps of a type in the arrays.
     """
 
     def __init__(self, texts: TextCodes) -> None:
@@ -43,7 +43,7 @@ class GivenMaps:
         self._new: dict[Map, list[NewMaps]] = {}
 
     def numbers(self, of: Map, maps: Sequence[Value]) -> Any:
-        """The numbers of some maps, an array; None where one is no value of the type, or has a number of many bits."""
+        """Number maps, and return an array; None where a map is outside the type, or has an integer beyond 64 bits."""
         if not set(map(type, maps)) <= {FrozenMap}:
             return None
         keys, values = list(chain.from_iterable(maps)), list(chain.from_iterable(each.values() for each in maps))
@@ -64,7 +64,7 @@ class GivenMaps:
         return np.arange(begin + 1, begin + 1 + len(maps))
 
     def take_arrays(self, of: Map, before: Arrays) -> list[Any] | None:
-        """The arrays with those that have come behind those that lie in them before; None where none have."""
+        """Return the arrays with the new maps appended to those in them; None where there are no new ones."""
         new = self._new.pop(of, [])
         if not new:
             return None
@@ -83,13 +83,13 @@ class GivenMaps:
 
 
 def empty(arrays: Arrays) -> list[Any]:
-    """Arrays of the same types in which the empty map lies alone: it has number 0, and entry 0 is nobody's."""
+    """Return arrays of the same types with the empty map alone: it has number 0, and entry 0 belongs to no map."""
     begins, *rest = arrays
     return [np.ones(2, begins.dtype), *(np.zeros(1, array.dtype) for array in rest)]
 
 
 def only(arrays: Arrays, holders: Sequence[Any]) -> list[Any]:
-    """The arrays with the maps whose numbers these others hold, which then hold their new ones."""
+    """Return the arrays with only the maps whose numbers are in `holders`, which get the new numbers."""
     begins, *rest = arrays
     held = np.unique(np.concatenate([np.zeros(1, np.int64), *holders]))
     for holder in holders:
@@ -104,7 +104,7 @@ def only(arrays: Arrays, holders: Sequence[Any]) -> list[Any]:
 
 
 def too_long(of: Map, value: FrozenMap[Value, Value]) -> Value | None:
-    """A number in a map that is no word of 64 bits; None where there is none."""
+    """Return an integer of a map that exceeds 64 bits; None where there is none."""
     for domain, inside in ((of.key, value), (of.value, value.values())):
         for each in inside:
             for (_, part), leaf in zip(scalars(domain), split(domain, each), strict=True):

@@ -1,4 +1,4 @@
-"""The loops of a transition system, each made when it is first needed, and which of them makes which steps."""
+"""The loops of a transition system, each created when first needed, and the ranges of steps that they run."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from workbench.executors.pending import Pool
 
 BLOCK = 1 << 18
-"""Steps between two looks at whether something went wrong."""
+"""Steps between two checks whether something went wrong."""
 
 MOST_LINES = 200
-"""Most lines of a loop whose body is written once for each of several steps: a hundred lines compile for a second."""
+"""Maximum number of lines of a loop that is unrolled over steps: a hundred lines take a second to compile."""
 
 Loop = Callable[..., bool | int]
 StepRange = tuple[int, int, Loop]
-"""The first step, the one behind the last, and the loop that makes them."""
+"""The first step, the end (exclusive), and the loop that runs them."""
 
 
 class LoopKind(NamedTuple):
-    """Which steps a loop makes.
+    """The kind of steps that a loop runs.
 
     Attributes
     ----------
-    name: what is known of them: see `known`; or `steady`.
-    places: whether it says in which step each event comes out.
-    machine: whether it is machine code, where there is any.
-    size: of how many steps it makes a multiple.
+    name: what is constant in them: see `list_known`; or `steady`.
+    places: whether it records the step of each output event.
+    machine: whether it is machine code, where possible.
+    size: its number of steps is a multiple of this.
     """
 
     name: str
@@ -53,11 +53,11 @@ class SystemLoops:
 
     Parameters
     ----------
-    machine: whether to compile any; else Python runs the same loops.
+    machine: whether to compile loops; otherwise Python runs the same loops.
 
     Attributes
     ----------
-    made: those that there are, by what they do and whether they are machine code.
+    made: the loops so far, by kind and whether they are machine code.
     """
 
     def __init__(self, system: System, form: Shape, *, machine: bool) -> None:
@@ -65,7 +65,7 @@ class SystemLoops:
         self.made: dict[tuple[Hashable, bool], Loop] = {}
 
     def loop(self, kind: LoopKind) -> Loop:
-        """A loop."""
+        """Return a loop of this kind."""
 
         def source(target: Target) -> str:
             return loop_source(self.system, self.phases(kind.name), places=kind.places, target=target)
@@ -76,7 +76,7 @@ class SystemLoops:
     def get(
         self, key: Hashable, source: Callable[[Target], str], plain: Callable[[str], Loop], *, machine: bool = True
     ) -> Loop:
-        """The loop of a source for its target: machine code or, where Python is to run it, what is plain of it."""
+        """Return the loop of a source for its target: machine code, or what `plain` makes of it for Python."""
         machine = machine and self.machine
         if (key, machine) not in self.made:
             if machine:
@@ -88,24 +88,24 @@ class SystemLoops:
         return self.made[key, machine]
 
     def phases(self, kind: str) -> Sequence[Substitution]:
-        """What is known of successive steps in a loop of this kind: see `known`; or `steady`."""
+        """Return the constants of successive steps in a loop of this kind: see `list_known`; or `steady`."""
         return self.steady.phases if kind == "steady" else [list_known(self.system, kind)]
 
     @cached_property
     def searches(self) -> bool:
-        """Whether a step may look at all rows of a table."""
+        """Whether a step may search all rows of a table."""
         nodes = postorder([definition.term for definition in self.system.definitions])
         return any(isinstance(node.op, RowSearch) for node in nodes)
 
     @cached_property
     def steady(self) -> Steady:
-        """The part of the system that goes round whatever the events are."""
+        """The part of the system that is periodic whatever the events are."""
         given = dense(self.system)
         lines = loop_source(self.system, [given]).count("\n")
         return steady(self.system, given, max(1, min(MOST_PHASES, MOST_LINES // lines)))
 
     def distance(self, state: Sequence[Any]) -> int | None:
-        """How many steps to the first phase of the steady part; None where a state is not on the way to it."""
+        """Return the number of steps to the first phase of the steady part; None if the state does not lead to it."""
         if not self.steady.variables:
             return None
         variables = [(self.system.variables[i], self.form.whole.index(i)) for i in self.steady.variables]
@@ -113,23 +113,23 @@ class SystemLoops:
 
 
 class StepSchedule(Protocol):
-    """In which order, and where, steps are made."""
+    """The order in which steps run, and the threads that run them."""
 
     def share(self, pool: Pool) -> None:
-        """Have work done by a pool that also does other work, where there is some for other threads."""
+        """Share a thread pool that also does other work."""
 
     def ranges(self, one: Compiled, first: int, last: int, kind: LoopKind) -> Iterator[StepRange]:
-        """These steps of an executor in ranges, each of a multiple of `kind.size` steps."""
+        """Yield these steps of an executor in ranges, each of a multiple of `kind.size` steps."""
 
 
 class InTurn:
-    """All steps one after the other."""
+    """A schedule that runs all steps one after the other."""
 
     def share(self, pool: Pool) -> None:
-        """Nothing is done by others."""
+        """Ignore the pool: there is no work to share."""
 
     def ranges(self, one: Compiled, first: int, last: int, kind: LoopKind) -> Iterator[StepRange]:
-        """These steps, as many at a time as tables have room for."""
+        """Yield these steps in ranges, as long as tables have room for."""
         while first < last:
             length = max(1, min(BLOCK, one.fitting()) // kind.size) * kind.size
             yield first, (first := min(first + length, last)), one.loops.loop(kind)

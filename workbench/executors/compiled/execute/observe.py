@@ -1,4 +1,4 @@
-"""Looking into a compiled executor between two steps: any term of its system, evaluated in plain Python."""
+"""Observation of a compiled executor between two steps: any term of its system, evaluated in plain Python."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """Some terms over a system, to be evaluated at a state and on the inputs of a step.
+    """Terms over a system, to be evaluated at a state and on the inputs of a step.
 
     Parameters
     ----------
-    state: the arrays of the executor: whole numbers, floats, and those of the memories.
-    row: whether the terms are over the number of a row, too.
+    state: the arrays of the executor: integers, floats, and those of the memories.
+    row: whether the terms also depend on the number of a row.
     """
 
     def __init__(
@@ -40,10 +40,10 @@ class Observer:
         self._function = plain_function(step_function(system, terms, row=row))
 
     def __call__(self, inputs: Mapping[str, Any], *row: int) -> tuple[Any, ...]:
-        """The terms' values, as compiled code has them; inputs that are not named are absent."""
+        """Return the values of the terms, as numbers of compiled code; inputs that are not named are absent."""
         whole, real = self._state[0].tolist(), self._state[1].tolist()
         for cells, array in zip(self._cells, self._state[2:], strict=True):
-            cells.array = array  # a table that has grown is another one
+            cells.array = array  # a table that has grown has a new array
         numbers = dict(zip(self._form.whole, whole, strict=True)) | dict(zip(self._form.real, real, strict=True))
         state = [numbers[i] != 0 if v.domain == BOOL else numbers[i] for i, v in enumerate(self._system.variables)]
         given = [inputs.get(name, encode_any(domain, domain.default)) for name, domain in self._system.free.items()]
@@ -52,11 +52,11 @@ class Observer:
 
 
 def overflow_in(system: System, form: Shape, state: list[Any], step: int, inputs: Sequence[Any], kind: str) -> Overflow:
-    """The error of a step from a state, found in exact arithmetic, given the entries of the columns.
+    """Return the error of a step from a state, in exact arithmetic, given the entries of the columns.
 
     Parameters
     ----------
-    kind: that of the loop.
+    kind: the kind of the loop.
     """
     numbers = [array.item(0) for array in inputs]
     given = dict(zip((name for name, _ in form.values), numbers, strict=False))
@@ -77,7 +77,7 @@ def overflow_in(system: System, form: Shape, state: list[Any], step: int, inputs
 def bind_inputs(
     system: System, events: Mapping[str, Value], texts: TextCodes, ends: Container[str] = ()
 ) -> dict[str, Any]:
-    """The leaves of the inputs of a step with these events, or at which these inputs end."""
+    """Return the leaves of the inputs of a step with these events, or at which these inputs end."""
     found: dict[str, Any] = {end.now.name: name in ends for name, end in system.ends.items()}
     for source in system.inputs:
         if source.name in events:
@@ -88,14 +88,14 @@ def bind_inputs(
 
 
 def watch_pipe(pipe: Pipe) -> Iterator[Term]:
-    """The terms that say what a pipe carries."""
+    """Return the terms that determine what a pipe carries."""
     return leaves((pipe.slots, () if pipe.more is None else pipe.more))
 
 
 def in_rows(
     pipe: Pipe, domain: Domain, observer: Observer, state: LoopArrays, inputs: Mapping[str, Any]
 ) -> list[Value]:
-    """The events that a pipe carries for rows of a table, given what observes its `rows`."""
+    """Return the events that a pipe carries for rows of a table, given an observer of its `rows`."""
     found: list[Value] = []
     if pipe.rows is None:
         return found
@@ -117,7 +117,7 @@ def show_pipe(
     texts: TextCodes,
     more: Sequence[Value] = (),
 ) -> Maybe:
-    """What a pipe of this width carries, from the values of the terms that say it, and for rows of a table."""
+    """Return what a pipe of this width carries, from the values of its terms, and its events for rows of a table."""
     parts = [part for _, part in scalars(domain)]
     events = []
     for _ in pipe.slots:
@@ -131,7 +131,7 @@ def show_pipe(
 
 
 def dtype(domain: Domain) -> Any:
-    """The type of a scalar domain's array."""
+    """Return the array type of a scalar domain."""
     import numpy as np
 
     if domain == BOOL:

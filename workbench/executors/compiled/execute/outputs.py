@@ -1,7 +1,7 @@
-"""Room for what comes out of compiled loops.
+"""Storage for the outputs of compiled loops.
 
-The rule of this module: most outputs have room for all that can come out of the steps to be made. How much a step
-changes in a table is not known before; such an output is given more room when a loop has told how much it wants.
+The rule of this module: most outputs have room for all that the steps can emit. How many rows of a table a step changes
+is not known before; such an output is enlarged once a loop has reported the size that it needs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OutputSource = tuple[str, Domain, Pipe]
 
 
 def room(pipe: Pipe, count: int, state: LoopArrays) -> int:
-    """How much room an output needs for so many steps from the present state; with many changes, for one."""
+    """Return the room that an output needs for `count` steps from the present state; with many changes, for one."""
     waiting = 0 if pipe.more is None else state.number(pipe.more.name)
     rows = rows_of(pipe)
     many = 0 if rows is None else len(state.array(rows.used))
@@ -29,13 +29,13 @@ def room(pipe: Pipe, count: int, state: LoopArrays) -> int:
 
 
 class OutputArrays:
-    """Arrays for the outputs of some steps.
+    """The output arrays of some steps.
 
     Attributes
     ----------
-    arrays: those of the fields of each output, one output after the other.
-    spots: per output one for the step of each event, where that is asked for.
-    counts: how many entries each output has.
+    arrays: the arrays of the fields of each output, one output after the other.
+    spots: an array per output with the step of each event, if requested.
+    counts: the number of entries of each output.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class OutputArrays:
         self.counts = columns.zeros(len(sizes))
 
     def enlarge(self, made: Any) -> bool:
-        """Whether some output had no room for all that it wants, and now has; what was made before is kept.
+        """Enlarge the outputs that were too small, and keep their first entries; return whether there were any.
 
         Parameters
         ----------
-        made: the numbers of entries to go on from.
+        made: the numbers of entries to keep.
         """
         position, grown = 0, False
         for j, domains in enumerate(self._fields):
@@ -75,7 +75,7 @@ class OutputArrays:
         return grown
 
     def found(self, start: int, before: Sequence[Callable[[], Any] | None]) -> dict[str, columns.OutputColumn]:
-        """By name, given the number of the first step and what gives the maps before it."""
+        """Return the columns by output name, given the first step and the functions that build the maps before it."""
         rest, found = iter(self.arrays), {}
         for j, (name, domain, _) in enumerate(self._results):
             fields = [next(rest)[: self.counts[j]] for _ in self._fields[j]]
@@ -86,18 +86,18 @@ class OutputArrays:
 
 
 class ArrayPool:
-    """Arrays that are used again and again."""
+    """A pool of reusable arrays."""
 
     def __init__(self) -> None:
         self._arrays: dict[tuple[int, Domain], Any] = {}
         self._used = 0
 
     def begin(self) -> None:
-        """Begin anew: arrays that have been given may be given again."""
+        """Start over: all arrays may be handed out again."""
         self._used = 0
 
     def empty(self, size: int, domain: Domain) -> Any:
-        """An array for a scalar domain, to be filled."""
+        """Return an uninitialized array for a scalar domain."""
         key = (self._used, domain)
         self._used += 1
         if key not in self._arrays or len(self._arrays[key]) < size:

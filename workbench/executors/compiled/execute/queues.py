@@ -1,9 +1,9 @@
-"""Queues without a capacity: how many events they have room for, at first and when that is too little.
+"""Queues without a capacity: their initial room, and its growth.
 
-The rule of this module: nothing is asked of the user, and nothing is believed. A queue that provably never holds an
-event has no room. The others get, at first, what they need where every input has an event in every step, as far as
-counting tells: so inputs that come together cost no more than one. Where that turns out to be too little, they get room
-that grows (`ir.ring.ENDLESS`), and the steps are made again.
+The rule of this module: the user need not decide, and no estimate is trusted. A queue that provably never holds an
+event has no room. The others initially get what they need where every input has an event in every step, as far as
+counters show: so inputs that come together cost no more than one. If that is too little, they get room that grows
+(`ir.ring.ENDLESS`), and the steps are repeated.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from workbench.ir.system import System
 
 
 class Allocation(NamedTuple):
-    """What a pipeline runs as.
+    """The systems that a pipeline may run as.
 
     Attributes
     ----------
-    first: with the room that queues need where all inputs come together.
-    wide: with room that grows; None where none can be needed, or it is `first`.
+    first: queues have the room needed where all inputs come together.
+    wide: queues grow; None where none needs to, or it is `first`.
     open: the queues without a capacity that can hold events.
     """
 
@@ -39,11 +39,11 @@ class Allocation(NamedTuple):
 
 
 def allocate(flat: Pipeline, backend: str, capacities: Mapping[str, int] | None, *, maps: bool = False) -> Allocation:
-    """The systems of a pipeline, given the capacities that somebody has said; see `translate`."""
+    """Build the systems of a pipeline, given the capacities that are set; see `translate`."""
     known = find_capacities(flat, capacities)
     bare = [queue for queue in flat.queues if queue not in known]
     closed = translate(flat, backend, known, 0, maps=maps)
-    # where no queue of these has ever held an event, can one be needed in a step?
+    # can such a queue be needed in a step, if it has never held an event?
     empty = Substitute(find_constants(closed))
     if all(empty(closed.inline(closed.queues[queue].overflow)) is FALSE for queue in bare):
         return Allocation(closed)
@@ -62,7 +62,7 @@ def allocate(flat: Pipeline, backend: str, capacities: Mapping[str, int] | None,
 
 
 def widen(flat: Pipeline, narrow: LoopArrays, wide: LoopArrays) -> None:
-    """Put the state of the system with little room into the arrays of that with room that grows."""
+    """Copy the state of the system with little room into the arrays of the system whose queues grow."""
     numbers, arrays = narrow.numbers(), narrow.named()
     for node in flat.nodes:
         queues = [narrow.system.queues[queue] for queue in node.queues]
@@ -72,7 +72,7 @@ def widen(flat: Pipeline, narrow: LoopArrays, wide: LoopArrays) -> None:
         slots = Join(domains, tuple(queue.capacity for queue in queues))
         for position, queue in enumerate(queues):
             prefix = f"{node.name}.queue:"
-            if is_long(slots.capacities):  # what waits lies in an array already
+            if is_long(slots.capacities):  # waiting events are in an array already
                 waiting = numbers.get(f"{prefix}length{position + 1}", 0)
             else:
                 waiting = _move_slots(slots, position, prefix, numbers, wide)
@@ -81,7 +81,7 @@ def widen(flat: Pipeline, narrow: LoopArrays, wide: LoopArrays) -> None:
 
 
 def _move_slots(slots: Join, position: int, prefix: str, numbers: dict[str, Any], wide: LoopArrays) -> int:
-    """Write the events of a queue that lie in variables into its array; how many these are."""
+    """Copy the events of a queue that are in variables into its array; return their number."""
     brim = slots.brim(position)
     level = numbers[prefix + brim.level]
     waiting: int = max(0, -level if position and len(slots.domains) == 2 else level)

@@ -1,7 +1,7 @@
-"""The state of a compiled executor between two steps, saved and restored.
+"""Saving and restoring the state of a compiled executor between two steps.
 
-The bytes: the number of steps (8 bytes), whether each input has ended (1 byte each), the length of each array of the
-state (8 bytes), and the arrays, little endian.
+The bytes: number of steps (8 bytes), whether each input has ended (1 byte each), length of each array of the state (8
+bytes), and the arrays, little endian; then the texts in them, a JSON list.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 def save(one: Compiled) -> bytes:
-    """The state of an executor."""
+    """Return the state of an executor."""
     head = one.steps.to_bytes(8, "little") + bytes(name in one._ended for name, _ in one.flat.inputs)
     return seal(mark_system(one, one.system), head + one._state.to_bytes())
 
 
 def restore(one: Compiled, snapshot: bytes) -> None:
-    """Let an executor go on from a saved state.
+    """Restore the state of an executor.
 
     Raises
     ------
-    StateError: it is damaged, or of another pipeline; then nothing has changed.
+    StateError: the state is damaged, or of another pipeline; then nothing has changed.
     """
     mine = (each for each in one.allocation[:2] if each and mark_system(one, each) == mark_of(snapshot))
     system = next(mine, one.system)
@@ -45,7 +45,7 @@ def restore(one: Compiled, snapshot: bytes) -> None:
 
 
 def mark_system(one: Compiled, system: System) -> bytes:
-    """Digest of the pipeline and of the layout of its state in a system of it, whatever code computes it."""
+    """Return a digest of the pipeline and of the layout of its state in a system, whatever code runs it."""
     first = system is one.allocation.first
     if first not in one._marks:
         variables = [(each.name, each.domain, each.initial) for each in system.variables]

@@ -1,7 +1,6 @@
-"""The state of a compiled executor: arrays, of which tables grow.
+"""The state of a compiled executor: arrays, among them growing tables.
 
-The rule of this module: a list of arrays that has been copied or saved is a whole state, and can be put back after
-tables have grown.
+The rule of this module: a copied or saved list of arrays is a whole state, and can be restored after tables have grown.
 """
 
 from __future__ import annotations
@@ -29,23 +28,23 @@ from workbench.ir.ring import most_waited
 from workbench.ir.system import Memory, System
 
 COPIES = 4
-"""How often a state is there at a time: the states before a piece and before a block of it, and what is made longer."""
+"""Copies of the state that exist at a time: those before a piece and before a block of it, and the enlarged one."""
 
 
 LARGE = 1 << 17
-"""Rows of a table that are worth machine code, which has to be made once."""
+"""Minimum number of rows of a table that pays for compiling machine code."""
 
 MOST_AGAIN = 1 << 15
-"""Rows for which a table gets room at once that was full in as many steps, so that these are not made again often."""
+"""Maximum number of rows by which a full table grows at once for the steps to repeat, lest they be repeated often."""
 
 
 class EndlessQueue(NamedTuple):
-    """Where a queue without a capacity lies.
+    """The location of a queue without a capacity.
 
     Attributes
     ----------
-    length, first, most: the variables that say how many events wait, where the oldest one is, and how many have waited.
-    places: which of the arrays hold the events.
+    length, first, most: the variables with its length, the offset of the oldest event, and the greatest length so far.
+    places: the arrays that hold the events.
     """
 
     name: str
@@ -56,7 +55,7 @@ class EndlessQueue(NamedTuple):
 
 
 class LoopArrays:
-    """The arrays of the loops of a system: whole numbers, floats, and the memories."""
+    """The arrays of the loops of a system: integers, floats, and the memories."""
 
     def __init__(self, system: System, form: Shape, texts: TextCodes) -> None:
         self.system, self.form, self.texts = system, form, texts
@@ -69,32 +68,32 @@ class LoopArrays:
         places = list(_memory_places(system))
         self._tables = [(memory.domain, here) for memory, here in places if isinstance(memory.domain, KeyedArray)]
         self._keys = {here.start + 1 + k for table, here in self._tables for k in range(table.words)}
-        """Where the keys of tables lie: a row that is used keeps its key, so they need no copy to go back to."""
+        """The arrays of table keys: a used row keeps its key, so they need no copy for a rollback."""
         self.endless = list(_endless(system))
         self._filled = {each.name: 0 for each in self.endless}
-        """The queues without a capacity, and the steps after which they were seen empty last."""
+        """The queues without a capacity, and the number of steps after which they were last seen empty."""
         self._places = {name: 2 + i for i, (name, *_) in enumerate(form.memories)}
         self._used, self._filling = dict[int, int](), dict[int, float]()
         self._heaps = {memory.domain.of: here for memory, here in places if isinstance(memory.domain, MapHeap)}
-        """Where the maps of each type lie that have come in."""
+        """The arrays of input maps, for each map type."""
         texts.maps.laid = self._laid
 
     def copy(self) -> list[Any]:
-        """A copy of all arrays."""
+        """Return a copy of all arrays."""
         return copies(self.arrays)
 
     def _laid(self, of: Map) -> int:
         return len(self.arrays[self._heaps[of].start]) - 2 if of in self._heaps else 0
 
     def lay_maps(self) -> None:
-        """Put maps that have come to those that are held."""
+        """Append new input maps to those that are held."""
         for of, places in self._heaps.items():
             found = self.texts.maps.take_arrays(of, self.arrays[places])
             if found is not None:
                 self.arrays[places] = found
 
     def forget_maps(self) -> None:
-        """Keep the maps whose numbers are in the state, and no others."""
+        """Keep only the maps whose numbers are in the state."""
         for of, places in self._heaps.items():
             whole = [at for at, i in enumerate(self.form.whole) if _holds(self.system.variables[i].domain, of)]
             kept = zip(self.form.memories, self.arrays[2:], strict=True)
@@ -104,7 +103,7 @@ class LoopArrays:
             self.arrays[0][whole] = numbers
 
     def reset(self) -> None:
-        """The state before the first event."""
+        """Return to the state before the first event."""
         first = [encode_any(v.domain, v.initial) for v in self.system.variables]
         self.arrays[0][:] = [first[i] for i in self.form.whole]
         self.arrays[1][:] = [first[i] for i in self.form.real]
@@ -115,11 +114,11 @@ class LoopArrays:
             self.arrays[places] = given_maps.empty(self.arrays[places])
 
     def save(self) -> list[Any]:
-        """A copy, in arrays that the next one overwrites; keys of rows that are not used are not kept."""
+        """Copy the state into arrays that the next call overwrites; keys of unused rows are not kept."""
         return self._put_into(self._saved)
 
     def keep(self) -> list[Any]:
-        """The same in other arrays."""
+        """Copy the state as `save` does, into other arrays."""
         return self._put_into(self._kept)
 
     def _put_into(self, saved: list[Any]) -> list[Any]:
@@ -133,7 +132,7 @@ class LoopArrays:
         return saved
 
     def restore(self, saved: Sequence[Any]) -> None:
-        """Go back to a state."""
+        """Restore a state."""
         for position, (array, content) in enumerate(zip(self.arrays, saved, strict=True)):
             if len(array) != len(content):  # a table that has grown since
                 own = position in self._keys and any(content is each[position] for each in (self._saved, self._kept))
@@ -142,37 +141,37 @@ class LoopArrays:
                 array[:] = content
 
     def numbers(self) -> dict[str, Any]:
-        """What each variable of the system holds, by its name."""
+        """Return the value of each variable of the system, by name."""
         numbers = (*self.arrays[0].tolist(), *self.arrays[1].tolist())
         found = zip((*self.form.whole, *self.form.real), numbers, strict=True)
         return {self.system.variables[i].name: number for i, number in found}
 
     def named(self) -> dict[str, Any]:
-        """The arrays of the memories, by their names."""
+        """Return the arrays of the memories, by name."""
         return dict(zip((name for name, *_ in self.form.memories), self.arrays[2:], strict=True))
 
     def put(self, numbers: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-        """Set the variables that have these names, and the arrays of memories."""
+        """Set the variables and the arrays of memories that are named."""
         for array, places in zip(self.arrays, (self.form.whole, self.form.real), strict=False):
             named = (self.system.variables[i].name for i in places)
             array[:] = [numbers.get(name, now) for name, now in zip(named, array.tolist(), strict=True)]
         self.restore([*self.arrays[:2], *(arrays.get(name, array) for name, array in self.named().items())])
 
     def array(self, column: Term) -> Any:
-        """One array of a memory."""
+        """Return an array of a memory."""
         return self.arrays[self._places[column.name]]
 
     def number(self, variable: str) -> int:
-        """The value of a variable that holds whole numbers."""
+        """Return the value of an integer variable."""
         position = [v.name for v in self.system.variables].index(variable)
         return int(self.arrays[0].item(self.form.whole.index(position)))
 
     def lengthen(self, state: Sequence[Any], step: int) -> bool:
-        """Whether some queues had no room for what came, and now have; the rest of the state is then this one.
+        """Enlarge the queues that were too short, and restore the rest of `state`; return whether there were any.
 
         Raises
         ------
-        Overflow: there is not so much memory; it says that this was in a step from this one on.
+        Overflow: there is too little memory; names the first step in which that may have happened.
         """
         short = [each for each in self.endless if self.number(each.most) > len(self.arrays[each.places][0])]
         if short:
@@ -188,7 +187,7 @@ class LoopArrays:
         return bool(short)
 
     def _check_room(self, queue: EndlessQueue, arrays: Sequence[Any], step: int) -> None:
-        """Refuse to make the arrays of a queue longer where there is no memory for that."""
+        """Refuse to enlarge the arrays of a queue where memory is too small."""
         wanted = COPIES * 2 * sum(array.nbytes for array in arrays) / 2**20
         if wanted <= spare_mb():
             return
@@ -202,17 +201,17 @@ class LoopArrays:
         ).at(step=step)
 
     def look(self, step: int, *, first: bool = False) -> None:
-        """See which queues are empty after so many steps; or what is here is seen for the first time."""
+        """Note which queues are empty after this step; on `first`, treat all as empty."""
         for each in self.endless:
             if first or not self.number(each.length):
                 self._filled[each.name] = step
 
     def enlarge(self, state: Sequence[Any], filled: float, steps: int = 0) -> bool:
-        """Whether some tables were filled that far, and now are larger; the rest of the state is then this one.
+        """Enlarge tables with a load of at least `filled`, and restore the rest of `state`; return whether any were.
 
         Parameters
         ----------
-        steps: how many are to be made again where that was too far: some tables get room for a row in each.
+        steps: number of steps to repeat if a table was full: some tables get room for a row per step.
         """
         filled_by = {place.start: tables.measure_load(self.arrays[place.start]) for _, place in self._tables}
         least_filled = filled
@@ -235,18 +234,18 @@ class LoopArrays:
         return bool(found)
 
     def grow(self, steps: int) -> None:
-        """Give tables room that are crowded after so many steps, and see how fast each of them fills."""
+        """Enlarge tables that are crowded after these steps, and measure the fill rate of each."""
         before, self._used = self._used, self._rows()
         self._filling = {at: max(0, now - before.get(at, 0)) / steps for at, now in self._used.items()}
         if self.enlarge(self.arrays, tables.CROWDED):
             self._used = self._rows()
 
     def _rows(self) -> dict[int, int]:
-        """How many rows of each table are used, by where it lies."""
+        """Return the number of used rows of each table, by its first array."""
         return {place.start: int(np.count_nonzero(self.arrays[place.start])) for _, place in self._tables}
 
     def fitting(self) -> int:
-        """For how many steps tables have room, if they fill as fast as they did: a full one is slow."""
+        """Return for how many steps tables have room, at the present fill rate: a full table is slow."""
         found = tables.AT_FIRST if self._tables and not self._filling else MOST_EVENTS
         for at, filling in self._filling.items():
             free = tables.FAST * tables.size(self.arrays[at]) - self._used[at]
@@ -254,7 +253,7 @@ class LoopArrays:
         return found
 
     def content(self, value: Any) -> Callable[[], Any] | None:
-        """Gives the map that a table holds now, if this is the value of such a map."""
+        """Return a function that builds the present map of a table; None where the value is no map in a table."""
         if not isinstance(value, Change):
             return None
         used, present, *fields = (self.array(column).copy() for column in value.content.columns)
@@ -265,14 +264,14 @@ class LoopArrays:
         return lambda: FrozenMap(columns.OutputColumn(entry, columns.readable(parts, arrays, read)).events())
 
     def to_bytes(self) -> bytes:
-        """The length of each array (8 bytes), and the arrays, little endian; then the texts in them, a JSON list."""
+        """Return the length of each array (8 bytes), and the arrays, little endian; then their texts, a JSON list."""
         head = b"".join(len(array).to_bytes(8, "little") for array in self.arrays)
         held = self.texts_held()
         told = json.dumps(self.texts.select_texts(held)).encode() if held else b""
         return head + b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in self.arrays) + told
 
     def texts_held(self) -> list[Any]:
-        """The numbers of texts in the state, in arrays."""
+        """Return the codes of texts in the state, in arrays."""
         domains = {i: v.domain for i, v in enumerate(self.system.variables)}
         whole = [at for at, i in enumerate(self.form.whole) if isinstance(domains[i], Texts)]
         tables = zip(self.form.memories, self.arrays[2:], strict=True)
@@ -280,7 +279,7 @@ class LoopArrays:
         return [self.arrays[0][whole], *found] if whole else found
 
     def texts_used(self) -> int:
-        """How many different texts these are at least: the keys of a table are different."""
+        """Return a lower bound on the number of different texts: the keys of a table are different."""
         used = [
             self._used.get(place.start, 0)
             for table, place in self._tables
@@ -289,7 +288,7 @@ class LoopArrays:
         return max(used, default=0)
 
     def read(self, data: bytes) -> bool:
-        """Take the state that these bytes hold; whether they hold one."""
+        """Restore the state from these bytes; return whether they hold one."""
         start = 8 * len(self.arrays)
         sizes = [int.from_bytes(data[at : at + 8], "little") for at in range(0, start, 8)]
         end = start + sum(n * array.itemsize for n, array in zip(sizes, self.arrays, strict=True))
@@ -302,12 +301,12 @@ class LoopArrays:
             start += size * array.itemsize
         if data[end:]:
             self.texts.put(json.loads(data[end:]))
-        self.restore(contents)  # of other lengths than here where a table has grown
+        self.restore(contents)  # lengths differ where a table has grown
         return True
 
 
 def _memory_places(system: System) -> Iterator[tuple[Memory, slice]]:
-    """The memories, and which of the arrays of a state are those of each."""
+    """Yield the memories, each with the slice of its arrays in a state."""
     start = 2
     for memory in system.memories:
         yield memory, slice(start, start := start + len(memory.columns))
@@ -318,7 +317,7 @@ def _holds(domain: Domain, of: Map) -> bool:
 
 
 def _endless(system: System) -> Iterator[EndlessQueue]:
-    """The queues of a system that are given more room whenever they need it."""
+    """Yield the queues of a system that grow on demand."""
     for memory, places in _memory_places(system):
         if memory.domain.endless:
             instance, _, number = memory.name.rpartition(":events")

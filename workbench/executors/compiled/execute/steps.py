@@ -1,4 +1,4 @@
-"""A compiled executor as the reference executor is used: with Python values, and step by step."""
+"""A compiled executor with the interface of the reference executor: Python values, step by step."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from workbench.executors.compiled.execute.executor import Compiled
 
 BLOCK = 1 << 18
-"""Steps of which Python values are turned into columns at a time."""
+"""Steps whose Python values are converted to columns at a time."""
 
 
 class StepView:
-    """An executor of columns as one of Python values.
+    """A view of a column executor that takes Python values.
 
     Parameters
     ----------
-    one: the executor, for as long as it runs the same system.
+    one: the executor; the view is valid while it runs the same system.
     """
 
     def __init__(self, one: Compiled) -> None:
         self.one = one
 
     def outputs(self, steps: Sequence[Mapping[str, Value]]) -> list[dict[str, list[Value]]]:
-        """What comes out in each of these steps, as Python values; a step is a mapping from input name to event."""
+        """Run steps, which map input names to events; return the outputs of each step as Python values."""
         self.one.check_open()
         for name in {name for events in steps for name in events}:
             self.one.flat.ports.position(name)
@@ -53,9 +53,9 @@ class StepView:
         return rows
 
     def step(self, events: Mapping[str, Value]) -> StepRecord:
-        """One step with these events, in plain Python, and what every pipe carries; `END` ends all inputs.
+        """Run one step in plain Python, and return what every pipe carries; `END` ends all inputs.
 
-        Pipes that carry maps which a processor keeps are left out.
+        Pipes that carry maps kept by a processor are left out.
         """
         for name in events:
             self.one.flat.ports.position(name)
@@ -82,7 +82,7 @@ class StepView:
         return StepRecord(pipes, {name: output.events() for name, output in made.items()}, queues)
 
     def _show_pipe(self, name: str, pipe: Pipe, numbers: Iterator[Any], more: list[Value]) -> Maybe:
-        """What a pipe carried in the step that has been made, from the values of the terms that say it."""
+        """Return what a pipe carried in the last step, from the values of its terms."""
         domain, content = self.one.flat.domains[name], self.one._state.content(pipe.slots[0].value)
         if content is None:
             return show_pipe(pipe, domain, self.one.flat.widths[name], numbers, self.one.texts, more)
@@ -98,7 +98,7 @@ class StepView:
 
     @cached_property
     def _row_observers(self) -> dict[str, Observer]:
-        """Per pipe that carries events for rows of a table, what tells which."""
+        """Observers of the pipes that carry events for rows of a table, by pipe."""
         return {
             name: Observer(
                 self.one.system, self.one.form, self.one._state.arrays, list(leaves(tuple(pipe.rows[:3]))), row=True
@@ -108,7 +108,7 @@ class StepView:
         }
 
     def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
-        """Whole streams in lockstep (step i carries the i-th event of each), then their end, as lists of values."""
+        """Run whole streams in lockstep (step i takes the i-th event of each), then end them; return the outputs."""
         found: dict[str, list[Value]] = {name: [] for name, _, _ in self.one.results}
         sources = {name: iter(stream) for name, stream in self.one.flat.ports.streams(streams).items()}
         while True:

@@ -1,9 +1,9 @@
-"""The texts of a compiled run: compiled code has a number for each, and this says which text it stands for.
+"""The texts of a compiled run: compiled code represents each by a code, which is decoded here.
 
-The rule of this module: a number is made of what a text says (`code.text_number`), so it is the same in every run, and
-in saved states. Of short texts it says all. Two others that are compared are both here, so that they never have one
-number: that is an error. Texts that no state holds any more are forgotten. What only pipelines need is imported
-where it is used: rules start without their loop.
+The rule of this module: a code depends on the text alone (`code.text_number`), so it is the same in every run, and in
+saved states. It encodes short texts entirely. All other texts of a run are stored here, so that a collision of two
+codes is found: that is an error. Texts that no state refers to any more are dropped. Imports that only pipelines need
+are local: rules start without their loop.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from workbench.executors.compiled.execute.given_maps import GivenMaps
 
 MOST_FORGOTTEN = 1 << 16
-"""So many texts may be kept that nothing needs any more."""
+"""Maximum number of unused texts in the dictionary."""
 
 MANY = 1 << 14
-"""So many texts are worth machine code, which has to be made once."""
+"""Minimum number of texts that pays for machine code, which has to be compiled once."""
 
 MANY_FORGOTTEN = 1 << 21
-"""The same where they are letters in a table."""
+"""Maximum number of unused texts in a table."""
 
 FEW = 256
-"""So many numbers are looked up without a library."""
+"""Maximum number of codes that are looked up without a library."""
 
 
 class KnownTexts(Mapping[int, str]):
-    """Texts by their numbers: those that are kept, and any that are short."""
+    """A mapping from codes to texts: those that are stored, and all short ones."""
 
     def __init__(self, kept: Mapping[int, str]) -> None:
         self._kept = kept
@@ -56,13 +56,13 @@ class KnownTexts(Mapping[int, str]):
 
 
 class TextCodes:
-    """Texts by their numbers.
+    """A mapping between texts and their codes.
 
-    Few are kept in a dictionary. Once many come at a time, all that are not short are in a table of machine code, too.
+    A few texts are in a dictionary. Once many come at a time, all but short ones are also in a `CodeTable`.
 
     Parameters
     ----------
-    constants: texts that are always needed.
+    constants: texts that are never dropped.
     """
 
     def __init__(self, constants: Iterable[str]) -> None:
@@ -71,12 +71,12 @@ class TextCodes:
         self._table: CodeTable | None = None
         self._limit = MOST_FORGOTTEN
         self.lasting = False
-        """Whether none is ever forgotten, since they may be in states that lie elsewhere."""
+        """Whether texts are never dropped, since states that are stored elsewhere may refer to them."""
         self.put(self._constants)
 
     @cached_property
     def maps(self) -> GivenMaps:
-        """The maps that have come in, by their numbers."""
+        """The input maps, by number."""
         from workbench.executors.compiled.execute.given_maps import GivenMaps
 
         return GivenMaps(self)
@@ -85,11 +85,11 @@ class TextCodes:
         return len(self._texts) if self._table is None else len(self._table)
 
     def put(self, texts: Iterable[str]) -> list[int]:
-        """The numbers of texts, which are known from now on.
+        """Return the codes of texts, and store the texts.
 
         Raises
         ------
-        DomainError: one has the number of another.
+        DomainError: two texts have the same code.
         """
         given = texts if isinstance(texts, Sequence) else list(texts)
         codes = []
@@ -103,7 +103,7 @@ class TextCodes:
         return codes
 
     def codes(self, column: TextColumn) -> Any:
-        """The numbers of the texts in a column."""
+        """Return the codes of the texts in a column."""
         texts = column.texts
         few = self._table is None and len(self._texts) + len(texts) < MANY
         if few or not isinstance(texts, StoredTexts):
@@ -117,7 +117,7 @@ class TextCodes:
         return codes if column.apart else codes[column.numbers]
 
     def reader(self) -> Callable[[Any], TextColumn]:
-        """What finds the texts that are known now, also when they have been forgotten here."""
+        """Return a decoder for the texts that are known now, which works even after they have been dropped here."""
         few, table = KnownTexts(self._texts), self._table
 
         def texts(codes: Any) -> TextColumn:
@@ -130,17 +130,17 @@ class TextCodes:
 
     @property
     def by_code(self) -> Mapping[int, str]:
-        """The texts that are known now by their numbers, also when they have been forgotten here."""
+        """The texts that are known now, by code, also after they have been dropped here."""
         return KnownTexts(self._texts if self._table is None else ChainMap(self._texts, cast(Any, self._table)))
 
     def decode_known(self, codes: Any) -> Any:
-        """An array of texts for numbers; where nothing stands that is a number of one, there is an empty text."""
+        """Return an array of texts for codes; an unknown code gives the empty text."""
         numbers, found = different(codes)
         known = self.by_code
         return np.array([*(known.get(code, "") for code in found), ""], object)[numbers]
 
     def number(self, domain: Domain, value: Value) -> Any:
-        """What compiled code has for a value of a scalar domain, or for a map; texts are known already."""
+        """Return the number that represents a value of a scalar domain, or a map; texts are known already."""
         from workbench.executors.compiled.code.numbers import encode_any
         from workbench.executors.compiled.lower.given_maps import MapNumber
 
@@ -150,13 +150,13 @@ class TextCodes:
         return encode_any(domain, value)
 
     def value(self, domain: Domain, number: Any) -> Value:
-        """The value of a scalar domain that compiled code has this number for."""
+        """Return the value of a scalar domain that a number represents."""
         from workbench.executors.compiled.code.numbers import decode_any
 
         return self.by_code[number] if isinstance(domain, Texts) else decode_any(domain, number)
 
     def select_texts(self, arrays: Sequence[Any]) -> list[str]:
-        """The texts whose numbers are in some arrays."""
+        """Return the texts whose codes are in some arrays."""
         known: set[str] = set()
         for array in arrays:
             found = different(array)[1]
@@ -167,11 +167,11 @@ class TextCodes:
         return sorted(known)
 
     def forget(self, arrays: Callable[[], Sequence[Any]], held: int = 0) -> None:
-        """Forget texts that are no constants and not in these arrays, from time to time.
+        """Drop texts that are neither constants nor in these arrays, from time to time.
 
         Parameters
         ----------
-        held: how many texts there are in them at least; where these are most, none is worth looking for.
+        held: minimum number of texts in the arrays; where these are most, nothing is dropped.
         """
         if self.lasting or len(self) <= self._limit:
             return
@@ -194,14 +194,14 @@ def _one_number(one: str, other: str) -> DomainError:
 
 
 def store_texts(texts: Sequence[str]) -> StoredTexts:
-    """Texts as letters."""
+    """Convert texts to letters and offsets."""
     letters = [text.encode("utf-8", "surrogatepass") for text in texts]
     offsets = np.cumsum([0, *map(len, letters)])
     return StoredTexts.adjoining(offsets, np.frombuffer(b"".join(letters), np.uint8))
 
 
 def different(codes: Any) -> tuple[Any, list[int]]:
-    """Different numbers, and per entry which of them it is."""
+    """Return, per entry, an index into the distinct codes; and these."""
     if len(codes) > FEW:
         try:
             import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Whether there is a GPU, and what is missing otherwise."""
+"""The detection of a GPU, and of what is missing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.ir.system import System
 
 
 def gpu_name() -> str:
-    """The name of the GPU, or an empty string."""
+    """Return the name of the GPU, or an empty string."""
     if find_spec("numba") is None:
         return ""
     try:
@@ -23,7 +23,7 @@ def gpu_name() -> str:
 
 
 def libm_refusal(system: System) -> Refused | None:
-    """Why a GPU does not run this system: its own functions round otherwise than those of the C library."""
+    """Return why a GPU does not run this system, or None: its functions round differently from the C library."""
     for term in terms_of(system):
         if term.op is not None and term.op.by_table and term.op.symbol in LIBM:
             what = f"'{term.op}' on a GPU differs in the last bit from what all other backends compute: it is refused"
@@ -32,7 +32,7 @@ def libm_refusal(system: System) -> Refused | None:
 
 
 def missing_device() -> str:
-    """What a GPU needs that there is not; nothing where there is one."""
+    """Return what is missing for a GPU; empty where there is one."""
     if find_spec("numba") is None or find_spec("numba_cuda") is None:
         return "the package numba-cuda is not installed (pip install 'streamproof[gpu]')"
     if not gpu_name():

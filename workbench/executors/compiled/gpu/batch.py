@@ -1,7 +1,7 @@
 """Many traces through one pipeline: each on a thread of a GPU, or one after the other where there is none.
 
-The rule of this module: every trace starts from the initial state and is no other trace's business. A trace in which
-something may have gone wrong is made once more by the compiled executor, which decides and says what it was.
+The rule of this module: every trace starts from the initial state and is independent of the others. A trace in which
+something may have gone wrong is repeated by the compiled executor, which decides and reports the error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Device = Literal["auto", "gpu", "cpu"]
 
 SHARE = 0.4
-"""The part of the GPU's free memory that one group of traces may take: two groups are there at a time."""
+"""The fraction of the GPU's free memory for one group of traces: two groups are there at a time."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Traces:
 
     Attributes
     ----------
-    fields: per scalar field an array with a column per trace; of column t the first `counts[t]` entries are events
+    fields: an array per scalar field, with a column per trace; in column t the first `counts[t]` entries are events
         (or changes, of maps that are not finite).
     """
 
@@ -47,7 +47,7 @@ class Traces:
     counts: NDArray[np.int64]
 
     def events(self, trace: int) -> list[Value]:
-        """The events of one trace as Python values of the domain."""
+        """Return the events of one trace as Python values of the domain."""
         from workbench.executors.compiled.execute.columns import OutputColumn
 
         count = int(self.counts[trace])
@@ -55,19 +55,19 @@ class Traces:
 
 
 class Batch:
-    """A pipeline for many traces.
+    """A pipeline that runs many traces.
 
     Parameters
     ----------
-    capacities: queue name to capacity; None takes the pipeline's own. On a GPU the other queues have the room that they
-        need where all inputs come together, and a trace that needs more is made by the CPU.
-    device: `gpu`, `cpu`, or `auto`, which takes a GPU if there is one.
-    at_once: how many traces are on the GPU at a time; None for as many as fit.
+    capacities: queue name to capacity; None takes the pipeline's own. On a GPU the other queues have the room that
+        they need where all inputs come together, and a trace that needs more runs on the CPU.
+    device: `gpu`, `cpu`, or `auto`, which uses a GPU if there is one.
+    at_once: maximum number of traces on the GPU at a time; None for as many as fit.
 
     Raises
     ------
-    Refused: as `Compiled` does; a GPU has no tables of slices, and no queues that grow also where all inputs come
-        together, and no `exp`, `log` and `pow`. EngineMissing: `gpu` is wanted and there is none.
+    Refused: as `Compiled`; a GPU supports no tables of slices, no queues that grow even where all inputs come
+        together, and no `exp`, `log` and `pow`. EngineMissing: `gpu` is requested and there is none.
     """
 
     def __init__(
@@ -104,10 +104,10 @@ class Batch:
                 hint="`workbench doctor` says what was found; device='auto' falls back to the CPU",
             )
         self.device = name or ("the CPU" if device == "cpu" or gpu_name() else "the CPU, since no NVIDIA GPU answers")
-        """What it runs on, in words."""
+        """The device that it runs on, in words."""
         self._on_gpu = bool(name)
         self._single = Compiled(pipeline, capacities, maps=False) if name and self._one.narrow else self._one
-        """Makes one trace; `_one` is what the kernels are made from."""
+        """The executor of single traces; `_one` is the source of the kernels."""
         self._kernels: dict[tuple[str, bool], list[tuple[int, Any]]] = {}
         self._pool: tuple[Any, list[Any]] = ((), [])
 
@@ -120,20 +120,20 @@ class Batch:
         keep: bool = False,
         reuse: bool = False,
     ) -> dict[str, Traces]:
-        """What comes out of every trace, from the initial state to the end of its streams.
+        """Return the output of every trace, from the initial state to the end of its streams.
 
         Parameters
         ----------
         streams: per input an array with a row per step and a column per trace (a tuple of arrays for a tuple or
-            record); by input name, or bare for a single input. Arrays that are on the GPU already (CuPy's) stay there.
+            record); by input name, or bare for a single input. Arrays that are on the GPU already (CuPy) stay there.
         present: arrays of bools of the same shape, for inputs that do not have an event in every step.
         end: whether the streams end after these steps.
-        keep: whether the outputs stay on the GPU, if it is one.
-        reuse: whether the next such run may overwrite outputs that stay there, which saves asking for memory.
+        keep: whether the outputs stay on the GPU, if there is one.
+        reuse: whether the next such run may overwrite outputs that stay there, which saves allocations.
 
         Raises
         ------
-        Overflow, DomainError: in one of the traces, which it names; none of the outputs is given then.
+        Overflow, DomainError: in one of the traces, which it names; no outputs are returned then.
         """
         flat = self._one.flat
         given = streams if isinstance(streams, Mapping) else flat.ports.streams(streams)
@@ -160,7 +160,7 @@ class Batch:
         return self._by_gpu(work, keep, reuse) if self._on_gpu else self._by_cpu(work)
 
     def events(self, traces: Sequence[Sequence[Mapping[str, Value]]]) -> list[dict[str, list[Value]]]:
-        """What comes out of each trace, as Python values; a trace is a sequence of steps, from input name to event.
+        """Return the output of each trace as Python values; a trace is a sequence of steps, from input name to event.
 
         Raises
         ------
@@ -214,7 +214,7 @@ class Batch:
         return shown
 
     def _trace(self, work: _Work, trace: int) -> dict[str, list[Any]]:
-        """One trace, by the compiled executor: per output its fields."""
+        """Run one trace with the compiled executor; return the fields of each output."""
         import numpy as np
 
         self._single.reset()
@@ -256,13 +256,13 @@ class Batch:
         }
 
     def _readable(self, kind: Domain, table: Any) -> Any:
-        """A table with texts for their numbers; where there are no events stands anything."""
+        """Decode text codes in a table; entries beyond the events are arbitrary."""
         if not isinstance(kind, Texts):
             return table
         return self._texts.decode_known(table.reshape(-1)).reshape(table.shape)
 
     def _groups(self, work: _Work) -> Iterator[tuple[int, int]]:
-        """The traces, as many at a time as the GPU's memory holds."""
+        """Yield ranges of traces, as many at a time as fit in the GPU's memory."""
         from workbench.executors.compiled.gpu import cuda
 
         size = self._at_once
@@ -272,7 +272,7 @@ class Batch:
             yield first, min(first + size, work.traces)
 
     def _launch(self, work: _Work, reuse: bool) -> Any:
-        """A group of traces, all of whose steps are on their way."""
+        """Start a group of traces, all of whose steps are queued."""
         from workbench.executors.compiled.gpu import cuda
 
         one = self._one
@@ -281,7 +281,7 @@ class Batch:
         parts = [
             part for name, domain in one.flat.inputs for part in self._check_arrays(name, domain, work.streams[name])
         ]
-        if work.end and not work.steps:  # the step with which the streams end looks at the first row
+        if work.end and not work.steps:  # the step that ends the streams reads the first row
             kinds = [kind for _, domain in one.flat.inputs for _, kind in scalars(domain)]
             parts = [self._columns.zeros(work.traces, kind).reshape(1, -1) for kind in kinds]
         flags = [] if full else [work.flag(name) for name, _ in one.flat.inputs]
@@ -316,7 +316,7 @@ class Batch:
         return tape_system(self._one.system, dense(self._one.system))
 
     def _state(self, full: bool) -> list[tuple[Any, bool]]:
-        """The initial arrays of one trace, and of each whether what is in it matters."""
+        """Return the initial arrays of one trace, each with whether its contents matter."""
         whole, real, *memories = self._one.state
         kept = {name for name, *_ in shape(self._taped_system.system).memories} if full else None
         named = zip(self._one.form.memories, memories, strict=True)
@@ -324,7 +324,7 @@ class Batch:
         return [(whole, True), (real, True), *needed]
 
     def _check_arrays(self, name: str, domain: Domain, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arrays of an input, of the right types and with no value outside the domain."""
+        """Return the arrays of an input, with the right types and no value outside the domain."""
         from workbench.executors.compiled.gpu.cuda import is_there
 
         kinds = [kind for _, kind in scalars(domain)]
@@ -348,7 +348,7 @@ class Batch:
         return tuple(field.reshape(shape) for field in flat.fields)
 
     def _bytes(self, steps: int) -> int:
-        """The memory that a trace takes on the GPU, about."""
+        """Return the approximate memory of a trace on the GPU, in bytes."""
         form = self._one.form
         columns = len(form.values) + len(form.inputs)
         columns += sum(pipe.width * len(self._fields[name]) for name, _, pipe in self._one.results)
@@ -357,12 +357,12 @@ class Batch:
         )
 
     def _collect(self, work: _Work, first: int, group: Any, keep: bool) -> tuple[list[Any], Any]:
-        """The outputs of a group of traces, and how many events they have."""
+        """Return the outputs of a group of traces, and their numbers of events."""
         from workbench.executors.compiled.gpu.cuda import send_array
 
         arrays, counts, bad = group.kept() if keep else group.fetched()
         for trace in bad.nonzero()[0].tolist():
-            made = self._trace(work, first + trace)  # raises, unless a queue had too little room, or for a false alarm
+            made = self._trace(work, first + trace)  # raises, except for a full queue or a false alarm
             if self._single is self._one:
                 continue
             columns = iter(arrays)
@@ -373,7 +373,7 @@ class Batch:
         return arrays, counts
 
     def _loops(self, kind: str, full: bool) -> list[tuple[int, Any]]:
-        """The kernels for steps of this kind, in which every input has an event or not."""
+        """Return the kernels for steps of this kind; `full`: every input has an event."""
         from workbench.executors.compiled.gpu import cuda
 
         if (kind, full) not in self._kernels:
@@ -384,7 +384,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class _Work:
-    """What is to be run."""
+    """A batch of traces to run."""
 
     streams: Mapping[str, tuple[Any, ...]]
     present: Mapping[str, Any]
@@ -393,7 +393,7 @@ class _Work:
     end: bool
 
     def part(self, first: int, last: int) -> _Work:
-        """Some of the traces."""
+        """Return a range of the traces."""
         if (first, last) == (0, self.traces):
             return self
         streams = {name: tuple(part[:, first:last] for part in parts) for name, parts in self.streams.items()}
@@ -401,19 +401,19 @@ class _Work:
         return _Work(streams, present, self.steps, last - first, self.end)
 
     def flag(self, name: str) -> Any:
-        """Whether this input has an event, in each step of each trace."""
+        """Return whether this input has an event, in each step of each trace."""
         import numpy as np
 
         return self.present[name] if name in self.present else np.ones((self.steps, self.traces), np.bool_)
 
 
 def _choose_shown_type(columns: Any, kind: Domain) -> Any:
-    """The type of arrays of a scalar domain in which texts stand for themselves."""
+    """Return the array type of a scalar domain, with texts as Python objects."""
     return object if isinstance(kind, Texts) else columns.dtype(kind)
 
 
 def _ungrown(pipeline: Program, memory: Memory) -> Refused:
-    """Why a GPU does not run a pipeline with this memory."""
+    """Build the refusal of a pipeline with this memory on a GPU."""
     if memory.is_table:
         what = "keeps tables that grow (slices by keys of an infinite type, or maps)"
         hint = "run it on the CPU, or give the slices and what they emit finite types"
@@ -424,7 +424,7 @@ def _ungrown(pipeline: Program, memory: Memory) -> Refused:
 
 
 def _array(values: Any) -> Any:
-    """An array, on the GPU or not; lists of lists become one."""
+    """Convert to an array, on the GPU or not; lists of lists become one."""
     import numpy as np
 
     if hasattr(values, "shape"):
@@ -436,7 +436,7 @@ def _array(values: Any) -> Any:
 
 
 def _host(array: Any) -> Any:
-    """An array in the computer's memory."""
+    """Copy an array to host memory."""
     if hasattr(array, "copy_to_host"):
         return array.copy_to_host()
     return array.get() if hasattr(array, "__cuda_array_interface__") else array

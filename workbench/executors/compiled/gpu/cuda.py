@@ -1,7 +1,7 @@
-"""Generated loops as kernels for NVIDIA GPUs: one trace a thread. Imports numba's CUDA target.
+"""Generated loops as kernels for NVIDIA GPUs: one thread per trace. Imports numba's CUDA target.
 
-Rule: arrays have a row per step and a column per trace, so that the threads of a warp, which make the same step of
-neighbouring traces, read and write neighbouring words.
+The rule of this module: arrays have a row per step and a column per trace, so that the threads of a warp, which run the
+same step of neighbouring traces, access neighbouring words.
 """
 
 # mypy: allow-untyped-defs
@@ -25,14 +25,14 @@ from workbench.executors.compiled.lower.tape import Taped
 from workbench.ir.system import System
 
 THREADS = 128
-"""Threads of a block."""
+"""Threads per block."""
 
 AHEAD = 8
-"""About how many events a thread asks for before it waits for the first. One at a time, 100 000 threads would have less
-under way than the memory can bring while it takes to answer."""
+"""Approximate number of events that a thread requests before it waits for the first. With one at a time, 100 000
+threads would have too few requests in flight to use the memory's bandwidth."""
 
 MOST_AHEAD = 24
-"""The most: they are kept in registers. A loop that reads more in one round reads each where it is needed."""
+"""The maximum: events read ahead occupy registers. A loop that reads more per iteration does not read ahead."""
 
 
 def _min(a, b):
@@ -48,7 +48,7 @@ def _multiply_rounded(a, b):
 
 
 def _float_quotient(a, b):
-    """`a // b`, computed as Python computes it."""
+    """Return `a // b` with the rounding of Python."""
     if SIMULATED:
         return a // b
     remainder = cuda.libdevice.fmod(a, b)
@@ -62,7 +62,7 @@ def _float_quotient(a, b):
 
 
 def _float_remainder(a, b):
-    """`a % b`, computed as Python computes it."""
+    """Return `a % b` with the rounding of Python."""
     if SIMULATED:
         return a % b
     remainder = cuda.libdevice.fmod(a, b)
@@ -72,7 +72,7 @@ def _float_remainder(a, b):
 
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
-"""Whether numba's simulator takes the place of a GPU (NUMBA_ENABLE_CUDASIM=1)."""
+"""Whether numba's simulator replaces a GPU (NUMBA_ENABLE_CUDASIM=1)."""
 
 _OWN = {
     "min": _min,
@@ -82,11 +82,11 @@ _OWN = {
     "float_remainder": _float_remainder,
 }
 SCOPE = {name: cuda.jit(device=True)(function) for name, function in (DEVICE | _OWN).items()}
-"""What generated code calls, on the device. (For Python's own `min` and `max` numba 0.68 has no code there.)"""
+"""The functions that generated code may call, on the device. (Numba 0.68 lacks Python's `min` and `max` there.)"""
 
 
 def device_name() -> str:
-    """The name of the GPU, or an empty string."""
+    """Return the name of the GPU, or an empty string."""
     if SIMULATED:
         return "numba's CUDA simulator"
     if not cuda.is_available():
@@ -96,27 +96,27 @@ def device_name() -> str:
 
 
 def is_there(array: Any) -> bool:
-    """Whether an array is on the device already: numba's, or that of CuPy, for one."""
+    """Whether an array is on the device already: one of numba, or of CuPy, for example."""
     return hasattr(array, "__cuda_array_interface__") or hasattr(array, "copy_to_host")
 
 
 def free_bytes() -> int:
-    """How much memory of the GPU is free."""
+    """Return the free memory of the GPU, in bytes."""
     return 1 << 30 if SIMULATED else int(cuda.current_context().get_memory_info().free)
 
 
 def kernel(system: System, phases: Sequence[Substitution], *, ahead: bool = False, **options: Any) -> Any:
-    """`kernel(first, last, arrays..., bad)`, which makes these steps of every trace; compiled at its first launch.
+    """Build `kernel(first, last, arrays..., bad)`, which runs these steps of every trace; compiled at its first launch.
 
-    The arrays are those of the loop with one more axis, the traces; `bad` says in which of them a hazard occurred.
+    The arrays are those of the loop with a further axis, the traces; `bad` marks those in which a hazard occurred.
     """
     return _compile(loop_code(system, phases, target="gpu", ahead=ahead, placement=ColumnPerTrace(), **options))
 
 
 def kernels(tape: Taped, phases: Sequence[Substitution]) -> list[tuple[int, Any]]:
-    """Kernels for these steps, each with how many it makes at a time, a multiple of which it must be given.
+    """Return kernels for these steps, each with a number of which its step count must be a multiple.
 
-    The first, if there are two, reads many events ahead; the second can make what is left.
+    The first, if there are two, reads many events ahead; the second can run the rest.
     """
     found = [(len(phases), kernel(tape.system, phases, pasts=tape.pasts))]
     reads = count_loads(loop_code(tape.system, phases, target="gpu", pasts=tape.pasts), "xp")
@@ -127,14 +127,14 @@ def kernels(tape: Taped, phases: Sequence[Substitution]) -> list[tuple[int, Any]
 
 
 def count_loads(function: ir.CodeFunction, kinds: str) -> int:
-    """How many entries a loop reads each time of arrays whose names begin with one of these letters."""
+    """Return how many entries a loop reads per iteration from arrays whose names begin with one of these letters."""
     exprs = (expr for each in ir.within(function.body) for expr in ir.own_expressions(each))
     loads = (each for expr in exprs for each in ir.nodes(expr) if isinstance(each, ir.Load))
     return sum(load.array.name[0] in kinds for load in loads)
 
 
 def offset_kernel(function: ir.CodeFunction) -> Any:
-    """`kernel(counts, offsets, values, bad)`: what `offset_function` says, for a column per thread."""
+    """Build `kernel(counts, offsets, values, bad)`, which applies `offset_function` to a column per thread."""
     run = cuda.jit(device=True)(executable(print_function(round_as_processors(function)), SCOPE))
 
     def kernel(counts, offsets, values, bad):
@@ -150,17 +150,17 @@ def _compile(function: ir.CodeFunction) -> Any:
 
 
 def launch(function: Any, threads: int, *arguments: Any) -> None:
-    """Run a kernel in so many threads."""
+    """Run a kernel in this many threads."""
     function[(threads + THREADS - 1) // THREADS, THREADS](*arguments)
 
 
 def send_array(array: Any) -> Any:
-    """An array on the device."""
+    """Copy an array to the device."""
     return cuda.to_device(np.ascontiguousarray(array))
 
 
 def room(rows: int, columns: int, kind: Any) -> Any:
-    """An array on the device, to be filled."""
+    """Allocate an uninitialized array on the device."""
     return cuda.device_array((rows, columns), kind)
 
 
@@ -173,15 +173,15 @@ def _spread(values, array):
 
 
 class TraceGroup:
-    """Some traces on the device, in a stream of their own, so that copies go on while others compute.
+    """Some traces on the device, in a stream of their own, so that copies overlap with computation.
 
     Parameters
     ----------
     inputs: arrays with a row per step and a column per trace.
-    state: the initial arrays of one trace, and whether what is in them matters.
-    outputs: rows and type of each array for outputs.
-    results: how many outputs there are.
-    there: arrays on the device to be used for outputs; None where new ones are to be made.
+    state: the initial arrays of one trace, each with whether its contents matter.
+    outputs: number of rows and type of each output array.
+    results: number of outputs.
+    there: device arrays to reuse for outputs; None to allocate new ones.
     """
 
     def __init__(
@@ -203,7 +203,7 @@ class TraceGroup:
         self._bad = self._send(np.zeros(self.traces, np.bool_))
 
     def _initial(self, array: Any, needed: bool) -> Any:
-        """An array of the state for every trace; what is in it does not matter where it is not `needed`."""
+        """Allocate an array of the state for every trace; it is initialized only where it is `needed`."""
         made = cuda.device_array((array.size, self.traces), array.dtype, stream=self._stream)
         if needed and array.size and self.traces:
             blocks = (self.traces + THREADS - 1) // THREADS
@@ -216,7 +216,7 @@ class TraceGroup:
         return cuda.to_device(np.ascontiguousarray(array), stream=self._stream)
 
     def launch(self, function: Any, first: int, last: int, inputs: int) -> None:
-        """Make these steps; the kernel has so many of the inputs (those that say what is present may be left out)."""
+        """Run these steps; the kernel takes the first `inputs` inputs (presence columns may be left out)."""
         if first < last and self.traces:
             whole, real, *memories = self._state
             blocks = (self.traces + THREADS - 1) // THREADS
@@ -224,14 +224,14 @@ class TraceGroup:
             function[blocks, THREADS, self._stream](first, last, *arrays, self._bad)
 
     def fetched(self) -> tuple[list[Any], Any, Any]:
-        """The outputs, how many events they have, and in which traces a hazard occurred; waits for the device."""
+        """Return the outputs, their event counts, and the traces with a hazard; waits for the device."""
         arrays = [*self.outputs, self._counts, self._bad]
         *outputs, counts, bad = [array.copy_to_host(stream=self._stream) for array in arrays]
         self._stream.synchronize()
         return outputs, counts, bad
 
     def kept(self) -> tuple[list[Any], Any, Any]:
-        """As `fetched`, but the outputs stay on the device."""
+        """Return what `fetched` returns, but leave the outputs on the device."""
         counts = self._counts.copy_to_host(stream=self._stream)
         bad = self._bad.copy_to_host(stream=self._stream)
         self._stream.synchronize()

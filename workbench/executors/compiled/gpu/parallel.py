@@ -1,8 +1,8 @@
 """One long stream on a GPU: a block for each of its threads. Imports numpy.
 
-The blocks are those of `compiled_parallel`, and the rule is the same: nothing is believed. Here they are as long as
-each other, so that they lie side by side as the traces of `compiled_batch` do: a row per step and a column per block.
-In front of a block lie the events before it that its state depends on. What is left over runs on the CPU.
+The blocks are those of `compiled.parallel`, and the rule is the same: nothing is trusted. Here they have equal lengths,
+so that they are stored side by side as the traces of `gpu.batch` are: a row per step and a column per block. Each block
+is preceded by the events on which its initial state depends. The remainder runs on the CPU.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from workbench.executors.pending import Pool
 from workbench.executors.threaded.manager import ThreadManager
 
 BLOCKS = 1 << 15
-"""Most blocks at a time: what a large GPU needs to be busy."""
+"""Maximum number of blocks at a time: what a large GPU needs to be busy."""
 
 SHORTEST = 64
-"""Steps of the shortest block."""
+"""Minimum number of steps in a block."""
 
 
 class ParallelGpu(Compiled):
-    """A running pipeline that makes the steps of a long piece on a GPU, in blocks.
+    """A compiled pipeline that runs the steps of a long piece on a GPU, in blocks.
 
     Parameters
     ----------
-    pipeline, capacities, reassociate, patience, machine: as `Parallel` has them.
-    blocks: the most blocks at a time.
-    shortest: the fewest steps of a block.
+    pipeline, capacities, reassociate, patience, machine: as for `Parallel`.
+    blocks: maximum number of blocks at a time.
+    shortest: minimum number of steps in a block.
 
     Raises
     ------
-    Refused: as `Parallel` does. EngineMissing: there is no GPU.
+    Refused: as for `Parallel`. EngineMissing: there is no GPU.
     """
 
     def __init__(
@@ -68,19 +68,19 @@ class ParallelGpu(Compiled):
 
     @property
     def blocks(self) -> int:
-        """How many blocks have run beside others so far."""
+        """Number of blocks that have run concurrently so far."""
         return self._on_gpu.made
 
 
 class InBlocksOnGpu(InBlocks):
-    """Blocks of steps at the same time, a thread of a GPU for each."""
+    """A schedule of concurrent blocks, with a GPU thread for each."""
 
     def prepare(self, one: Compiled) -> None:
         super().prepare(one)
         self._kernels: dict[Hashable, Any] = {}
 
     def share(self, pool: Pool) -> None:
-        """Nothing: blocks run on the GPU."""
+        """Ignore the pool: blocks run on the GPU."""
 
     def _edges(self, first: int, last: int, size: int) -> list[int]:
         found = super()._edges(first, last, size)
@@ -92,7 +92,7 @@ class InBlocksOnGpu(InBlocks):
         return _OnGpu(self, edges, kind)
 
     def lead_kernel(self, kind: str, level: int) -> Any:
-        """The kernel of `lead_loop`."""
+        """Return the kernel of `lead_loop`."""
 
         def make() -> Any:
             return cuda.kernel(self.cuts.silent(self.one.system, level), self.lead_phases(kind, level), watch=False)
@@ -100,24 +100,24 @@ class InBlocksOnGpu(InBlocks):
         return self._get(("lead", kind, level), make)
 
     def kernel(self, kind: LoopKind) -> Any:
-        """The kernel of the loop with outputs."""
+        """Return the kernel of the loop with outputs."""
         system, phases = self.one.system, self.one.phases(kind.name)
         return self._get(kind, lambda: cuda.kernel(system, phases, places=kind.places))
 
     def offset_kernel(self, scan: Scan) -> Any:
-        """The kernel of `offset_loop`."""
+        """Return the kernel of `offset_loop`."""
         domain = self.one.system.variables[scan.position].domain
         return self._get((domain, scan.op), lambda: cuda.offset_kernel(offset_function(domain, scan.op)))
 
     def _get(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """A kernel, made when it is first needed."""
+        """Return a kernel, created when first needed."""
         if key not in self._kernels:
             self._kernels[key] = make()
         return self._kernels[key]
 
 
 class _OnGpu(Attempt):
-    """The loop that makes steps in blocks on a GPU, where arrays have a column for each block."""
+    """The loop that runs steps in blocks on a GPU, where arrays have a column for each block."""
 
     of: InBlocksOnGpu
 
@@ -129,7 +129,7 @@ class _OnGpu(Attempt):
         self.columns = [cuda.send_array(x[np.maximum(rows, 0)]) for x in self.inputs]
 
     def _make(self, level: int, states: LoopValues, first: int, last: int) -> None:
-        """Make the steps between these places of all blocks but the first, of which nothing is put out."""
+        """Run the steps in this range of all blocks but the first, without outputs."""
         if first < last:
             there = [cuda.send_array(array.T) for array in states]
             whole, real, *memories = there
@@ -148,7 +148,7 @@ class _OnGpu(Attempt):
         for scan in scans:
             self.of.set(inside, scan.position, [scan.neutral] * (self.count - 1))
         self._make(level, inside, -later, self.length - later)
-        loop = self.of.lead_loop(self.kind.name, level)  # the first block begins where its own state is known
+        loop = self.of.lead_loop(self.kind.name, level)  # the first block starts from a known state
         self._steps(loop, self.edges[0], self.edges[1] - later, row_of(inside, 0))
         return [self.of.values(inside, scan.position)[:-1] for scan in scans]
 

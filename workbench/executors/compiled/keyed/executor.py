@@ -1,8 +1,7 @@
 """A compiled pipeline for each key of a log.
 
-The rule of this module: rows are taken in their order, and a row in which something goes wrong has not happened. The
-loop stops before a row of which it cannot say that nothing does; that row is made in plain Python, in exact arithmetic,
-which decides.
+The rule of this module: rows run in order, and a row that fails has no effect. The loop stops before a row that may
+fail; that row runs in plain Python, in exact arithmetic, which decides.
 """
 
 from __future__ import annotations
@@ -30,18 +29,18 @@ from workbench.executors.keyed import KeyedOutputs
 from workbench.executors.threaded.manager import ThreadManager
 
 COSTLY = 5e-8
-"""Seconds for a step that are more than it costs to bring together what comes out of several threads."""
+"""Seconds per step above which several threads pay for merging their output."""
 
 
 class CompiledKeys(CompiledRuns):
-    """A running pipeline for each key; keys are numbered as they come.
+    """A compiled pipeline that runs for each key; keys are numbered in order of arrival.
 
     Parameters
     ----------
-    one: has the pipeline, in its initial state, and no tables.
-    threads: how many share the keys, where the steps cost more than bringing together what comes out.
-    patience, machine: as `Compiled` has them.
-    costly: the seconds for a step that are worth more than one thread.
+    one: the executor of the pipeline, in its initial state, without tables.
+    threads: number of threads that share the keys, where the steps cost more than merging the output.
+    patience, machine: as for `Compiled`.
+    costly: minimum cost of a step in seconds that pays for more than one thread.
     """
 
     def __init__(
@@ -104,7 +103,7 @@ class CompiledKeys(CompiledRuns):
             wrong = self._singly(given, first)
         if machine and given.rows and given.kind in self._timed:
             self._cost = (time.thread_time() - begun_at) * len(parts) / given.rows
-        self._timed.add(given.kind)  # the first time is spent in compiling
+        self._timed.add(given.kind)  # the first time includes compilation
         outputs = {
             name: _join_before_error([made[name] for part in parts for made in part.made], wrong)
             for name in self._names
@@ -116,7 +115,7 @@ class CompiledKeys(CompiledRuns):
         return [name for name, _, _ in self.one.results]
 
     def _run(self, loop: Loop, given: KeyedRows, parts: int, part: KeyPart) -> None:
-        """Make the rows of some keys from where they stopped on."""
+        """Run the remaining rows of some keys."""
         outputs = self._room(given.rows - part.stop)
         part.stop = loop(
             part.number, parts, part.stop, given.rows, *self.states.arrays[:2], outputs.counts,
@@ -125,7 +124,7 @@ class CompiledKeys(CompiledRuns):
         part.made.append(outputs.found(0, [None] * len(self.one.results)))
 
     def _singly(self, given: KeyedRows, part: KeyPart) -> tuple[int, WorkbenchError] | None:
-        """Make the row at which some keys have stopped by itself: it says what is wrong, or gets the room it needs."""
+        """Run the row at which some keys have stopped alone: it fails with its error, or gets the room it needs."""
         row = part.stop
         key, at = int(given.codes[row]), np.array([row])
         self.states.turn(key)
@@ -143,7 +142,7 @@ class CompiledKeys(CompiledRuns):
         return None
 
     def _room(self, rows: int) -> OutputArrays:
-        """Room for what can come out of so many rows."""
+        """Allocate arrays for the output of `rows` rows."""
         waiting = [0 if p.more is None else int(self.states.column(p.more.name).sum()) for _, _, p in self.one.results]
         sizes = [
             more + rows * pipe.width + spare(pipe) for more, (_, _, pipe) in zip(waiting, self.one.results, strict=True)
@@ -152,7 +151,7 @@ class CompiledKeys(CompiledRuns):
         return OutputArrays(self.one.results, fields, sizes, columns.empty, places=True, texts=self.one.texts.reader())
 
     def _loop(self, kind: str, *, machine: bool) -> Loop:
-        """The loop for steps of this kind, made when it is first needed."""
+        """Return the loop for steps of this kind, created when first needed."""
 
         def source(target: Target) -> str:
             phases = self.one.phases(kind)
@@ -163,15 +162,15 @@ class CompiledKeys(CompiledRuns):
 
 
 class KeyedRows:
-    """Rows that are to be made.
+    """Rows to be run.
 
     Attributes
     ----------
-    kind: of the loop.
+    kind: the kind of the loop.
     codes: their keys.
-    rows: how many.
+    rows: their number.
     columns: the events of each input.
-    inputs: the same as the loop takes them.
+    inputs: the events in the form that the loop takes.
     """
 
     def __init__(self, kind: str, codes: Any, rows: int, given: Mapping[str, columns.Column]) -> None:
@@ -183,12 +182,12 @@ class KeyedRows:
 
 
 class KeyPart:
-    """What one thread makes: the rows of some of the keys.
+    """The share of one thread: the rows of some of the keys.
 
     Attributes
     ----------
-    stop: the first row that it has not seen.
-    made: what has come out, piece by piece.
+    stop: the first row that has not run.
+    made: the output, in pieces.
     """
 
     def __init__(self, number: int) -> None:
@@ -197,7 +196,7 @@ class KeyPart:
 
 
 def before_wrong(given: Mapping[str, columns.Column], rows: int) -> tuple[int, tuple[int, WorkbenchError] | None]:
-    """How many rows come before the first one with an event outside its domain, if there is one, and that error."""
+    """Return the number of rows before the first event outside its domain, and its error, or all rows and None."""
     found = min((c.wrong for c in given.values() if c.wrong), key=lambda each: int(each[0]), default=None)
     return (rows, None) if found is None else (*found[:1], found)
 
@@ -205,7 +204,7 @@ def before_wrong(given: Mapping[str, columns.Column], rows: int) -> tuple[int, t
 def _join_before_error(
     parts: Sequence[columns.OutputColumn], wrong: tuple[int, WorkbenchError] | None
 ) -> columns.OutputColumn:
-    """What has come out of the rows before the wrong one, in their order."""
+    """Merge the output of the rows before the failed one, sorted by row."""
     if len(parts) == 1:
         return parts[0]
     steps: Any = np.concatenate([each.steps for each in parts])

@@ -1,8 +1,8 @@
-"""The keys of a log that come as columns: numbered in the order in which they first come.
+"""The keys of a log that come as columns, numbered in order of first arrival.
 
-The rule of this module: a key is a value of a domain, and two rows have one key where these values are equal, whether
-they come as Python values or as columns; NaN is one key. Few keys are numbered by Python, many by machine code, if
-there is any.
+The rule of this module: a key is a value of a domain, and two rows have the same key if the values are equal, whether
+they come as Python values or as columns; all NaNs are one key. Python numbers a few keys, machine code many, if it is
+available.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from workbench.executors.keyed import Keys
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 PATIENCE = 20_000
-"""Rows whose keys are numbered by Python before machine code is asked to."""
+"""Rows whose keys Python numbers before machine code does."""
 
 
 def _lock_method(method: Method) -> Method:
-    """The same, by one thread at a time."""
+    """Make a method run in one thread at a time."""
 
     @wraps(method)
     def alone(self: ColumnKeys, given: Any) -> Any:
@@ -36,11 +36,11 @@ def _lock_method(method: Method) -> Method:
 
 
 class ColumnKeys(Keys):
-    """The keys that have come; one thread may number some while another asks for others.
+    """The keys of a log; one thread may number keys while another reads them.
 
     Parameters
     ----------
-    domain: what they are values of.
+    domain: the domain of the keys.
     """
 
     def __init__(self, domain: Domain) -> None:
@@ -62,14 +62,14 @@ class ColumnKeys(Keys):
 
     @_lock_method
     def given(self, values: Sequence[Value]) -> Any:
-        """The numbers of some keys, as an array."""
+        """Return the numbers of keys, as an array."""
         if self._table is None or not values:
             return np.array([self.number(value) for value in values], np.int64)
         return self._table.codes(self._convert_column(self._column(values)))
 
     @_lock_method
     def numbers(self, column: Any) -> Any:
-        """The numbers of keys, as an array.
+        """Return the numbers of keys, as an array.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class ColumnKeys(Keys):
 
     @_lock_method
     def shown(self, numbers: Any) -> Any:
-        """The keys of these numbers, as an Arrow array."""
+        """Return the keys with these numbers, as an Arrow array."""
         from workbench.events.buffers import take_rows
 
         if self._table is None:
@@ -107,7 +107,7 @@ class ColumnKeys(Keys):
         return take_rows(self.column(self._join_keys()), numbers)
 
     def column(self, column: Any) -> Any:
-        """The keys in a column, as an Arrow array to be written."""
+        """Convert a column of keys to an Arrow array, for output."""
         from workbench.events.buffers import numbers_to_arrow
 
         return column if isinstance(self.domain, Words) else numbers_to_arrow(self.domain, column)
@@ -123,7 +123,7 @@ class ColumnKeys(Keys):
         return table
 
     def _convert_column(self, column: Any) -> Any:
-        """A column as a table takes it."""
+        """Convert a column to the input of a table."""
         if not isinstance(self.domain, Words):
             return np.ascontiguousarray(column, np.int64)
         _, offsets, letters = column.buffers()
@@ -131,7 +131,7 @@ class ColumnKeys(Keys):
         return starts[:-1], starts[1:], np.frombuffer(letters or b"", np.uint8)
 
     def _join_keys(self) -> Any:
-        """The column of all keys."""
+        """Return the column of all keys."""
         import pyarrow as pa
 
         from workbench.executors.compiled.execute.columns import dtype
@@ -143,10 +143,10 @@ class ColumnKeys(Keys):
         texts = pa.LargeStringArray.from_buffers(len(starts) - 1, pa.py_buffer(starts), pa.py_buffer(letters))
         return texts.cast(pa.string())
 
-    # --- as Python has them ---------------------------------------------------------------------------------
+    # --- Python values ----------------------------------------------------------------------------------------
 
     def _column(self, values: Sequence[Value]) -> Any:
-        """A column of keys."""
+        """Convert keys to a column."""
         if isinstance(self.domain, Words):
             return text_array(values)
         from workbench.executors.compiled.execute.columns import column
@@ -154,7 +154,7 @@ class ColumnKeys(Keys):
         return column("key", self.domain, list(values)).fields[0]
 
     def _list_keys(self, column: Any) -> list[Value]:
-        """The keys in a column."""
+        """Convert a column to keys."""
         if isinstance(self.domain, Words):
             found: list[Value] = column.to_pylist()
             return found

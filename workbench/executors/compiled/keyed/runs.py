@@ -1,6 +1,6 @@
-"""What the runs of a compiled pipeline for each key have in common: one executor, and columns that go in.
+"""The common base of compiled runs for each key: one executor, and columns as input.
 
-The rule of this module: texts that have come are known until the keys are forgotten in whose states they may be.
+The rule of this module: texts are stored until the keys are forgotten whose states may refer to them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class CompiledRuns(KeyedRuns):
 
     Parameters
     ----------
-    one: has the pipeline, in its initial state.
+    one: the executor of the pipeline, in its initial state.
     """
 
     def __init__(self, one: Compiled) -> None:
@@ -32,26 +32,26 @@ class CompiledRuns(KeyedRuns):
 
     @abstractmethod
     def feed(self, codes: Any, given: Mapping[str, Column], count: int) -> KeyedOutputs:
-        """The same of columns, by input name."""
+        """Run columns, by input name, as `step` does."""
 
     @abstractmethod
     def turn(self, key: int) -> None:
-        """Let the executor go on as this key."""
+        """Load the state of this key into the executor."""
 
     @abstractmethod
     def take(self, key: int) -> None:
-        """Keep what the executor has become as this key, which may be a new one."""
+        """Store the executor's state as that of this key, which may be a new one."""
 
     @abstractmethod
     def forget(self, key: int | None) -> None:
-        """Forget the states of all keys but this one, which is the first from now on; or of all."""
+        """Forget the states of all keys except this one, which becomes the first; or of all."""
 
     def begin(self, key: int | None = None) -> None:
         self.forget(key)
         self.one.reset()
         if key is not None:
             self.turn(0)
-        self.one.texts.lasting = False  # but for what is here: this one's, if any
+        self.one.texts.lasting = False  # except for those of the present state, if any
         self.one.texts.forget(self.one._state.texts_held)
         self.one.texts.lasting = True
 
@@ -64,7 +64,7 @@ class CompiledRuns(KeyedRuns):
         self.take(key)
 
     def _columns(self, batch: LogBatch) -> Mapping[str, Column]:
-        """The events of each input in the rows of a batch."""
+        """Return the events of each input in the rows of a batch."""
         domains, texts = self.one.flat.ports.domains, self.one.texts
         if batch.columns is not None:
             given = batch.columns

@@ -1,7 +1,7 @@
-"""The session of a compiled pipeline that runs for each key of a log: columns of rows of many keys go in.
+"""The session of a compiled pipeline that runs for each key of a log, on columns of rows of many keys.
 
-The rule of this module: the rows of a batch are one call of a loop, whatever their keys; what comes out is a table
-where all outputs are columns, else rows.
+The rule of this module: the rows of a batch are one call of a loop, whatever their keys; the output is a table where
+all outputs are columns, otherwise rows.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 
 class KeyedBatch(NamedTuple):
-    """The rows of a batch that belong to keys.
+    """The rows of a batch that have keys.
 
     Attributes
     ----------
-    codes: the number of the key of each.
-    places: which rows of the batch they are.
+    codes: the key number of each row.
+    places: their offsets in the batch.
     batch: the rows themselves.
-    keys: the column of keys, where there is one.
-    rows: how many rows of the batch can be run: those before one that should belong to a key, and does not.
-    failed: what is wrong with that one, or with the row behind the batch.
+    keys: the column of keys, if there is one.
+    rows: number of rows of the batch that can run: those before one that lacks a key but needs one.
+    failed: the error of that row, or of the row after the batch.
     """
 
     codes: Any
@@ -48,11 +48,11 @@ class KeyedBatch(NamedTuple):
 
 
 class KeyedColumnSession(KeyedSession):
-    """A run for each key, whose rows come as columns.
+    """A run for each key, with columns as input.
 
     Parameters
     ----------
-    running: in its initial state.
+    running: the runs, in the initial state.
     """
 
     takes = frozenset({ROWS, COLUMNS})
@@ -120,14 +120,14 @@ class KeyedColumnSession(KeyedSession):
         codes = self.keys.numbers(keys.events)
         return KeyedBatch(codes, places, LogBatch(range(len(codes)), columns=given), keys.events, rows, failed)
 
-    # --- what comes out -------------------------------------------------------------------------------------
+    # --- output ---------------------------------------------------------------------------------------------
 
     def _make_rows(self, made: KeyedOutputs, codes: Any, keys: Any) -> tuple[list[RowEvents], Any, Any]:
-        """The rows that have come out, or their table, and the step of each.
+        """Return the output rows, or their table, and the step of each.
 
         Parameters
         ----------
-        codes: the number of the key of each row that was run; `keys`: the column of keys, where there is one.
+        codes: the key number of each row that was run; `keys`: the column of keys, if there is one.
         """
         if not self._plain:
             return self._as_rows(made, codes)
@@ -145,7 +145,7 @@ class KeyedColumnSession(KeyedSession):
         return [], pa.table({**table, **dict(zip(shown, columns, strict=True))}), steps
 
     def _as_rows(self, made: KeyedOutputs, codes: Any) -> tuple[list[RowEvents], None, Any]:
-        """The rows where outputs are more than numbers: step by step."""
+        """Return rows for outputs that are more than numbers: step by step."""
         found: dict[int, dict[str, list[Value]]] = {}
         for name, output in made.outputs.items():
             for step, value in zip(output.steps.tolist(), output.events(), strict=True):
@@ -158,7 +158,7 @@ class KeyedColumnSession(KeyedSession):
 
 
 def _find_filled_rows(given: Mapping[str, EventArray], rows: int) -> Any:
-    """In which rows there is an event."""
+    """Return a mask of the rows that have an event."""
     found: Any = np.zeros(rows, np.bool_)
     for each in given.values():
         found |= True if each.present is None else each.present
@@ -166,5 +166,5 @@ def _find_filled_rows(given: Mapping[str, EventArray], rows: int) -> Any:
 
 
 def _count(made: KeyedOutputs) -> int:
-    """How many events have come out."""
+    """Return the number of output events."""
     return sum(len(each.steps) for each in made.outputs.values())

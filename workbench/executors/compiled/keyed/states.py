@@ -1,7 +1,7 @@
-"""The states of a compiled pipeline, one for each key, in arrays with a row a key.
+"""The states of a compiled pipeline for many keys, in arrays with a row per key.
 
-The rule of this module: what has no key yet is in its initial state, so that more keys are more rows and nothing else;
-and all keys have the room in queues that one of them has needed.
+The rule of this module: rows without a key hold the initial state, so that more keys need only more rows; and all keys
+have the queue capacity that one of them has needed.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from workbench.executors.compiled.execute.queues import widen
 from workbench.executors.compiled.execute.state import EndlessQueue, LoopArrays
 
 COPIES = 2
-"""How often states are there while they get more room."""
+"""Copies of the states that exist while they are enlarged."""
 
 
 class KeyedStates:
-    """Arrays as those of `LoopArrays`, each with an axis more; behind the whole numbers stand the steps made.
+    """The arrays of `LoopArrays`, each with a further axis; the integers are followed by the number of steps.
 
     Parameters
     ----------
-    one: has the system, and its initial state.
+    one: the executor, with the system and its initial state.
     """
 
     def __init__(self, one: Compiled) -> None:
         self.one, self.count = one, 0
-        """The executor, and how many keys there are."""
+        """The executor, and the number of keys."""
         self._begin()
         self.arrays = [array[None][:0] for array in self._initial]
 
     def _begin(self) -> None:
-        """Take the initial state of the system; in a queue without a capacity there is room for one event."""
+        """Build the initial state of the system; a queue without a capacity has room for one event."""
         self.form = LoopArrays(self.one.system, self.one.form, self.one.texts)
         self.form.reset()
         whole, *rest = self.form.copy()
@@ -45,18 +45,18 @@ class KeyedStates:
             self._initial[queue.places] = [array[:1] for array in self._initial[queue.places]]
 
     def grow(self, count: int) -> None:
-        """Have states for so many keys."""
+        """Allocate states for this many keys."""
         if count > len(self.arrays[0]):
             room = max(count, 2 * len(self.arrays[0]))
             for place, (first, content) in enumerate(zip(self._initial, self.arrays, strict=True)):
                 row: Any = np.zeros((1, content.shape[1]), first.dtype)
-                row[0, : len(first)] = first  # in longer queues nothing waits
+                row[0, : len(first)] = first  # longer queues are empty
                 self.arrays[place] = np.repeat(row, room, axis=0)
                 self.arrays[place][: len(content)] = content
         self.count = max(count, self.count)
 
     def begin(self, key: int | None) -> None:
-        """Forget all keys but this one, which is the first from now on; or all."""
+        """Forget all keys except this one, which becomes the first; or all."""
         for first, content in zip(self._initial, self.arrays, strict=True):
             kept = None if key is None else content[key].copy()
             content[: self.count, : len(first)] = first
@@ -65,34 +65,34 @@ class KeyedStates:
         self.count = 0 if key is None else 1
 
     def steps(self, key: int) -> int:
-        """How many steps a key has made."""
+        """Return how many steps a key has made."""
         return int(self.arrays[0][key, -1])
 
     def column(self, variable: str) -> Any:
-        """What a variable that holds whole numbers is, for each key."""
+        """Return the value of an integer variable, for each key."""
         place = [self.form.system.variables[i].name for i in self.form.form.whole].index(variable)
         return self.arrays[0][: self.count, place]
 
     def turn(self, key: int) -> None:
-        """Let the executor go on as this key."""
+        """Load the state of this key into the executor."""
         whole, *rest = (array[key] for array in self.arrays)
         self.one._state.restore([whole[:-1], *rest])
         self.one.steps = int(whole[-1])
 
     def take(self, key: int) -> None:
-        """Keep what the executor has become as this key; what has more room then has it for all keys."""
+        """Store the executor's state as that of this key; enlarged arrays are enlarged for all keys."""
         if self.one.system is not self.form.system:
             self._change(self.one._state.copy(), self.one.steps)
         self._put(key, self.one._state, self.one.steps)
 
     def widen(self) -> None:
-        """Give queues room that grows, if they can need it."""
+        """Let queues grow, if they may need it."""
         if self.one.narrow:
             self.one.widen()
             self._change(self.one._state.copy(), self.one.steps)
 
     def _change(self, kept: Sequence[Any], steps: int) -> None:
-        """Go on with the system that the executor has now, whose state is kept."""
+        """Switch to the executor's new system, and convert all states."""
         before, old, count = self.form, self.arrays, self.count
         self._begin()
         self.arrays = [array[None][:0] for array in self._initial]
@@ -108,7 +108,7 @@ class KeyedStates:
         self.one.steps = steps
 
     def _put(self, key: int, state: LoopArrays, steps: int) -> None:
-        """Keep a state as that of a key."""
+        """Store a state as that of a key."""
         whole, *rest = state.arrays
         self.arrays[0][key, :-1], self.arrays[0][key, -1] = whole, steps
         within = {place for queue in state.endless for place in range(queue.places.start, queue.places.stop)}
@@ -124,11 +124,11 @@ class KeyedStates:
                 array[key, places & array.shape[1] - 1] = content[places & len(content) - 1]
 
     def _double(self, queue: EndlessQueue) -> None:
-        """Have twice as much room for the events that wait, for all keys.
+        """Double the capacity of a queue, for all keys.
 
         Raises
         ------
-        Overflow: there is not so much memory.
+        Overflow: there is too little memory.
         """
         size, firsts = self.arrays[queue.places.start].shape[1], self.column(queue.first)
         wanted = COPIES * 2 * sum(array.nbytes for array in self.arrays[queue.places]) / 2**20

@@ -1,6 +1,6 @@
-"""A compiled pipeline with tables, which grow, for each key of a log: the state of a key is put in and taken out.
+"""A compiled pipeline with growing tables, for each key of a log: the executor switches between the states of keys.
 
-The rule of this module: within a block a key's rows are made together, and what comes out is put in the order of rows.
+The rule of this module: within a block the rows of a key run together, and the output is sorted by row.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from workbench.executors.compiled.keyed.runs import CompiledRuns
 from workbench.executors.keyed import KeyedOutputs, ValueColumn
 
 FoundEvents = dict[str, list[tuple[int, Value]]]
-"""What has come out of each output, each event behind the row that caused it."""
+"""The events of each output, with the row that caused each."""
 
 
 class TabledKeys(CompiledRuns):
-    """A running pipeline for each key.
+    """A compiled pipeline with tables, running for each key.
 
     Parameters
     ----------
-    one: in its initial state.
+    one: the executor, in its initial state.
     """
 
     def __init__(self, one: Compiled) -> None:
         super().__init__(one)
-        one.widen()  # all states are of one form
+        one.widen()  # all states have the same form
         self.first = one._state.copy()
         self._states: list[tuple[int, Any]] = []
 
@@ -55,7 +55,7 @@ class TabledKeys(CompiledRuns):
     def _run(
         self, key: int, columns: Mapping[str, Column], places: Any, found: FoundEvents
     ) -> tuple[int, WorkbenchError] | None:
-        """Make rows of a key, or those before one that cannot be made; that one, and why."""
+        """Run rows of a key, or those before one that fails; return that row and its error."""
         self.turn(key)
         start, given = self.one.steps, {name: column.part(places) for name, column in columns.items()}
         try:
@@ -100,7 +100,7 @@ class TabledKeys(CompiledRuns):
 
 
 def _gather(found: FoundEvents, wrong: tuple[int, WorkbenchError] | None) -> KeyedOutputs:
-    """The events of each output in the order of rows."""
+    """Sort the events of each output by row."""
     outputs = {}
     for name, events in found.items():
         events.sort(key=lambda each: each[0])
@@ -109,7 +109,7 @@ def _gather(found: FoundEvents, wrong: tuple[int, WorkbenchError] | None) -> Key
 
 
 def make_compiled_keys(one: Compiled, *, threads: int = 1) -> CompiledKeys | TabledKeys:
-    """The runs for each key of the pipeline that this executor has."""
+    """Build the runs for each key of an executor's pipeline."""
     if any(memory.is_table for memory in one.system.memories):
         return TabledKeys(one)
     return CompiledKeys(one, threads=threads)

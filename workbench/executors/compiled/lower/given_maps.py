@@ -1,7 +1,7 @@
-"""Maps of any size that come in: compiled code has a number for each, and all that is in them in arrays.
+"""Maps of any size that come in: compiled code has a number for each, and their entries in arrays.
 
-The rule of this module: such a map is never changed. Where it is kept, or waits in a queue, its number is; 0 is that of
-the empty map. The entries of a map lie together, by their keys, so that a key is found and all keys are gone through.
+The rule of this module: such a map is never changed. Variables and queues hold its number; 0 is the empty map. The
+entries of a map are contiguous and sorted by key, so that a key is found by search and all keys can be visited.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from workbench.ir.system import Memory
 
 @dataclass(frozen=True)
 class MapNumber(Integers):
-    """The number of a map among those of its type that have come in."""
+    """The number of a map among the input maps of its type."""
 
     of: Map
 
 
 @dataclass(frozen=True)
 class MapHeap(Array):
-    """Where the maps of a type lie: where the entries of each begin, the last ones' end, keys, and parts of values.
+    """The storage of the maps of a type: start offset of each map's entries, and a final end; keys; parts of values.
 
     Entry 0 belongs to no map.
     """
@@ -37,22 +37,22 @@ class MapHeap(Array):
 
     @classmethod
     def for_maps(cls, of: Map) -> MapHeap:
-        """That of the maps of a type."""
+        """Return the storage of the maps of a type."""
         return cls(Tuple((INT, of.key, of.value)), 2, of=of)
 
     @property
     def memory(self) -> Memory:
-        """It as a part of a system."""
+        """The storage as a memory of a system."""
         name = f"maps:{self.of}"
         return Memory(name, self, self.columns(name), (), ())
 
 
 def find_given_maps(domain: Domain) -> Iterator[Map]:
-    """The maps of any size in what an input carries.
+    """Yield the maps of any size in the domain of an input.
 
     Raises
     ------
-    Refused: one has keys or values for which compiled code has no words.
+    Refused: the keys or values of a map do not fit in words.
     """
     for part in within(domain):
         if not isinstance(part, Map):
@@ -68,7 +68,7 @@ def find_given_maps(domain: Domain) -> Iterator[Map]:
 
 
 def number_domain(domain: Domain) -> Domain:
-    """A domain with numbers for the maps in it that are of any size."""
+    """Return the domain with numbers for maps of any size."""
     if isinstance(domain, Map):
         return domain if domain.finite else MapNumber(domain)
     if isinstance(domain, Tuple):
@@ -77,14 +77,14 @@ def number_domain(domain: Domain) -> Domain:
 
 
 def number_array(column: Term) -> Term:
-    """The same of the array of a memory."""
+    """Return the array of a memory with numbers for maps of any size."""
     assert isinstance(column.domain, Array)
     found: Term = var(column.name, replace(column.domain, element=number_domain(column.domain.element)))
     return found
 
 
 def list_choices(value: Term) -> Iterable[Term]:
-    """The variables, and the arrays, of which a term that is a map has one, perhaps changed."""
+    """Yield the variables, and the arrays, whose map a term may be, perhaps changed."""
     left = [value]
     while left:
         each = left.pop()
@@ -97,7 +97,7 @@ def list_choices(value: Term) -> Iterable[Term]:
 
 
 def heaps_in(terms: Iterable[Any]) -> list[Memory]:
-    """Those that terms, or tuples of some, and numbers that are kept need."""
+    """Return the memories of maps that terms, tuples of terms, and kept numbers refer to."""
     nodes = postorder(each for term in terms for each in leaves(term) if isinstance(each, Term))
     domains = (part for node in nodes for part in _elements(node.domain))
     return [MapHeap.for_maps(of).memory for of in dict.fromkeys(d.of for d in domains if isinstance(d, MapNumber))]

@@ -1,8 +1,8 @@
-"""Maps of any size that a pipeline keeps, in tables: of a system whose variables are maps, one with arrays instead.
+"""Maps of any size that a pipeline keeps, as tables: translates variables that are maps to arrays.
 
-The rule of this module: a map is never copied. The value of one is a view of a table, with what a step changes in it;
-and what a step keeps in a table is what was there, but for one entry. A map of maps is two tables, of which the second
-has pairs of keys; a variable that always equals another one is that one; what else would need a copy is refused.
+The rule of this module: a map is never copied. The value of a map is a view of a table, with the changes of the step;
+and a step changes at most one entry of a table. A map of maps is two tables, of which the second has pairs of keys; a
+variable that always equals another one shares its table; what else would need a copy is refused.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ from workbench.executors.compiled.lower.views import (
 from workbench.ir.system import Definition, Memory, Pipe, StateVariable, System, instance_of, local_of
 
 _SEARCHING: Term = var("something is looked for", BOOL)
-"""Stands for the condition under which the value is used in whose term something is looked for."""
+"""Placeholder for the condition under which the value of a term with a search is used."""
 _ALWAYS = {_SEARCHING: TRUE}
-"""It is looked for whenever there is a step: in conditions themselves, and in what variables and tables become."""
+"""A search takes place in every step: in conditions themselves, and in the next values of variables and tables."""
 
 
 def large(domain: Domain) -> TypeGuard[Map]:
-    """Whether it is one of maps that are not there key by key."""
+    """Whether a domain is one of maps that are not stored key by key."""
     return isinstance(domain, Map) and not domain.finite
 
 
 def in_tables(system: System, flat: Pipeline) -> System:
-    """The same system with tables for its maps.
+    """Return the system with tables for its maps.
 
     Raises
     ------
-    Refused: what a step makes of a map needs a copy of it; it says which, and what.
+    Refused: a step's result for a map needs a copy of it; names the map and the operation.
     """
     if not any(large(part) for v in system.domains.values() for part in within(v)):
         return system
@@ -68,7 +68,7 @@ def in_tables(system: System, flat: Pipeline) -> System:
 
 
 class _Tabled:
-    """The tables of a system."""
+    """The translation of a system to tables."""
 
     def __init__(self, system: System, flat: Pipeline) -> None:
         self.before, self.nodes = system, {node.name: node for node in flat.nodes}
@@ -83,7 +83,7 @@ class _Tabled:
         self.ending = Substitute({end.now: FALSE for end in system.ends.values()})
 
     def _replace_given(self, found: set[Term]) -> dict[Term, GivenMap]:
-        """What stands for what comes in and is a map, and for each variable that is one of those or waits in arrays."""
+        """Return the `GivenMap` of each map that comes in or waits in an array, and of variables that may be one."""
         before = -1
         while before < len(found):
             before = len(found)
@@ -93,7 +93,7 @@ class _Tabled:
         }
 
     def _empty(self) -> set[Term]:
-        """The variables into whose maps nothing is ever put."""
+        """Return the variables whose maps never get an entry."""
         puts = {
             each
             for each, after in self.nexts.items()
@@ -106,7 +106,7 @@ class _Tabled:
         return found
 
     def _meanings(self, held: list[StateVariable]) -> dict[Term, MapView]:
-        """What stands for each variable that is a map."""
+        """Return the view of each variable that is a map."""
         found: dict[Term, MapView] = {}
         empty = self._empty()
         for each in held:
@@ -136,7 +136,7 @@ class _Tabled:
         return bool(substitute(self.nexts[variable], {variable: other}) is self.nexts[other])
 
     def system(self) -> System:
-        """The system."""
+        """Return the translated system."""
         before = self.before
         definitions = tuple(self._definitions())
         variables = tuple(self._variables())
@@ -162,7 +162,7 @@ class _Tabled:
         )
 
     def _definitions(self) -> Iterator[Definition]:
-        """Those that are no maps; what the others mean is known from then on."""
+        """Yield the definitions that are no maps, and record the views of the others."""
         for name, term in self.before.definitions:
             variable: Term = var(name, term.domain)
             used = self.before.inline(self.before.uses.get(name, TRUE))
@@ -180,7 +180,7 @@ class _Tabled:
             yield Definition(name, substitute(found, {_SEARCHING: when}))
 
     def _at_end(self, term: Term, used: Term) -> Term:
-        """What a term is where this holds, which does where inputs end only: nothing arrives then."""
+        """Simplify a term that is used only where inputs end: no event arrives then."""
         known: dict[Term, Term] = {source.present: FALSE for source in self.before.inputs}
         while True:
             term, used = substitute((term, used), known)
@@ -208,17 +208,17 @@ class _Tabled:
                 yield StateVariable(symbol(table, name).name, INT, 0, now)
 
     def _keep(self, table: MapTable, after: MapView) -> None:
-        """Write what a step changes."""
+        """Write the changes of a step."""
         for cells, found in zip(table.levels, changes(after, InTable(table)), strict=True):
             if len(found) > 1:
                 raise Refused("two entries of it change in one step", hint="put one entry a step")
             for each in found:
                 happens, key, rest = substitute((each.happens, each.key, table.rest(cells, each)), _ALWAYS)
-                place = ite(happens, cells.find(key), 0)  # a row is looked for where it is written
+                place = ite(happens, cells.find(key), 0)  # a row is searched only where it is written
                 cells.keep(place, key, rest, happens)
 
     def _memory(self, memory: Memory) -> Memory:
-        """One with numbers for the maps in it, that is written so."""
+        """Translate a memory: maps become numbers."""
         if self.arrays.keys().isdisjoint(memory.columns):
             return memory
         columns = tuple(self.arrays.get(column, column) for column in memory.columns)
@@ -231,13 +231,13 @@ class _Tabled:
         return self.given[leaf].number if leaf in self.given else leaf
 
     def _words(self, value: Any) -> Any:
-        """A value with numbers for the maps in it."""
+        """Replace the maps in a value by their numbers."""
         lowered = map_leaves(self.lower, value)
         numbers = map_leaves(lambda part: number_of(part) if isinstance(part, MapView) else part, lowered)
         return substitute(numbers, _ALWAYS)
 
     def _has_maps(self, name: str, pipe: Pipe) -> bool:
-        """Whether it carries maps, of which nobody outside can be told."""
+        """Whether a pipe carries maps, which cannot be shown outside."""
         found = any(isinstance(leaf, Term) and large(leaf.domain) for leaf in leaves(pipe.slots))
         if found and name in dict(self.before.outputs).values():
             node = next((node for node in self.nodes.values() if name in node.outputs), None)
@@ -261,7 +261,7 @@ def _elements(column: Term) -> Domain:
 
 
 def _literals(condition: Term) -> Iterator[tuple[Term, Term]]:
-    """Variables that have one value where a condition holds."""
+    """Yield variables that have a constant value where a condition holds."""
     if condition.op is AND:
         for arg in condition.args:
             yield from _literals(arg)
@@ -272,7 +272,7 @@ def _literals(condition: Term) -> Iterator[tuple[Term, Term]]:
 
 
 class _Lower(Fold[Any]):
-    """Terms without maps: the value of one that is a map is a view, and that of one that is a tuple its fields."""
+    """Translation of terms: the value of a map is a view, and that of a tuple its fields."""
 
     def __init__(self, bindings: Mapping[Term, Any]) -> None:
         super().__init__()
@@ -336,7 +336,7 @@ class _Lower(Fold[Any]):
         return as_term(maps.sum_values(m.entry), term.domain)
 
     def on_some_key(self, term: Term, m: MapView, key: Any, condition: Term) -> Any:
-        """Whether a row is found; see `core.maps.some_key`."""
+        """Return whether a row is found; see `core.maps.some_key`."""
         if isinstance(m, NoEntries):
             return FALSE
         if isinstance(m, OneOf):

@@ -1,4 +1,4 @@
-"""The parameters of the loops of a transition system: where its state, its events and its outputs lie."""
+"""The parameters of the loops of a transition system: the layout of its state, its events and its outputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.executors.compiled.lower.tables import first_length
 from workbench.ir.system import Pipe, System
 
 AHEAD = 4
-"""An event that is repeated is written so often without asking how often it is, which saves jumps."""
+"""Number of copies of a repeated event that are written unconditionally, which saves jumps."""
 
 
 ArrayGroup = Sequence[Any]
@@ -21,15 +21,15 @@ ArrayGroup = Sequence[Any]
 
 @dataclass(frozen=True)
 class Shape:
-    """The parameters of the loop of a system, in their order, after `first` and `last`, the steps to be made.
+    """The parameters of the loop of a system, in order, after `first` and `last`, the range of steps.
 
     Attributes
     ----------
-    whole, real: numbers of the variables that lie in the arrays of integers and of floats.
-    memories: name, domain, first length and `Array.blank` of each array of a memory.
+    whole, real: numbers of the variables in the arrays of integers and of floats.
+    memories: name, domain, initial length and `Array.blank` of each array of a memory.
     values: name and domain of each scalar column of the inputs.
-    inputs: the inputs, each with a column that says whether an event is present.
-    results: per output its name and its scalar columns' domains.
+    inputs: the inputs, each with a presence column.
+    results: for each output its name and the domains of its scalar columns.
     """
 
     whole: tuple[int, ...]
@@ -41,17 +41,17 @@ class Shape:
 
     @property
     def owners(self) -> list[int]:
-        """The number of the output of each array that is written: of fields, then of the steps of events."""
+        """The output number of each array that is written: of fields, then of the steps of events."""
         return [*(j for j, (_, fields) in enumerate(self.results) for _ in fields), *range(len(self.results))]
 
     def split(
         self, arrays: Sequence[Any], *, sparse: bool = False
     ) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
-        """The arrays of memories, those that are read, and those that are written, of what a loop is given.
+        """Split the arrays of a loop into those of memories, those that are read, and those that are written.
 
         Parameters
         ----------
-        sparse: whether the inputs have columns that say what is present.
+        sparse: whether the inputs have presence columns.
         """
         inputs = len(self.memories)
         outputs = inputs + len(self.values) + (len(self.inputs) if sparse else 0)
@@ -59,7 +59,7 @@ class Shape:
 
 
 def shape(system: System) -> Shape:
-    """The parameters of the loops of a system."""
+    """Return the parameters of the loops of a system."""
     domains = [v.domain for v in system.variables]
     return Shape(
         tuple(i for i, domain in enumerate(domains) if not isinstance(domain, Reals)),
@@ -81,11 +81,11 @@ def _fields(pipe: Pipe) -> tuple[Domain, ...]:
 
 
 def rows_of(pipe: Pipe) -> Others | None:
-    """What a step can bring of many rows of a table: events of a pipe, or changes of the map that is its event."""
+    """Return what a step emits for many rows of a table: events of a pipe, or changes of the map that is its event."""
     value = pipe.slots[0].value
     return value.content.others if isinstance(value, Change) else pipe.rows
 
 
 def spare(pipe: Pipe) -> int:
-    """How many places more than there are events an output needs."""
+    """Return how many extra entries the arrays of an output need."""
     return 1 if pipe.more is None else AHEAD

@@ -1,8 +1,8 @@
-"""The part of a system that soon goes round in a circle, whatever the events are.
+"""The part of a system that is soon periodic, whatever the events are.
 
-Counters of a decimation, of events seen before a window is full, of events that wait at a join: where all inputs
-always have an event, many of them depend on themselves only. After some steps they repeat their values, so that what
-they decide can be decided before a loop over events begins.
+Counters of a decimation, of events before a window is full, of events that wait at a join: where all inputs always have
+an event, many of them depend on themselves only. After some steps they are periodic, so that conditions on them can be
+evaluated before a loop over events begins.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from workbench.core.term import Term, const, var
 from workbench.ir.system import System
 
 LONGEST = 4096
-"""Most steps that are looked at."""
+"""Maximum number of steps that are examined."""
 
 MOST_PHASES = 16
-"""Most steps of the circle, where nothing else is said: the code of a step is written once for each."""
+"""Default maximum length of the period: the code of a step is unrolled once for each."""
 
 
 class Steady(NamedTuple):
-    """Variables that go round in a circle.
+    """Periodic variables.
 
     Attributes
     ----------
     variables: their positions among the variables of the system.
-    phases: per step of the circle, what is known of it: these variables, and what was given.
-    distance: values of the variables to the number of steps until the first phase; for those on the way from the
-        initial state.
+    phases: for each step of the period, its constants: the values of these variables, and the given ones.
+    distance: values of the variables to the number of steps until the first phase; for those that occur from the
+        initial state on.
     """
 
     variables: tuple[int, ...]
@@ -42,7 +42,7 @@ class Steady(NamedTuple):
 
 
 def steady(system: System, given: Mapping[Term, Term], most_phases: int = MOST_PHASES) -> Steady:
-    """The largest such part, given constants for inputs, that goes round in so many steps."""
+    """Return the largest part with a period of at most `most_phases`, given constants for inputs."""
     names, history, found = _alone(system, given, LONGEST)
     rounds = {name: circle and (circle.start, circle.length) for name, circle in found.items()}
     chosen, start, length = [], 0, 1
@@ -64,13 +64,13 @@ def steady(system: System, given: Mapping[Term, Term], most_phases: int = MOST_P
 
 
 class Circle(NamedTuple):
-    """A variable that depends on itself and few others only, and goes round in a circle.
+    """The period of a variable that depends only on itself and a few others.
 
     Attributes
     ----------
-    cone: the variables on which it depends, by name; `values` are tuples of theirs.
-    values: theirs from the initial state on, up to the end of the first round.
-    start, length: after how many steps the first round begins, and how long it is.
+    cone: the variables on which it depends, by name; `values` are tuples of their values.
+    values: their values from the initial state to the end of the first period.
+    start, length: number of steps before the first period, and length of a period.
     """
 
     cone: tuple[str, ...]
@@ -79,19 +79,19 @@ class Circle(NamedTuple):
     length: int
 
     def at(self, time: int) -> int:
-        """The entry of `values` after so many steps."""
+        """Return the index into `values` after `time` steps."""
         return time if time < self.start else self.start + (time - self.start) % self.length
 
 
 def circles(system: System, given: Mapping[Term, Term], longest: int) -> dict[str, Circle]:
-    """All variables that depend on each other only and go round within so many steps, given constants for inputs."""
+    """Return the variables that depend only on each other and repeat within `longest` steps, given input constants."""
     return {name: circle for name, circle in _alone(system, given, longest)[2].items() if circle}
 
 
 def _alone(
     system: System, given: Mapping[Term, Term], longest: int
 ) -> tuple[list[str], list[tuple[Value, ...]], dict[str, Circle | None]]:
-    """The finite variables that depend on each other only, their joint history, and for each where it repeats."""
+    """Return the finite variables that depend only on each other, their joint history, and the period of each."""
     known = Substitute(dict(given))
     finite = [v for v in system.variables if v.domain.finite]
     terms = system.inline(tuple(v.next for v in finite))
@@ -100,7 +100,7 @@ def _alone(
     alone = _find_closed(needs)
     names = [v.name for v in system.variables if v.name in alone]
     history = _history(system, names, [after[name] for name in names], longest)
-    # a queue's length goes on growing where it overflows: such a run is void, and no circle begins there
+    # a queue's length keeps growing where it overflows: such a run is void, and has no period
     domains = {v.name: v.domain for v in system.variables}
     values = {name: set(column) for name, column in zip(names, zip(*history, strict=True), strict=True)}
     kept = [name for name in names if all(value in domains[name] for value in values[name])]
@@ -110,7 +110,7 @@ def _alone(
 
 
 def _find_closed(needs: Mapping[str, set[str]]) -> set[str]:
-    """The names that depend on each other only."""
+    """Return the names that depend only on each other."""
     found = set(needs)
     while True:
         fewer = {name for name in found if needs[name] <= found}
@@ -120,7 +120,7 @@ def _find_closed(needs: Mapping[str, set[str]]) -> set[str]:
 
 
 def find_reached(names: set[str], needs: Mapping[str, set[str]]) -> set[str]:
-    """These names, and all on which they depend."""
+    """Return these names, and all on which they depend."""
     found, todo = set(names), list(names)
     while todo:
         fresh = needs[todo.pop()] - found
@@ -130,7 +130,7 @@ def find_reached(names: set[str], needs: Mapping[str, set[str]]) -> set[str]:
 
 
 def _history(system: System, names: list[str], after: list[Any], longest: int) -> list[tuple[Value, ...]]:
-    """The values of these variables from the initial state on, until they repeat."""
+    """Return the values of these variables from the initial state on, until they repeat."""
     by_name = {v.name: v for v in system.variables}
     step = compile_terms(after, [var(name, by_name[name].domain) for name in names])
     state = tuple(by_name[name].initial for name in names)
@@ -145,7 +145,7 @@ def _history(system: System, names: list[str], after: list[Any], longest: int) -
 
 
 def _circle(history: list[tuple[Value, ...]], names: list[str], cone: Set[str]) -> Circle | None:
-    """When the values of these names begin to repeat, and after how many steps; None if they do not."""
+    """Return the first period of the values of these names; None if they do not repeat."""
     columns = [i for i, name in enumerate(names) if name in cone]
     first: dict[tuple[Value, ...], int] = {}
     for time, part in enumerate(zip(*(map(itemgetter(column), history) for column in columns), strict=True)):

@@ -1,7 +1,6 @@
-"""From a pipeline to the transition system that compiled executors run, or a refusal before the first event.
+"""Translation of a pipeline to the transition system that compiled executors run, or a refusal before the first event.
 
-The rule of this module: what a pipeline holds is a word of 64 bits each; what does not fit into any number of them is
-refused.
+The rule of this module: the state of a pipeline is 64-bit words; what does not fit in any number of them is refused.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ class Hazard(NamedTuple):
     hint: str
     happens: Term
     queue: str = ""
-    """The one that overflows."""
+    """The queue that overflows."""
     beyond_words: bool = False
-    """Whether a number leaves the words of compiled code, and nothing else is wrong."""
+    """Whether a number exceeds the words of compiled code, and nothing else is wrong."""
     gets: Term = FALSE
-    """What a variable gets that leaves its range."""
+    """The value outside its range that a variable gets."""
 
 
 def translate(
@@ -57,17 +56,17 @@ def translate(
     *,
     maps: bool = False,
 ) -> System:
-    """The system of a pipeline over words of 64 bits and finite domains.
+    """Return the system of a pipeline over 64-bit words and finite domains.
 
     Parameters
     ----------
     capacities: queue name to capacity; None takes the pipeline's own.
-    rest: the capacity of the other queues; 0 for those of events that no memory can hold.
-    maps: whether maps of any size may come in.
+    rest: the capacity of the other queues; 0 for queues of events that no memory can hold.
+    maps: whether inputs may carry maps of any size.
 
     Raises
     ------
-    Refused: a pipe carries what compiled code cannot hold, or a processor has no translation; it says which.
+    Refused: a pipe carries values that compiled code cannot hold, or a processor has no translation; names it.
     """
     flat = check_support(pipeline, backend)
     for pipe, domain in flat.domains.items():
@@ -114,14 +113,14 @@ def translate(
 
 
 def terms_of(system: System) -> Iterator[Term]:
-    """Every term of a system."""
+    """Yield every term of a system."""
     pipes = [(pipe.slots, () if pipe.rows is None else pipe.rows[:3]) for pipe in system.pipes.values()]
     memories = [each[:3] for memory in system.memories for each in (*memory.writes, *memory.updates)]
     yield from postorder([*system.names().values(), *leaves((tuple(pipes), tuple(memories)))])
 
 
 def texts_in(system: System) -> list[str]:
-    """The constants of a system that are texts."""
+    """Return the text constants of a system."""
     found = {term.payload for term in terms_of(system) if term.is_const and isinstance(term.domain, Texts)}
     found.update(v.initial for v in system.variables if isinstance(v.domain, Texts))
     fresh = [leaf for m in system.memories if isinstance(m.domain, KeyedArray) for leaf in leaves(m.domain.fresh)]
@@ -129,14 +128,14 @@ def texts_in(system: System) -> list[str]:
 
 
 def _keys(rows: Others) -> type[Domain]:
-    """The type of the keys of a table."""
+    """Return the type of the keys of a table."""
     array = rows.keys.domain
     assert isinstance(array, Array)
     return type(array.element)
 
 
 def find_capacities(flat: Pipeline, capacities: Mapping[str, int] | None) -> dict[str, int]:
-    """Those of queues that have one: of the pipeline, or given instead."""
+    """Return the capacities of queues that have one: of the pipeline, or given instead."""
     known = dict(flat.capacities if capacities is None else capacities)
     for queue in known:
         if queue not in flat.queues:
@@ -145,13 +144,13 @@ def find_capacities(flat: Pipeline, capacities: Mapping[str, int] | None) -> dic
 
 
 def _is_storable(flat: Pipeline, queue: str, given: Container[Domain]) -> bool:
-    """Whether a memory can hold what waits in a queue, where these maps come in."""
+    """Whether a memory can hold the events in a queue, given the types of input maps."""
     waiting = flat.domains[flat.sources[queue]]
     return all(part.finite or isinstance(part, WORDS) or part in given for _, part in scalars(waiting))
 
 
 def _check_words(system: System, flat: Pipeline) -> None:
-    """Raise Refused where a number does not fit a word, naming the processor (or the input)."""
+    """Refuse numbers that do not fit in a word, naming the processor (or the input)."""
     terms: dict[str, list[Any]] = {each.name: [each.value] for each in system.inputs}
     for name, term in system.names().items():
         terms.setdefault(instance_of(name), []).append(term)
@@ -172,30 +171,30 @@ def _check_words(system: System, flat: Pipeline) -> None:
 
 
 def find_constants(system: System) -> dict[Term, Term]:
-    """The variables that have one value only (those of queues that never hold an event, mostly)."""
+    """Return the variables that have only one value (mostly those of queues that never hold an event)."""
     return {var(v.name, v.domain): const(v.initial, v.domain) for v in system.variables if v.domain.size == 1}
 
 
 def dense(system: System) -> dict[Term, Term]:
-    """What is known of a step in which every input has an event."""
+    """Return the constants of a step in which every input has an event."""
     open_ = {end.over: FALSE for end in system.ends.values()}
     return {source.present: TRUE for source in system.inputs} | open_ | sparse(system)
 
 
 def sparse(system: System) -> dict[Term, Term]:
-    """What is known of a step that is not the end of a stream."""
+    """Return the constants of a step that is not the end of a stream."""
     over = {end.over: FALSE for end in system.ends.values() if len(system.inputs) == 1}
     return find_constants(system) | {end.now: FALSE for end in system.ends.values()} | over
 
 
 def ending(system: System, names: Container[str] | None = None) -> dict[Term, Term]:
-    """What is known of the step at which these inputs end: by default all that have not."""
+    """Return the constants of the step at which these inputs end: by default all that are open."""
     now = {end.now: TRUE if names is None or name in names else FALSE for name, end in system.ends.items()}
     return sparse(system) | {source.present: FALSE for source in system.inputs} | now
 
 
 def list_known(system: System, kind: str) -> dict[Term, Term]:
-    """What is known of every step of a loop of this kind: `dense`, `sparse`, `ending`, `ending NAME` of one input."""
+    """Return the constants of every step of a loop: `dense`, `sparse`, `ending`, or `ending NAME` for one input."""
     _, _, name = kind.partition(" ")
     if name:
         return ending(system, [name])
@@ -203,7 +202,7 @@ def list_known(system: System, kind: str) -> dict[Term, Term]:
 
 
 def escaping(memory: Memory, kind: Bounded) -> Iterator[Term]:
-    """When what is written to a memory leaves a domain of this kind."""
+    """Yield the conditions under which a value written to a memory leaves a domain of this kind."""
     for write in memory.writes:
         yield escape_condition([write.happens], kind)
         yield escape_condition([write.position, write.value], kind, write.happens)
@@ -213,13 +212,13 @@ def escaping(memory: Memory, kind: Bounded) -> Iterator[Term]:
 
 
 def _escaping_in(rows: Others, kind: Bounded) -> Term:
-    """When what comes of many rows of a table leaves a domain of this kind."""
+    """Return the condition under which a result for many rows of a table leaves a domain of this kind."""
     condition = OR(escape_condition([rows.which], kind), escape_condition([rows.value], kind, rows.which))
     return ANY_ROW.build((rows.used, rows.happens, condition))
 
 
 def _leaving(system: System, variable: StateVariable) -> Hazard | None:
-    """That a variable leaves its range, if it can."""
+    """Return the hazard that a variable leaves its range, if it can."""
     escapes = escape_in(system, {variable.name}, Overflowing.CHECKED)
     told = f"processor '{instance_of(variable.name)}': '{local_of(variable.name)}' of {variable.domain} gets"
     gets = FALSE if escapes is FALSE else system.inline(Unchecked({})(variable.next))
@@ -227,7 +226,7 @@ def _leaving(system: System, variable: StateVariable) -> Hazard | None:
 
 
 def hazards(system: System) -> tuple[Hazard, ...]:
-    """All that ends a run: full queues, and numbers that leave a checked domain or a word."""
+    """Return all that ends a run: full queues, and numbers that leave a checked domain or a word."""
     found = []
     for queue in system.queues.values():
         if queue.capacity == ENDLESS:

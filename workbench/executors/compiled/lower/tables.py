@@ -1,9 +1,9 @@
-"""Arrays of compiled code, one for each scalar part of a memory; tables are hash tables with open addressing in them.
+"""Arrays of compiled code, one for each scalar part of a memory; tables are hash tables with open addressing.
 
-The rule of this module: each of the keys 0, 1, ... `DIRECT` - 1 has a row of its own. The row of another is the first
-one, from where its hash says, that is its own or that is not used; rows are never taken out, but a table that grows
-leaves out those that stand for what a row not used does. Row 0 belongs to no key: what finds no row writes there, and
-the block of steps is made again with a larger table.
+The rule of this module: each of the keys 0, 1, ... `DIRECT` - 1 has a row of its own. The row of another key is the
+first one, from its hash on, that is its own or free; rows are never removed, but a growing table drops rows that are
+equivalent to unused ones. Row 0 belongs to no key: a failed search writes there, and the block of steps is repeated
+with a larger table.
 """
 
 from __future__ import annotations
@@ -17,67 +17,67 @@ from workbench.core.term import FALSE, Term
 from workbench.ir.system import Memory, System
 
 DIRECT = 64
-"""The keys from 0 to this one have rows of their own in a table: they need not be looked for."""
+"""Number of keys, from 0, with rows of their own in a table: they need no search."""
 
 FIRST = 64
-"""Rows of a table at first, for other keys, and entries of an endless array: a power of two."""
+"""Initial number of rows for other keys of a table, and of entries of an endless array: a power of two."""
 
 SCATTER = 0x9E3779B97F4A7C15
-"""Multiplied with a key, its upper half says where to look first, as a part of the table.
+"""Multiplier of a key's hash, whose upper half gives the first row to probe, as a fraction of the table.
 
-(Knuth, TAOCP 6.4: Fibonacci hashing. Successive keys come to lie far apart.)
+(Knuth, TAOCP 6.4: Fibonacci hashing. Successive keys are far apart.)
 """
 
 
 LAST_SCATTER = 0xBF58476D1CE4E5B9
-"""What the number of a text is multiplied with at last, so that all of its bits depend on all letters (Steele)."""
+"""The last multiplier of the hash of a text, so that all of its bits depend on all letters (Steele)."""
 
 ALL = (1 << 64) - 1
 """The bits of a word."""
 FILLED = 2
-"""So many times as many slots as keys there are at least, in a table that numbers keys."""
+"""Minimum ratio of slots to keys in a table that numbers keys."""
 
 CROWDED, FAST, FULL = 0.6, 0.75, 1 / 32
-"""The part of a table's rows that may be used between two blocks of steps; within one, if possible; and so much at
-least is where no row is found (`tries`)."""
+"""Maximum load of a table between two blocks of steps; within a block, if possible; and the minimum load at which a
+search for a row fails (`tries`)."""
 
 AT_FIRST = 4096
-"""Steps after which it is known how fast tables fill."""
+"""Steps after which the fill rate of tables is known."""
 
 PART = 1 << 16
-"""Rows that are put into a larger table at a time."""
+"""Rows that are moved to a larger table at a time."""
 
 
 def array_names(system: System) -> dict[Term, str]:
-    """What code calls the arrays of the memories, in their order."""
+    """Return the names of the arrays of the memories in code, in order."""
     return {column: f"m{i}_{k}" for i, memory in enumerate(system.memories) for k, column in enumerate(memory.columns)}
 
 
 def first_length(memory: Memory) -> int:
-    """The length of its arrays at first."""
+    """Return the initial length of a memory's arrays."""
     if memory.domain.endless:
         return FIRST
     return table_size(FIRST) if memory.domain.length is None else memory.domain.length
 
 
 def table_size(rows: int) -> int:
-    """The size of a table with so many rows, a power of two, for other keys; the first row belongs to no key."""
+    """Return the size of a table with `rows` rows (a power of two) for other keys; the first row has no key."""
     return 1 + DIRECT + rows
 
 
 def full(memory: Memory) -> Term:
-    """Whether a step finds no row in a table for what it writes."""
+    """Return whether a step finds no row in a table for what it writes."""
     last = memory.writes[-1] if memory.is_table and memory.writes else None
     return FALSE if last is None else AND(last.happens, EQ(last.position, 0))
 
 
 def tries(room: int) -> int:
-    """How many rows of so many are looked at for a key: a table that is nearly full is slow."""
+    """Return how many rows are probed for a key in a table with `room` rows: a table that is nearly full is slow."""
     return min(room, max(FIRST, room >> 5))
 
 
 def find(used: Any, keys: Any, key: Any) -> int:
-    """The row of a key, or the free one where it belongs; 0 where none is free nearby."""
+    """Return the row of a key, or the free row for it; 0 where none is free nearby."""
     if 0 <= key < DIRECT:
         return int(key) + 1
     room = size(used)
@@ -91,7 +91,7 @@ def find(used: Any, keys: Any, key: Any) -> int:
 
 
 def find_pair(used: Any, first: Any, second: Any, a: Any, b: Any) -> int:
-    """The same where keys are pairs, none of which has a row of its own."""
+    """Return the row of a pair of keys, as `find` does; no pair has a row of its own."""
     room = size(used)
     mixed = int(a) * SCATTER & ALL
     place = (((mixed ^ mixed >> 32 ^ int(b) & ALL) * SCATTER & ALL) >> 32) * room >> 32
@@ -104,7 +104,7 @@ def find_pair(used: Any, first: Any, second: Any, a: Any, b: Any) -> int:
 
 
 def find_entry(begins: Any, keys: Any, number: Any, key: Any) -> int:
-    """Where the entry of a key lies among those of a map, which lie by their keys; 0 for nowhere."""
+    """Return the entry of a key among those of a map, which are sorted by key; 0 if there is none."""
     low, high = begins[number], begins[number + 1]
     if 0 <= key < high - low and keys[low + int(key)] == key:  # keys are often 0, 1, 2, ...
         return int(low + int(key))
@@ -113,14 +113,14 @@ def find_entry(begins: Any, keys: Any, number: Any, key: Any) -> int:
 
 
 def order_rows(used: Any, keys: Any) -> list[int]:
-    """The rows that are used, in the order of their keys."""
+    """Return the used rows, sorted by key."""
     return sorted((row for row in range(1, len(used)) if used[row]), key=keys.__getitem__)
 
 
 def link_rows(used: Any, keys: Any) -> list[int]:
-    """Links between the rows that are used: those whose keys have the same first place are in one chain.
+    """Link the used rows: those whose keys have the same home row are in one chain.
 
-    The first ones of the chains, by that place, then of each row the next one; 0 is none.
+    The links are the heads of the chains, by home row, then each row's successor; 0 is none.
     """
     room = size(used)
     links = [0] * (room + len(used))
@@ -132,12 +132,12 @@ def link_rows(used: Any, keys: Any) -> list[int]:
 
 
 def first_linked(links: Any, keys: Any, key: Any) -> int:
-    """A row of a key; 0 where there is none."""
+    """Return a row with this key; 0 where there is none."""
     return _of_key(links, keys, key, _place(key, size(keys)))
 
 
 def next_linked(links: Any, keys: Any, row: Any) -> int:
-    """Another row of the key of this one, until there is none."""
+    """Return the next row with the key of this row; 0 after the last."""
     return _of_key(links, keys, keys[row], size(keys) + row)
 
 
@@ -149,17 +149,17 @@ def _of_key(links: Any, keys: Any, key: Any, place: int) -> int:
 
 
 def _place(key: Any, room: int) -> int:
-    """Where to look first among the rows for keys that have none of their own."""
+    """Return the home row of a key, among the rows for keys without rows of their own."""
     return ((int(key) * SCATTER & ALL) >> 32) * room >> 32
 
 
 def size(used: Any) -> int:
-    """How many rows there are for keys that have none of their own."""
+    """Return the number of rows for keys without rows of their own."""
     return len(used) - 1 - DIRECT
 
 
 def measure_load(used: Any) -> float:
-    """Which part of the rows is used."""
+    """Return the load of a table."""
     import numpy as np
 
     return int(np.count_nonzero(used[1 + DIRECT :])) / size(used)
@@ -172,15 +172,14 @@ def enlarge_table(
     words: int = 1,
     places: Callable[[Sequence[Any], Any], Any] | None = None,
 ) -> list[Any]:
-    """The arrays of a table, the flags of use and the keys first, with room for three times as many rows as it has.
+    """Return the arrays of a table, usage flags and keys first, with room for three times as many rows as are used.
 
     Parameters
     ----------
-    fresh: what the arrays after the keys hold in a row that stands for one that is not used; none where no
-        row does.
-    rows_at_least: for how many rows there is room in any case.
-    words: how many arrays keys have.
-    places: a faster `places_of`, which goes on with a table in which some have their places.
+    fresh: the values after the keys in a row that is equivalent to an unused one; empty where no row is.
+    rows_at_least: minimum number of rows.
+    words: number of arrays for keys.
+    places: a faster `places_of`, which also takes a table that is partly filled.
     """
     import numpy as np
 
@@ -194,7 +193,7 @@ def enlarge_table(
     while room < max(3 * count, rows_at_least):
         room *= 2
     made = [np.zeros(1 + DIRECT + room, array.dtype) for array in arrays]
-    part = PART if places else len(used)  # memory that is new is slow, so there is little of it
+    part = PART if places else len(used)  # new memory is slow, so little of it is used
     begins = [0, *range(1 + DIRECT, len(used), part)]
     for begin, end in zip(begins, [*begins[1:], len(used)], strict=True):
         rows = there = begin + np.flatnonzero(kept[begin:end])
@@ -208,7 +207,7 @@ def enlarge_table(
 
 
 def places_of(keys: Sequence[Any], taken: Any) -> Any:
-    """Where to put these keys, int64: each goes on from its first place to one that no other has; none is taken."""
+    """Return free rows for these keys, int64, by linear probing from the home row of each; none is taken."""
     import numpy as np
 
     room = len(taken)
@@ -219,9 +218,9 @@ def places_of(keys: Sequence[Any], taken: Any) -> Any:
     start = ((scattered >> np.uint64(32)) * np.uint64(room) >> np.uint64(32)).astype(np.int64)
     order = np.argsort(start)
     ahead = np.arange(len(start))
-    inside = np.maximum.accumulate(start[order] - ahead) + ahead  # in the order of their first places, each after each
+    inside = np.maximum.accumulate(start[order] - ahead) + ahead  # linear probing in the order of home rows
     beyond = int((inside >= room).sum())
-    if beyond:  # those that find no place up to the end begin anew, where the others have left places free
+    if beyond:  # those beyond the end wrap around, to the rows that are left free
         used: Any = np.zeros(room, np.bool_)
         used[inside[: len(inside) - beyond]] = True
         inside[len(inside) - beyond :] = np.flatnonzero(~used)[:beyond]

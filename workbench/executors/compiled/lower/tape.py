@@ -1,8 +1,8 @@
-"""Queues and windows that need no memory, because what they hold can be read again where it came from.
+"""Elimination of the memory of queues and windows whose contents can be read again from the input.
 
-Where an input has an event in every step, and its whole stream lies in a column, what was written to a memory so many
-steps ago is, or is computed from, the entry so many rows above. So a step reads it there, and writes nothing: on a GPU,
-where columns and memories lie in the same slow place, that halves what a long window or queue moves.
+Where an input has an event in every step, and its whole stream is in a column, a value written to a memory some steps
+ago is, or is computed from, the entry that many rows above. So a step reads it there, and writes nothing: on a GPU,
+where columns and memories are in the same slow memory, that halves the traffic of a long window or queue.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from workbench.executors.compiled.lower.system import escaping, hazards
 from workbench.ir.system import Definition, Memory, System
 
 MOST_WORK = 8
-"""The most operations that are done again rather than remembered."""
+"""Maximum number of operations that are recomputed rather than stored."""
 
 
 class Past(NamedTuple):
-    """The entry of an input's column so many rows above; or, without a leaf, whether there is such a row.
+    """The entry of an input's column some rows above; or, without a leaf, whether there is such a row.
 
     Attributes
     ----------
     leaf: the name of the input's scalar.
-    back: a constant, or a variable of the system.
+    back: the number of rows: a constant, or a variable of the system.
     """
 
     leaf: str
@@ -38,7 +38,7 @@ class Past(NamedTuple):
 
     @property
     def symbol(self) -> Term:
-        """What stands for it in the system, as an input."""
+        """The input of the system that represents it."""
         back = self.back.payload if self.back.is_const else self.back.name
         symbol: Term = var(f"past:{self.leaf}:{back}", self.domain)
         return symbol
@@ -46,17 +46,17 @@ class Past(NamedTuple):
 
 @dataclass(frozen=True)
 class Taped:
-    """A system without memories that are not needed, and what it reads of earlier rows instead."""
+    """A system without the memories that are not needed, and its reads of earlier rows instead."""
 
     system: System
     pasts: tuple[Past, ...] = ()
 
 
 def tape_system(system: System, dense: Mapping[Term, Term]) -> Taped:
-    """The same system where every input has an event in every step since the first, of which `dense` is known.
+    """Return an equivalent system for steps in which every input has had an event, given the constants `dense`.
 
-    It is the same in such steps, and in the one with which the streams end. Variables on which neither outputs nor
-    hazards depend any more stand still in it.
+    It is equivalent in such steps, and in the one with which the streams end. Variables on which neither outputs nor
+    hazards depend stay constant in it.
     """
     recall = _Recall(system, dense)
     if not recall.arrays or any(memory.is_table for memory in system.memories):
@@ -76,7 +76,7 @@ def tape_system(system: System, dense: Mapping[Term, Term]) -> Taped:
 
 
 def _only_needed(system: System, pasts: Iterable[Past]) -> System:
-    """The system with nothing changing but what outputs, hazards and the places of pasts depend on."""
+    """Freeze all variables on which neither outputs, hazards nor the offsets of pasts depend."""
     shown = [system.pipes[pipe] for _, pipe in system.outputs]
     written = [memory.writes for memory in system.memories]
     wanted = [(pipe.slots, () if pipe.more is None else pipe.more) for pipe in shown]
@@ -89,12 +89,12 @@ def _only_needed(system: System, pasts: Iterable[Past]) -> System:
 
 
 class _Recall(Substitute):
-    """Reads what was written to memories in earlier rows, where that is possible.
+    """A substitution that reads earlier rows in place of memories, where possible.
 
     Attributes
     ----------
-    arrays: the arrays of memories that are not needed then.
-    pasts: what is read instead.
+    arrays: the arrays of memories that are then unnecessary.
+    pasts: the reads of earlier rows.
     """
 
     def __init__(self, system: System, dense: Mapping[Term, Term]) -> None:
@@ -117,11 +117,11 @@ class _Recall(Substitute):
         self.arrays = frozenset(self._written)
 
     def write(self, write: Write) -> Write:
-        """What is written to another memory."""
+        """Translate a write to another memory."""
         return Write(self(write.happens), self(write.position), map_leaves(self, write.value), write.first)
 
     def _list_computed(self, memory: Memory) -> list[Term]:
-        """What each step writes to each array, where that depends on nothing but what comes in it; else nothing."""
+        """Return what each step writes to each array, where that depends only on inputs; otherwise nothing."""
         escapes = [each for kind in (Overflowing.CHECKED, Integers) for each in escaping(memory, kind)]
         if len(memory.writes) != 1 or memory.updates or any(each is not FALSE for each in escapes):
             return []
@@ -133,7 +133,7 @@ class _Recall(Substitute):
         return values if happens is TRUE and inside and few and not any(map(_array, nodes)) else []
 
     def _has_known_age(self, load: Term) -> bool:
-        """Whether it is known how many writes ago that was written which is read."""
+        """Whether it is known how many writes ago the value that is read was written."""
         return load.op is RECALL and (load.args[2].is_const or load.args[2].name in self._counters)
 
     def default(self, term: Term, *args: Term) -> Term:
@@ -156,5 +156,5 @@ class _Recall(Substitute):
 
 
 def _array(term: Term) -> Term | None:
-    """The array of a memory that a term reads, if it does."""
+    """Return the array of a memory that a term reads, or None."""
     return term.args[0] if term.op in (READ, RECALL) else None

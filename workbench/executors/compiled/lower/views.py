@@ -1,6 +1,6 @@
-"""Values that are maps, as views of tables: what is looked up in them, and what they say has changed.
+"""Values that are maps, as views of tables: lookups in them, and the changes that they contain.
 
-The rule of this module: a view is asked within one step, whose reading comes before its writing.
+The rule of this module: a view is valid within one step, whose reads come before its writes.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from workbench.errors import Refused
 from workbench.executors.compiled.lower.given_maps import MapHeap, MapNumber
 
 Addend = Callable[[Any], Any]
-"""From a value to the number that is added up."""
+"""A function from a value to its contribution to a sum."""
 
 
 class EntryChange(NamedTuple):
-    """An entry of a table that a step writes: when, which, whether it is there then, and its value."""
+    """A write of a step to an entry of a table: its condition, key, presence after the step, and value."""
 
     happens: Term
     key: Any
@@ -34,14 +34,14 @@ class EntryChange(NamedTuple):
 
 @dataclass(eq=False)
 class MapTable:
-    """A map that is kept.
+    """A map that is kept in arrays.
 
     Attributes
     ----------
-    levels: its arrays; where its values are maps, also those of their entries, whose keys are pairs.
-    removes: whether keys are taken out of it: a row that is used says whether its key is there.
-    only: the one value that is ever put into it, if there is one, which is then not kept.
-    totals: what is added up over its entries, by a name.
+    levels: its arrays; where its values are maps, also the arrays of their entries, whose keys are pairs.
+    removes: whether keys are ever removed: each used row then has a presence flag.
+    only: the only value that is ever put into it, if there is just one, which is then not stored.
+    totals: sums over its entries, by name.
     """
 
     name: str
@@ -53,7 +53,7 @@ class MapTable:
 
     @classmethod
     def of(cls, name: str, domain: Map, puts: Sequence[Term], *, removes: bool) -> MapTable:
-        """One for a variable, given what is put into it; Refused where a key or a value does not fit into words."""
+        """Build the table of a variable, given its puts; Refused where a key or a value does not fit in words."""
         values = {each.args[2] for each in puts if not isinstance(each.args[2].domain, Map)}
         only = next(iter(values)) if len(values) == 1 and all(value.is_const for value in values) else None
         kinds, inner = [domain], domain.value
@@ -75,14 +75,14 @@ class MapTable:
         return cls(name, domain, tuple(levels), removes, only)
 
     def rest(self, cells: Cells, change: EntryChange) -> tuple[Any, ...]:
-        """What stands behind the key in a row."""
+        """Return the fields behind the key in a row."""
         if cells is not self.levels[-1]:
             return ()
         value = () if self.only is not None else (change.value,)
         return (change.there, *value) if self.removes else value
 
     def look(self, cells: Cells, place: Any) -> tuple[Any, Any]:
-        """Whether the key of a row is there, and its value (None where that is a map)."""
+        """Return whether the key of a row is present, and its value (None where that is a map)."""
         used, _, *rest = cells.at(place)
         if cells is not self.levels[-1]:
             return used, None
@@ -91,7 +91,7 @@ class MapTable:
 
 
 class MapView:
-    """A map in a step."""
+    """The value of a map in a step."""
 
     domain: Map
 
@@ -102,16 +102,16 @@ class MapView:
         return hash((type(self), *vars(self).values()))
 
     def look(self, key: Any) -> tuple[Any, Any]:
-        """Whether a key is there, and its value."""
+        """Return whether a key is present, and its value."""
         raise NotImplementedError
 
     def or_else(self, condition: Any, otherwise: MapView) -> MapView:
-        """This one where a condition holds, else another one."""
+        """Return a view of this map where a condition holds, else of another one."""
         return OneOf(condition, self, otherwise)
 
     @property
     def entry(self) -> Entry:
-        """What functions on maps ask (`core.maps`)."""
+        """The interface for functions on maps (`core.maps`)."""
         content = Content(self.look, lambda name, measure: total(self, name, measure), (), None)
         return Entry.of(self.domain, (), content=content)
 
@@ -129,7 +129,7 @@ class NoEntries(MapView):
 
 @dataclass(frozen=True, eq=False)
 class InTable(MapView):
-    """What is in a table before the step: all of it, or the value that is a map of a key."""
+    """The contents of a table before the step: all of it, or the map that is the value of a key."""
 
     table: MapTable
     prefix: tuple[Any, ...] = ()
@@ -151,13 +151,13 @@ class InTable(MapView):
 
     @property
     def present(self) -> Any:
-        """Of the value of a key: whether the key is there."""
+        """Whether the key is present of which this is the value."""
         return InTable(self.table).look(self.prefix[0])[0] if self.prefix else TRUE
 
 
 @dataclass(frozen=True, eq=False)
 class WithEntry(MapView):
-    """A map with another entry, or (`there` is false) without one."""
+    """A map with another entry, or without one (`there` is false)."""
 
     before: MapView
     key: Any
@@ -176,7 +176,7 @@ class WithEntry(MapView):
 
 @dataclass(frozen=True, eq=False)
 class OneOf(MapView):
-    """One of two maps."""
+    """One of two maps, by a condition."""
 
     condition: Term
     then: MapView
@@ -193,7 +193,7 @@ class OneOf(MapView):
 
 @dataclass(frozen=True, eq=False)
 class GivenMap(MapView):
-    """A map that has come in, by its number."""
+    """A map that has come in, given its number."""
 
     domain: Map
     number: Term
@@ -208,17 +208,17 @@ class GivenMap(MapView):
         return GT(place, 0), self.value(place)
 
     def value(self, place: Term) -> Any:
-        """What stands there."""
+        """Return the value of an entry."""
         return whole(self.domain.value, (READ.build((column, place)) for column in self._columns[2:]))
 
     def key(self, place: Term) -> Term:
-        """The key that stands there."""
+        """Return the key of an entry."""
         found: Term = READ.build((self._columns[1], place))
         return found
 
     @property
     def size(self) -> Term:
-        """How many entries it has."""
+        """The number of entries."""
         found: Term = ENTRIES.build((self._columns[0], self.number))
         return found
 
@@ -228,13 +228,13 @@ class GivenMap(MapView):
         return GivenMap(self.domain, ite(condition, self.number, number_of(otherwise)))
 
     def some(self, place: Term, happens: Term, condition: Term) -> Term:
-        """Whether a condition on the place of an entry is true of some, if something happens."""
+        """Return whether a condition holds for the place of some entry; searched only where `happens` holds."""
         found: Term = SOME_ENTRY.build((self._columns[0], self.number, place, happens, condition))
         return found
 
 
 def number_of(view: MapView) -> Term:
-    """The number of a map that has come in; Refused for one that a step has made."""
+    """Return the number of an input map; Refused for a map that a step has made."""
     if isinstance(view, GivenMap):
         return view.number
     if isinstance(view, NoEntries):
@@ -244,7 +244,7 @@ def number_of(view: MapView) -> Term:
 
 
 def choose_value(condition: Any, then: Any, otherwise: Any) -> Any:
-    """A conditional, of values that may be maps."""
+    """Return a conditional of values that may be maps."""
     if condition is TRUE or same(then, otherwise):
         return then
     if condition is FALSE:
@@ -258,18 +258,18 @@ def choose_value(condition: Any, then: Any, otherwise: Any) -> Any:
     return ite(condition, then, otherwise)
 
 
-# --- what has changed -----------------------------------------------------------------------------------------
+# --- changes --------------------------------------------------------------------------------------------------
 
 Levels = tuple[Sequence[EntryChange], ...]
-"""Per level of a table what a step writes there, one after the other."""
+"""For each level of a table, the writes of a step in order."""
 
 
 def changes(view: MapView, base: InTable) -> Levels:
-    """How a map differs from what is in its table.
+    """Return the changes between a map and its table.
 
     Raises
     ------
-    Refused: it is not that with changes: it would have to be copied.
+    Refused: the map is not the table with changes: it would have to be copied.
     """
     if view == base:
         return tuple([] for _ in base.table.levels)
@@ -277,7 +277,7 @@ def changes(view: MapView, base: InTable) -> Levels:
         return _put(view, base)
     if isinstance(view, OneOf):
         if isinstance(view.otherwise, NoEntries) and view.condition is base.present:
-            return changes(view.then, base)  # where the key is not there, nothing is in its map
+            return changes(view.then, base)  # where the key is absent, its map is empty
         return tuple(
             [_either(view.condition, a, b) for a, b in itertools.zip_longest(then, otherwise)]
             for then, otherwise in zip(changes(view.then, base), changes(view.otherwise, base), strict=True)
@@ -298,12 +298,12 @@ def _put(view: WithEntry, base: InTable) -> Levels:
 
 
 def _last(before: Sequence[EntryChange], change: EntryChange) -> list[EntryChange]:
-    """Changes, of which this one comes last; what it overwrites is left out."""
+    """Append a change, and drop the changes that it overwrites."""
     return [*(each for each in before if not same(each.key, change.key)), change]
 
 
 def _either(condition: Term, a: EntryChange | None, b: EntryChange | None) -> EntryChange:
-    """What is written in one of two cases."""
+    """Return the change that is written in either of two cases."""
     if a is None or b is None:
         one = a or b
         assert one is not None
@@ -313,11 +313,11 @@ def _either(condition: Term, a: EntryChange | None, b: EntryChange | None) -> En
     return EntryChange(happens, choose_value(condition, a.key, b.key), choose_value(condition, a.there, b.there), value)
 
 
-# --- what is added up -----------------------------------------------------------------------------------------
+# --- sums -----------------------------------------------------------------------------------------------------
 
 
 def total(view: MapView, name: str, measure: Addend) -> Any:
-    """The sum over all entries of a measure, a function from a value to a number, which is known by a name."""
+    """Return the sum over all entries of a measure, a named function from a value to a number."""
     base = root(view)
     if base is None:
         return const(0, INT)
@@ -333,12 +333,12 @@ def total(view: MapView, name: str, measure: Addend) -> Any:
 
 
 def symbol(table: MapTable, name: str) -> Any:
-    """The variable that has a total before a step."""
+    """Return the variable that has a total before a step."""
     return var(f"{table.name}.{name}", INT)
 
 
 def root(view: MapView) -> InTable | None:
-    """What a map was made from by changes; None if that is the empty one."""
+    """Return the table from which a map was made by changes; None for the empty map."""
     while isinstance(view, WithEntry):
         view = view.before
     if isinstance(view, OneOf):

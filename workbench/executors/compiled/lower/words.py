@@ -1,4 +1,4 @@
-"""What fits the words of 64 bits that compiled code computes with.
+"""Checks of what fits in the 64-bit words of compiled code.
 
 The rule of this module: what does not fit is refused before the first event; what may not fit is a term (`core.ops`).
 """
@@ -15,7 +15,7 @@ from workbench.errors import Refused
 
 
 def refuse_long(number: Value) -> None:
-    """Refused for an `int` of more than 64 bits; the infinities from which `min` and `max` start are in order."""
+    """Refuse an `int` of more than 64 bits, except the infinities from which `min` and `max` start."""
     if math.isfinite(number) and not WORD_LO <= number <= WORD_HI:
         raise Refused(
             f"compiled code has integers of 64 bits, and {number} has more",
@@ -24,7 +24,7 @@ def refuse_long(number: Value) -> None:
 
 
 def _no_fraction(term: Term) -> None:
-    """Refuse a fraction among integers, which Python has and words have not."""
+    """Refuse a fraction among integers, which Python supports and words do not."""
     fraction = isinstance(term.payload, float) and math.isfinite(term.payload) and term.is_const
     choosing = term.args[1:] if term.op is ITE else term.args
     if fraction or any(isinstance(arg.domain, Reals) for arg in choosing):
@@ -35,7 +35,7 @@ def _no_fraction(term: Term) -> None:
 
 
 def _only_told_apart(term: Term) -> None:
-    """Refuse what looks at the order or the letters of texts, for which compiled code has numbers."""
+    """Refuse operations on the order or the letters of texts, which compiled code represents by codes."""
     values = term.args[1:] if term.op is ITE else term.args
     if term.op in (*READS, *FINDS, FIND_ENTRY, SOME_ROW_OF):
         return
@@ -50,12 +50,11 @@ _EXACT = (ADD, SUB, MUL, *ESCAPES.values())
 
 
 def refuse_large(term: Term) -> None:
-    """Refuse what compiled code cannot hold.
+    """Refuse a term that compiled code cannot hold.
 
     Raises
     ------
-    Refused: a constant has more than 64 bits, a result over a finite domain can have, or its domain is not one of
-        numbers.
+    Refused: a constant has more than 64 bits, a result over a finite domain may have, or its domain is not numeric.
     """
     if term.op is not None and any(isinstance(each.domain, Texts) for each in (term, *term.args)):
         _only_told_apart(term)
@@ -80,7 +79,7 @@ def refuse_large(term: Term) -> None:
 
 
 def exact_ends(term: Term) -> list[int]:
-    """Numbers among which the exact results of an operation lie, before they are fitted; [] where none are known."""
+    """Return bounds of the exact results of an operation, before they are fitted; [] where none are known."""
     if term.op is CAST:
         return [] if isinstance(term.args[0].domain, Integers) else list(_bounds(term.args[0].domain, term.args[0]))
     if term.op is None or term.op not in _EXACT:
@@ -90,7 +89,7 @@ def exact_ends(term: Term) -> list[int]:
 
 
 def never_negative(term: Term) -> bool:
-    """Whether no value of a number's domain is negative."""
+    """Whether the domain of a number has no negative values."""
     return _bounds(term.domain, term)[0] >= 0
 
 

@@ -1,18 +1,18 @@
-"""How to start a system in the middle of a stream: what each of its variables is there, and what that takes.
+"""Analysis of how to start a system in the middle of a stream: the state of each variable there, and its cost.
 
-A long stream can be run in blocks at the same time if the state at the start of each block is known before the blocks
-before it have been run. Where every input has an event in every step, that is so for a state made of
+A long stream can be run in concurrent blocks if the state at the start of each block is known before earlier blocks
+have run. Where every input has an event in every step, that is so for a state made of
 
-- *clocks*: they depend on each other only and go round, so that the number of the step says what they are;
+- *clocks*: they depend on each other only and are periodic, so that the number of the step determines them;
 - *scans*: `v := v op t` with an associative operation (or `v`, under a condition), where `t` does not depend on `v`.
-  What a block does to one is found from the operation's neutral element, and the blocks are put together (Blelloch,
+  The effect of a block is computed from the operation's neutral element, and the effects are combined (Blelloch,
   "Prefix sums and their applications", 1990);
-- *recent* ones: some steps after any state nothing is left of it in them. They are found by making these steps.
+- *recent* ones: some steps after any state they no longer depend on it. They are computed by running these steps.
 
-Variables of other kinds, and what is written to a memory under conditions on data, are refused. The analysis is of
-what the terms depend on. It does not know that the total of a window is that of the events which it keeps: such a
-total is taken to be recent if they are. Whoever uses this has to compare the state in which a block ends with that in
-which the next was started; then nothing rests on the analysis but how fast it is.
+Variables of other kinds, and writes to a memory under conditions on data, are refused. The analysis is one of
+dependences. It does not know that the total of a window is that of its events: such a total is assumed to be recent if
+they are. The caller has to compare the state in which a block ends with that in which the next was started; then only
+speed depends on the analysis, not correctness.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from workbench.executors.compiled.lower.steady import Circle, circles, find_reac
 from workbench.ir.system import System, instance_of
 
 LONGEST = 1 << 15
-"""Most steps after which clocks repeat, and after which the past is forgotten."""
+"""Maximum number of steps of a clock's period, and of the history that determines the recent variables."""
 
 ASSOCIATIVE = {ADD: f.ADD, MUL: f.MUL, MIN: f.MIN, MAX: f.MAX, AND: f.AND, OR: f.OR}
 
 
 class Scan(NamedTuple):
-    """A variable that collects: its position among the variables, and the operation."""
+    """A variable that accumulates: its position among the variables, and the operation."""
 
     position: int
     op: Operator
@@ -47,11 +47,11 @@ class Scan(NamedTuple):
 
 
 class Last(NamedTuple):
-    """A scan that nothing else depends on but outputs, which show it: blocks are put together when they are done.
+    """A scan on which only outputs depend, which show it: its blocks are combined at the end.
 
     Attributes
     ----------
-    shown: number of the output, and of its scalar field.
+    shown: number of each output, and of its scalar field.
     """
 
     scan: Scan
@@ -60,15 +60,15 @@ class Last(NamedTuple):
 
 @dataclass(frozen=True)
 class Starts:
-    """What it takes to start anywhere.
+    """How to start a system anywhere.
 
     Attributes
     ----------
-    clocks: position of a variable to its circle.
+    clocks: position of a variable to its period.
     levels: the scans on which others depend; those of a level depend on lower levels only.
-    needed: per level the names of all on which its scans depend, arrays of memories by theirs.
+    needed: for each level the names on which its scans depend, memories by their first arrays.
     last: see `Last`.
-    history: the steps after which all else is determined.
+    history: number of steps after which all other variables are determined.
     """
 
     clocks: Mapping[int, Circle]
@@ -78,7 +78,7 @@ class Starts:
     history: int
 
     def silent(self, system: System, level: int) -> System:
-        """The system without outputs; below the last level, with nothing changing but what the level needs."""
+        """Return the system without outputs; up to the last level, with all frozen but what the level needs."""
         if level == len(self.levels):
             return replace(system, outputs=())
         needed = self.needed[level]
@@ -88,11 +88,11 @@ class Starts:
 
 
 def blocks(system: System, given: Mapping[Term, Term], *, reassociate: bool = False) -> Starts:
-    """How a system can be started anywhere, given constants for inputs (that each has an event).
+    """Analyse how a system can be started anywhere, given constants for inputs (that each has an event).
 
     Parameters
     ----------
-    reassociate: whether sums and products of floats are taken to be associative.
+    reassociate: whether to treat sums and products of floats as associative.
 
     Raises
     ------
@@ -129,11 +129,11 @@ class _Analysis:
         self.scans = {name: scan for name in self.after if (scan := self._scan(name)) is not None}
 
     def _scalars(self, value: Any) -> tuple[Term, ...]:
-        """The scalars of what a write or a slot says (whether and where it happens come first), as far as known."""
+        """Return the simplified scalars of a write or a slot (its condition and position come first)."""
         return tuple(map(self.known, leaves(self.system.inline(tuple(value)))))
 
     def _names(self, terms: Sequence[Term]) -> set[str]:
-        """The variables that terms depend on, and the memories, each by its first array."""
+        """Return the variables and memories that terms depend on, each memory by its first array."""
         found = set()
         for term in postorder(terms):
             if term.is_var and term.name in self.variables:
@@ -157,7 +157,7 @@ class _Analysis:
         if len(ops) != 1 or None in ops or name in others:
             return None
         if any(self.owner.get(other) == instance_of(name) for other in self.needs[name]):
-            return None  # the total of a window, from which what it keeps is taken out again: it is recent
+            return None  # the total of a window, from which evicted events are subtracted: it is recent
         (op,) = ops
         assert op is not None
         neutral = ASSOCIATIVE[op].start_in(variable.domain)
@@ -168,7 +168,7 @@ class _Analysis:
         return Scan(list(self.variables).index(name), op, neutral)
 
     def _operations(self, symbol: Term, term: Term) -> Iterator[Operator | None]:
-        """The associative operations that make a term of the symbol and of what does not depend on it."""
+        """Yield the associative operations that build a term from the symbol and independent terms; None for others."""
         if term is symbol:
             return
         if term.op is ITE and not _occurs(symbol, term.args[0]):
@@ -190,7 +190,7 @@ class _Analysis:
         if isinstance(domain, Reals):
             return op in (MIN, MAX) or self.reassociate
         if isinstance(domain, Integer) and domain.overflow is not Overflowing.MODULAR and op in (ADD, MUL):
-            # up to the upper end, min(a + b, hi) is associative if nothing is negative
+            # with an upper limit, min(a + b, hi) is associative if nothing is negative
             return term.op is not SUB and other.domain.numeric and bool(getattr(other.domain, "lo", -1) >= 0)
         return ASSOCIATIVE[op].is_associative(domain)
 
@@ -200,7 +200,7 @@ class _Analysis:
         last = {name: shown for name, scan in self.scans.items() if (shown := self._last(name)) is not None}
         inner = [name for name in self.scans if name not in last]
         levels: dict[str, int] = {}
-        while len(levels) < len(inner):  # the ones below them first; there are no circles among scans
+        while len(levels) < len(inner):  # the ones below them first; scans have no cycles
             for name in inner:
                 below = (self._cone(self.needs[name]) & set(inner)) - {name}
                 if name not in levels and below <= levels.keys():
@@ -216,12 +216,12 @@ class _Analysis:
         )
 
     def _last(self, name: str) -> tuple[tuple[int, int], ...] | None:
-        """The outputs that show a scan on which nothing else depends; None if something does, or if they do not."""
+        """Return the outputs that show a scan on which nothing else depends; None if there are none."""
         term, symbol = self.after[name], var(name, self.variables[name].domain)
         if any(name in needs for other, needs in self.needs.items() if other != name):
             return None
         changed, happens = (term.args[1], term.args[0]) if term.op is ITE and term.args[2] is symbol else (term, TRUE)
-        if all(arg is not symbol for arg in changed.args):  # one operation, so that no sum on the way to it goes unseen
+        if all(arg is not symbol for arg in changed.args):  # one operation, so that each intermediate sum is checked
             return None
         for _, definition in self.system.definitions:
             inside = self.known(self.system.inline(definition))
@@ -243,7 +243,7 @@ class _Analysis:
     # --- what is recent -------------------------------------------------------------------------------------
 
     def _history(self) -> int:
-        """In how many steps what is neither clock nor scan is forgotten; Refused if it is not."""
+        """Return in how many steps all but clocks and scans are determined; Refused if they never are."""
         past = _Past(self)
         period = math.lcm(*(circle.length for circle in self.clocks.values()))
         time = max((circle.start for circle in self.clocks.values()), default=0)
@@ -254,14 +254,14 @@ class _Analysis:
             past.step(time)
             time += 1
             if (time - first) % period == 0:
-                if past.left() == seen:  # and so it will be for ever: what is left never grows from round to round
+                if past.left() == seen:  # a fixed point: what remains never grows from period to period
                     raise self._refusal(past.left())
                 seen = past.left()
-        # from another place in the round it can take longer
+        # from another point of the period it can take longer
         return time - first + min(period - 1, time - first)
 
     def _refusal(self, left: frozenset[str]) -> Refused:
-        name = min(left, key=lambda each: (len(self._cone({each})), each))  # the one that depends on the least
+        name = min(left, key=lambda each: (len(self._cone({each})), each))  # the one with the fewest dependences
         instance = self.owner.get(name) or instance_of(name)
         comment = next((i.comment or i.module for i in self.system.instances if i.name == instance), "")
         module = next((i.module for i in self.system.instances if i.name == instance), instance)
@@ -280,7 +280,7 @@ class _Analysis:
 
 
 class _Past:
-    """What is left of an unknown state, as steps are made from it; clocks and scans are known."""
+    """What still depends on an unknown initial state, as steps run from it; clocks and scans are known."""
 
     def __init__(self, analysis: _Analysis) -> None:
         self.of = analysis
@@ -291,11 +291,11 @@ class _Past:
         self.memo: dict[tuple[Any, ...], tuple[Term, ...]] = {}
 
     def left(self) -> frozenset[str]:
-        """The variables and memories in which there is something."""
+        """Return the variables and memories that still depend on it."""
         return frozenset(self.names | {array for array, cells in self.cells.items() if cells})
 
     def step(self, time: int) -> None:
-        """One step, at a time that says what the clocks are."""
+        """Simulate one step, at a time that determines the clocks."""
         after = {name for name in self.of.after if name not in self.sources and self._variable(name, time)}
         written = []
         for array, writes in self.of.writes.items():
@@ -315,12 +315,12 @@ class _Past:
     def _variable(self, name: str, time: int) -> bool:
         own = [array for array, owner in self.of.owner.items() if owner == instance_of(name)]
         (term,) = self._at(time, (name,), (self.of.after[name],))
-        if own and _occurs(var(name, term.domain), term):  # see the module: a total of what is kept
+        if own and _occurs(var(name, term.domain), term):  # see the module: a total of a window
             return any(self.cells[array] for array in own)
         return self._reads(term)
 
     def _at(self, time: int, key: tuple[Any, ...], terms: tuple[Term, ...]) -> tuple[Term, ...]:
-        """Terms, the clocks being what they are at this time."""
+        """Return the terms with the values of the clocks at this time."""
         names = sorted(self.of._names(terms) & self.of.clocks.keys())
         places = tuple(self.of.clocks[name].at(time) for name in names)
         if (key, places) not in self.memo:
@@ -333,7 +333,7 @@ class _Past:
         return self.memo[key, places]
 
     def _reads(self, term: Term) -> bool:
-        """Whether a term depends on what is left."""
+        """Whether a term still depends on the unknown state."""
         for node in postorder([term]):
             if node.is_var and node.name in self.names:
                 return True

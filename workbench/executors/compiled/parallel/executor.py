@@ -1,4 +1,4 @@
-"""The compiled executor that makes the steps of one long stream in several threads (docs/reference/parallel.md)."""
+"""The compiled executor that runs one long stream in several threads (docs/reference/parallel.md)."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from workbench.executors.compiled.parallel.in_blocks import SHORTEST, InBlocks
 from workbench.executors.threaded.manager import ThreadManager
 
 COSTLY = 25e-9
-"""Seconds for a step that are more than half of what a row of a log takes, read and written."""
+"""Seconds per step that exceed half the time to read and write a row of a log."""
 
 
 class Parallel(Compiled):
-    """A running pipeline, compiled, that makes the steps of a long piece in several threads.
+    """A compiled pipeline that runs the steps of a long piece in several threads.
 
-    That is done where every input has an event in every step; other pieces run in one thread, as in `Compiled`.
+    It does so where every input has an event in every step; other pieces run in one thread, as in `Compiled`.
 
     Parameters
     ----------
-    pipeline, capacities, patience, machine: as `Compiled` has them.
-    threads: how many blocks run at a time: one in the caller, the others in threads of the manager.
+    pipeline, capacities, patience, machine: as for `Compiled`.
+    threads: number of blocks that run at a time: one in the caller, the others in threads of the manager.
     reassociate: whether sums and products of floats may be computed in another order; results then differ by rounding.
-    shortest: the fewest steps of a block.
-    manager: whom to ask for threads; None for one of its own. Blocks for which it grants none run in the caller.
-    costly: the seconds for a step from which on it is made beside others; 0: all are.
+    shortest: minimum number of steps of a block.
+    manager: provides threads; None for one of its own. Blocks for which it grants no thread run in the caller.
+    costly: minimum cost of a step in seconds for which blocks are used; 0: always.
 
     Raises
     ------
-    Refused: the state of the pipeline cannot be known before what comes before has been run; it names the processor.
+    Refused: the state of the pipeline at the start of a block cannot be precomputed; names the processor.
     """
 
     def __init__(
@@ -55,5 +55,5 @@ class Parallel(Compiled):
 
     @property
     def blocks(self) -> int:
-        """How many blocks have run beside others so far."""
+        """Number of blocks that have run concurrently so far."""
         return self.in_blocks.made

@@ -1,9 +1,9 @@
-"""One long stream in several threads: it is cut into blocks, which run at the same time (docs/reference/parallel.md).
+"""One long stream in several threads: it is cut into blocks, which run concurrently (docs/reference/parallel.md).
 
-The rule of this module: nothing is believed. `ir.blocks` says how to find the state in which a block begins, and the
-state in which the block before it ends is compared with that, number by number. Where they differ, or where something
-may have gone wrong in a block, all of it is void, and the steps are made one after the other. So values, order, steps
-and errors are those of one thread.
+The rule of this module: nothing is trusted. `parallel.blocks` says how to compute the state in which a block begins,
+and that state is compared, number by number, with the state in which the block before it ends. Where they differ, or
+where something may have gone wrong in a block, all blocks are void, and the steps run one after the other. So values,
+order, steps and errors are those of one thread.
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ from workbench.executors.threaded.manager import ThreadManager
 from workbench.ir.ring import ENDLESS
 
 SHORTEST = 1 << 16
-"""Steps of the shortest block: less is done before a thread has woken up."""
+"""Minimum number of steps in a block: fewer are done before a thread has woken up."""
 
 LONGEST = 1 << 20
-"""Steps of the longest block."""
+"""Maximum number of steps in a block."""
 
 PROBE = 1 << 15
-"""Steps that tell what one costs."""
+"""Number of steps with which the cost of a step is measured."""
 
 SHARED = 4
-"""Blocks for each thread where threads take them when they have nothing else to do."""
+"""Blocks per thread where threads also have other work."""
 
 PATIENT = 3
-"""How often blocks may not fit together before no more are made."""
+"""Number of mismatches between blocks after which no more are made."""
 
 LoopValues = list[Any]
 
 
 class InBlocks:
-    """Blocks of steps at the same time, each from a state that is found beforehand and checked afterwards.
+    """A schedule of concurrent blocks, each from a state that is computed beforehand and checked afterwards.
 
     Parameters
     ----------
-    threads, manager, reassociate, shortest, costly: as `Parallel` has them.
+    threads, manager, reassociate, shortest, costly: as for `Parallel`.
 
     Attributes
     ----------
-    one: whose steps are made.
-    made: how many blocks have run beside others so far.
-    cuts: what it takes to start the system anywhere.
+    one: the executor whose steps run.
+    made: number of blocks that have run concurrently so far.
+    cuts: how to start the system anywhere.
     """
 
     one: Compiled
@@ -80,7 +80,7 @@ class InBlocks:
         self._timed, self._measured = set[str](), set[str]()
 
     def prepare(self, one: Compiled) -> None:
-        """Find what it takes to start an executor's system anywhere; Refused where that cannot be known."""
+        """Analyse how to start an executor's system anywhere; Refused where that is not possible."""
         self.one = one
         endless = (queue for queue in one.allocation.open if one.system.queues[queue].capacity == ENDLESS)
         if queue := next(endless, None):
@@ -93,11 +93,11 @@ class InBlocks:
         self.cuts = blocks(one.system, dense(one.system), reassociate=self._rounded)
 
     def share(self, pool: Pool) -> None:
-        """Have blocks run by a pool that also does other work, and by the caller, from now on."""
+        """Run blocks in the caller and in a pool that also does other work, from now on."""
         self.manager = pool
 
     def ranges(self, one: Compiled, first: int, last: int, kind: LoopKind) -> Iterator[StepRange]:
-        """These steps in blocks, where they are worth it."""
+        """Yield these steps in blocks, where that pays."""
         able = not one.allocation.wide or one.narrow
         able = able and kind.machine and kind.name in ("dense", "steady") and self.threads > 1
         size, in_turn = kind.size, InTurn()
@@ -121,30 +121,30 @@ class InBlocks:
             yield from in_turn.ranges(one, start, stop, kind)
 
     def _time_ranges(self, first: int, last: int, kind: LoopKind, made: Iterator[StepRange]) -> Iterator[StepRange]:
-        """The same ranges; what a step of them costs is known then."""
+        """Yield the same ranges, and measure the cost of a step."""
         begun = time.thread_time()
         yield from made
-        if kind.name in self._timed:  # the first time is spent in compiling
+        if kind.name in self._timed:  # the first time includes compilation
             self._cost = (time.thread_time() - begun) / (last - first)
             self._measured.add(kind.name)
         self._timed.add(kind.name)
 
     def _attempt(self, edges: list[int], kind: LoopKind) -> Attempt:
-        """The loop that makes steps in blocks."""
+        """Return the loop that runs steps in blocks."""
         return Attempt(self, edges, kind)
 
     def _edges(self, first: int, last: int, size: int) -> list[int]:
-        """Where the blocks begin, and where the last one ends; each a multiple of `size` steps from the first."""
+        """Return the starts of the blocks and the end of the last; each a multiple of `size` steps from the first."""
         lead = (len(self.cuts.levels) + 1) * (self.cuts.history + size)
         count = min(self.threads, (last - first) // max(self._shortest, lead, 1))
-        if count > 1 and isinstance(self.manager, Pool):  # many, where what comes before them is short
+        if count > 1 and isinstance(self.manager, Pool):  # many blocks, where the lead of each is short
             count = max(count, min(SHARED * count, (last - first) // (SHARED * SHARED * lead)))
         return [first + (last - first) * k // max(count, 1) // size * size for k in range(count)] + [last]
 
     # --- the loops ------------------------------------------------------------------------------------------
 
     def lead_loop(self, kind: str, level: int) -> Loop:
-        """A loop without outputs: of what the scans of a level need, or of all above the last level."""
+        """Return a loop without outputs: of what the scans of a level need, or of all above the last level."""
 
         def source(_: Target) -> str:
             return loop_source(self.cuts.silent(self.one.system, level), self.lead_phases(kind, level), watch=False)
@@ -155,14 +155,14 @@ class InBlocks:
         return self.one.loops.get(("lead", kind, level), source, plain)
 
     def lead_phases(self, kind: str, level: int) -> Sequence[Substitution]:
-        """What is known of the steps of such a loop."""
+        """Return the constants of the steps of such a loop."""
         phases = self.one.phases(kind)
         if level < len(self.cuts.levels) and not self._follows(level, phases[0]):
-            return [dense(self.one.system)]  # one step written once is faster than several, if they are the same
+            return [dense(self.one.system)]  # one step without unrolling is faster, if all are the same
         return phases
 
     def offset_loop(self, scan: Scan) -> Loop:
-        """`run(first, last, offset, values)`: combines values with an offset; whether a hazard occurred."""
+        """Return `run(first, last, offset, values)`, which combines values with an offset and reports a hazard."""
         domain = self.one.system.variables[scan.position].domain
 
         def plain(text: str) -> Loop:
@@ -175,7 +175,7 @@ class InBlocks:
         return self.one.loops.get(("offset", scan.op, domain), source, plain)
 
     def _follows(self, level: int, known: Mapping[Term, Term]) -> bool:
-        """Whether the scans of a level depend on what a phase of the loop says of the variables."""
+        """Whether the scans of a level depend on variables that are constant in a phase of the loop."""
         return any(
             v.name in self.cuts.needed[level] for v in self.one.system.variables if var(v.name, v.domain) in known
         )
@@ -183,25 +183,25 @@ class InBlocks:
     # --- the state ------------------------------------------------------------------------------------------
 
     def place(self, position: int) -> tuple[int, int]:
-        """Which of the arrays of the state holds a variable, and where."""
+        """Return the array of the state that holds a variable, and the offset in it."""
         form = self.one.form
         return (0, form.whole.index(position)) if position in form.whole else (1, form.real.index(position))
 
     def values(self, state: LoopValues, position: int) -> list[Value]:
-        """A variable in the states of all blocks."""
+        """Return the values of a variable in the states of all blocks."""
         array, index = self.place(position)
         domain = self.one.system.variables[position].domain
         return [decode_any(domain, number) for number in state[array][:, index].tolist()]
 
     def set(self, state: LoopValues, position: int, values: Sequence[Value]) -> None:
-        """Change a variable in the states of the last blocks, as many as there are values."""
+        """Set a variable in the states of the last blocks, as many as there are values."""
         array, index = self.place(position)
         domain = self.one.system.variables[position].domain
         count = len(state[array])
         state[array][count - len(values) :, index] = [encode_any(domain, value) for value in values]
 
     def clock(self, position: int, start: LoopValues) -> Callable[[int], Value] | None:
-        """The value of a clock so many steps after the start; None where it is not on its way then."""
+        """Return the value of a clock as a function of the steps after the start; None where it is not on its cycle."""
         names = {v.name: i for i, v in enumerate(self.one.system.variables)}
         circle = self.cuts.clocks[position]
         column = circle.cone.index(self.one.system.variables[position].name)
@@ -212,14 +212,14 @@ class InBlocks:
         return lambda steps: circle.values[circle.at(time + steps)][column]
 
     def join(self, scan: Scan, a: Value, b: Value) -> Value:
-        """What two blocks do to a scan, one after the other."""
+        """Combine the effects of two successive blocks on a scan."""
         domain, exact = self.one.system.variables[scan.position].domain, scan.op.exact(a, b)
         if isinstance(domain, Integers):
             return (exact + 2**63) % 2**64 - 2**63 if isinstance(exact, int) else exact
         return domain.fit(exact) if isinstance(domain, Integer) else exact
 
     def same(self, a: LoopValues, b: LoopValues) -> bool:
-        """Whether states are the same, but for the scans that only outputs depend on."""
+        """Whether states are equal, except for the scans that only outputs depend on."""
         a, b = copies(a), copies(b)
         for last in self.cuts.last:
             for state in (a, b):
@@ -229,14 +229,14 @@ class InBlocks:
 
 @dataclass
 class Attempt:
-    """The loop that makes steps in blocks. It never says that a hazard occurred: then it has done nothing.
+    """The loop that runs steps in blocks. It never reports a hazard: on a hazard it has done nothing.
 
     The states of all blocks are arrays with a row for each.
 
     Attributes
     ----------
-    done: whether it has made the steps.
-    misfit: whether blocks did not fit together.
+    done: whether it has run the steps.
+    misfit: whether the states of blocks did not match.
     """
 
     of: InBlocks
@@ -260,7 +260,7 @@ class Attempt:
         for level, scans in enumerate(levels):
             later = (len(levels) - level) * self.shift
             totals = self._totals(level, states, later)
-            self._set_clocks(states, clocks, -later)  # those that the scans do not need stood still
+            self._set_clocks(states, clocks, -later)  # variables that the scans do not need were frozen
             for scan, found in zip(scans, totals, strict=True):
                 self.of.set(states, scan.position, self._join(scan, found)[1:])
         begun, made, bad = self._run(states)
@@ -276,23 +276,23 @@ class Attempt:
 
     @property
     def shift(self) -> int:
-        """The steps of the history, rounded up."""
+        """The length of the history in steps, rounded up."""
         return -(-self.of.cuts.history // self.kind.size) * self.kind.size
 
     def _set_clocks(self, states: LoopValues, clocks: Mapping[int, Any], offset: int) -> None:
-        """Set the clocks to what they are so many steps after the start of each block but the first."""
+        """Set the clocks to their values `offset` steps after the start of each block but the first."""
         for position, clock in clocks.items():
             self.of.set(states, position, [clock(edge - self.edges[0] + offset) for edge in self.edges[1:-1]])
 
     def _join(self, scan: Scan, totals: Sequence[Value]) -> list[Value]:
-        """A scan before each block and behind the last one, given what each block does to it."""
+        """Return the value of a scan before each block and after the last, given the effect of each block."""
         found = [scan.neutral, totals[0]]
         for total in totals[1:]:
             found.append(self.of.join(scan, found[-1], total))
         return found
 
     def _correct(self, last: Last, states: LoopValues, made: Any) -> bool:
-        """Put what the blocks before have done to a scan into the outputs; whether a hazard occurred."""
+        """Apply the effect of the earlier blocks on a scan to the outputs; return whether a hazard occurred."""
         scan = last.scan
         before = self._join(scan, self.of.values(states, scan.position))
         fields = [(j, k) for j, (_, kinds) in enumerate(self.of.one.form.results) for k in range(len(kinds))]
@@ -303,13 +303,13 @@ class Attempt:
     # --- where blocks run: in threads -----------------------------------------------------------------------
 
     def _prepare(self) -> None:
-        """Before anything runs."""
+        """Set up the attempt."""
         self.nothing = self.counts[:0]
 
     def _totals(self, level: int, states: LoopValues, later: int) -> list[list[Value]]:
-        """What each block does to the scans of a level, where it begins and ends by so many steps earlier.
+        """Compute the effect of each block on the scans of a level, where its edges are `later` steps earlier.
 
-        The states become those at these places, but for the scans.
+        The states become those at these edges, except for the scans.
         """
         edges = [self.edges[0], *(edge - later for edge in self.edges[1:-1])]
         inside = [array.copy() for array in states]
@@ -328,14 +328,14 @@ class Attempt:
             self._steps(loop, edges[k], edges[k + 1], row_of(inside, k))
 
     def _run(self, states: LoopValues) -> tuple[LoopValues, Any, bool]:
-        """Run all blocks: the states in which they begin, how much each puts out, and whether a hazard occurred."""
+        """Run all blocks; return their initial states, their numbers of outputs, and whether a hazard occurred."""
         begun = [array.copy() for array in states]
         made: Any = np.zeros((self.count, len(self.counts)), np.int64)
         widths = [pipe.width for _, _, pipe in self.of.one.results]
         self.starts = [
             [int(n) + (edge - self.edges[0]) * width for n, width in zip(self.counts, widths, strict=True)]
             for edge in self.edges[:-1]
-        ]  # a block writes behind all that the blocks before it can write
+        ]  # a block writes after all that earlier blocks can write
         pairs = list(zip(self.owners, self.written, strict=True))
         self.views: list[Any] = [[y[at[j] :] for j, y in pairs] for at in self.starts]
         found = self._all([partial(self._run_block, k, states, begun, made) for k in range(self.count)])
@@ -355,7 +355,7 @@ class Attempt:
         return bool(loop(first, last_step, whole, real, made[k], *memories, *self.inputs, *self.views[k]))
 
     def _offset(self, scan: Scan, before: Sequence[Value], shown: Sequence[tuple[int, int]], made: Any) -> bool:
-        """Combine what blocks have put out of a scan with what it was; `shown`: the outputs, and their arrays."""
+        """Combine the outputs of blocks with the earlier value of a scan; `shown`: the outputs, and their arrays."""
         domain, loop = self.of.one.system.variables[scan.position].domain, self.of.offset_loop(scan)
         works = []
         for k in range(1, self.count):
@@ -376,7 +376,7 @@ class Attempt:
             behind += each
 
     def _all(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Do this work, the first of it here."""
+        """Do this work in threads, and the first item here."""
         begun = [self.of.manager.start(work) for work in works[1:]]
         try:
             here = works[0]()
@@ -385,19 +385,19 @@ class Attempt:
         return [here, *others]
 
     def _steps(self, loop: Loop, first: int, last: int, state: LoopValues) -> None:
-        """Make steps that put nothing out."""
+        """Run steps without outputs."""
         whole, real, *memories = state
         if first < last:
             loop(first, last, whole, real, self.nothing, *memories, *self.inputs)
 
 
 def row_of(states: LoopValues, k: int) -> LoopValues:
-    """The state of a block."""
+    """Return the state of a block."""
     return [array[k] for array in states]
 
 
 def _close(a: Any, b: Any) -> bool:
-    """Whether two arrays of floats are the same up to rounding."""
+    """Whether two float arrays are equal up to rounding."""
     if a.dtype.kind != "f":
         return False
     pairs = list(zip(a.ravel().tolist(), b.ravel().tolist(), strict=True))
