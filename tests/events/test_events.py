@@ -190,6 +190,15 @@ def test_objects_with_other_keys(tmp_path, name, by_columns):
         assert list(read_events(tmp_path / name, ports)) == [{"timing": (950,)}, {"timing": (1,)}]
 
 
+@pytest.mark.parametrize(
+    ("name", "text"), [("a.csv", "at\n2026-11-24 08:00:00\n"), ("a.jsonl", '{"at": "2026-11-24T08:00:00Z"}')]
+)
+def test_a_date_is_no_number(tmp_path, name, text):
+    with pytest.raises(InputError, match="expected a whole number, not") as found:
+        read(tmp_path, name, text, of(at=INT))
+    assert "a date is no number: --time COLUMN" in found.value.hint
+
+
 def test_objects_that_lack_a_key(tmp_path):
     with pytest.raises(InputError, match=r"input 'timing': expected an object \{ms: int\}") as found:
         read(tmp_path, "a.jsonl", '{"timing": {"dns": 30}}', of(timing=Record((INT,), ("ms",))))

@@ -26,6 +26,8 @@ from workbench.events.date_formats import UntimedError
 INTEGER = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
 DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}")
+DATE_REMEDY = "a date is no number: --time COLUMN orders rows by it, and rules compute with TIME(NAME)"
 GROUPED = re.compile(r"[+-]?[0-9]{1,3}([.,][0-9]{3})+([.,][0-9]+)?")
 DEEPEST = 200
 """Maximum nesting of a JSON value of any type."""
@@ -204,6 +206,8 @@ def _member(value: Value, domain: Domain) -> Value:
         if isinstance(domain, Word) and type(value) is int:
             raise UnreadableError("a whole number of 64 bits", "the reference backend has integers of any size")
         hint = "declare the input as float" if fraction else ""
+        if isinstance(value, str) and domain.numeric and DATE.match(value):
+            hint = DATE_REMEDY
         if isinstance(domain, Words) and isinstance(value, dict | list):
             hint = "a key, or a column that is carried (--carry), holds texts and numbers, no objects"
         raise UnreadableError(describe_domain(domain), hint)
@@ -326,6 +330,8 @@ def _parse_cell(cell: str, text: str, domain: Domain) -> Value:
             raise UnreadableError(describe_domain(domain), "--decimal , reads numbers with a decimal comma")
         if GROUPED.fullmatch(text):
             raise UnreadableError(describe_domain(domain), "remove the thousands separators first")
+        if DATE.match(text):
+            raise UnreadableError(describe_domain(domain), DATE_REMEDY)
         return None
     if isinstance(domain, Reals):
         return double(text)
