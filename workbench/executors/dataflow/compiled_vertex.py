@@ -1,7 +1,7 @@
-"""A vertex that is machine code: several processors as one compiled loop, which runs without Python's lock.
+"""A vertex of machine code: several processors as one compiled loop, which runs without Python's lock.
 
-The rule of this module: it takes and gives what the same processors would as a vertex of Python, on the pipes that lead
-into it and out of it; pipes between its processors are not seen. What cannot be compiled is refused.
+The rule of this module: its input and output pipes carry what they would with the same processors as a Python vertex;
+pipes between its processors are not visible. What cannot be compiled is refused.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from workbench.executors.dataflow.vertex_run import FlowStep, VertexContext
 
 
 class CompiledVertex:
-    """A vertex of machine code that runs.
+    """A running vertex of machine code.
 
     Parameters
     ----------
     flat, cells: the pipeline, and the numbers of the vertex's processors.
-    slots: those of the pipes.
-    readers: of each slot the other vertices that read it.
+    slots: the slots of the pipes.
+    readers: for each slot the other vertices that read it.
 
     Attributes
     ----------
-    running: what runs it.
+    running: the compiled executor.
     first: the number of its first processor.
-    inputs, outputs: the pipes that lead into it and out of it: name and slot; of outputs whether they are wide, too.
+    inputs, outputs: name and slot of the pipes into it and out of it; for outputs also whether they are wide.
 
     Raises
     ------
-    Refused: it cannot be compiled, or its pipes carry several events in a step, or its output depends on how they come.
+    Refused: it cannot be compiled, its pipes carry several events in a step, or its output depends on arrival steps.
     """
 
     together: ClassVar[bool] = True
@@ -57,7 +57,7 @@ class CompiledVertex:
         self.outputs = [(name, slots[name], flat.widths[name] != 1) for name, _ in region.outputs]
 
     def refuse_words(self) -> None:
-        """Refused: its pipes do not carry a row of words at most in a step, so that it takes Python to run it."""
+        """Refuse the vertex if its pipes carry more than a row of words in a step, so that only Python can run it."""
         self.running.widen()
         system, name = self.running.system, self.running.flat.name
         if texts_in(system):
@@ -70,41 +70,41 @@ class CompiledVertex:
 
     @cached_property
     def source(self) -> str:
-        """Of the loop that makes its steps, with events or without, and says in which step what comes out."""
+        """The source of the loop that runs its steps, with or without events, and records the step of each output."""
         system = self.running.system
         return loop_source(system, [list_known(system, "sparse")], places=True, target="cpu")
 
     def run_all(self, steps: Sequence[FlowStep], context: VertexContext) -> list[Sequence[int]]:
-        """For each phase the vertices that get messages."""
+        """Run phases; return for each the vertices that get messages."""
         live = [step for step in steps if self.first < context.failure.bound(step.number)]
         made = self._one_by_one(live, context) if context.watched else self._run_live(live, context)
         sent = [self._carry(step, outputs) for step, outputs in zip(live, made, strict=False)]
         return [*sent, *[()] * (len(steps) - len(sent))]
 
     def _run_live(self, live: Sequence[FlowStep], context: VertexContext) -> list[dict[str, list[Value]]]:
-        """What comes out; before the error, if there is one."""
+        """Return the outputs; those before the error, if there is one."""
         try:
             before = live[:-1] if live and live[-1].ends else live
             made = self.running.outputs([self._events(step) for step in before]) if before else []
             return made + [self._run_end(step) for step in live[len(before) :]]
-        except WorkbenchError:  # nothing of the steps before the last has happened
+        except WorkbenchError:  # none of the steps before the last has taken effect
             return self._one_by_one(live, context)
 
     def _events(self, step: FlowStep) -> dict[str, Value]:
         return {name: step.contents[slot] for name, slot in self.inputs if slot in step.contents}
 
     def _run_end(self, step: FlowStep) -> dict[str, list[Value]]:
-        """What comes out at the end of the streams, events that come then included."""
+        """Return the output at the end of the streams, including that of events that arrive then."""
         events = self._events(step)
         made = self.running.outputs([events])[0] if events else {}
         last = self.running.end()
         return {name: [*made.get(name, ()), *last[name]] for name, _, _ in self.outputs}
 
     def _one_by_one(self, steps: Sequence[FlowStep], context: VertexContext) -> list[dict[str, list[Value]]]:
-        """What comes out before the error; where that is watched, what queues hold then is noted."""
+        """Return the outputs before the error; if watched, record the lengths of queues."""
         made: list[dict[str, list[Value]]] = []
         for step in steps:
-            self.running.steps = step.number  # as errors say it
+            self.running.steps = step.number  # the number in error messages
             try:
                 if context.watched and not step.ends:
                     record = self.running.step(self._events(step))
@@ -127,12 +127,12 @@ class CompiledVertex:
 
 
 def region_of(flat: Pipeline, cells: Sequence[int], read: Callable[[str], bool]) -> Pipeline:
-    """These processors as a pipeline: its inputs are the pipes that lead to them, its outputs those that leave them.
+    """Return these processors as a pipeline: its inputs are the pipes that enter, its outputs those that leave.
 
-    `read` says whether other processors read a pipe.
+    `read` returns whether other processors read a pipe.
     """
     nodes = [flat.nodes[index] for index in cells]
     shown = {pipe for _, pipe in flat.outputs}
     left = [pipe for node in nodes for pipe in node.outputs if pipe in shown or read(pipe)]
-    # those of the last one nobody reads; it may go wrong all the same
+    # the last processor may have no readers, but may fail
     return flat.extract(nodes, left or nodes[-1].outputs, nodes[0].name)

@@ -1,9 +1,9 @@
 """The dataflow executor: Zimmerman and Chandy's algorithm on the graph of any pipeline.
 
-What runs is a vertex and a phase, that is a processor (or a group) and a step, as soon as all that leads to it is
-known: several phases at once, in any number of threads, and no vertex at a step that brings it nothing. Values, order,
-the step at which something comes out, and errors are those of the reference executor, whatever threads do. What is done
-at a single step (`step`, `push`) is the reference executor's.
+The unit of work is a vertex and a phase, that is a processor (or a group) and a step; it runs as soon as all its inputs
+are known: several phases at once, in any number of threads, and no vertex at a step without news for it. Values, order,
+the step of each output, and errors are those of the reference executor, whatever threads do. Single steps (`step`,
+`push`) are the reference executor's.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ if TYPE_CHECKING:
     from workbench.executors.dataflow.machine.run import FlowPlan
 
 AHEAD = 256
-"""Phases in flight where nothing else is said."""
+"""Default maximum number of phases in flight."""
 PATIENCE, PATIENT = 20_000, 1_000_000
-"""Vertices and phases that Python runs before machine code does: that of the vertices takes some time to make, and what
-runs them some seconds, where no process has made it before."""
+"""Numbers of vertices times phases that Python runs before machine code does: where the code that runs the graph is
+cached, and where it has to be compiled, which takes seconds."""
 
 
 class FlowOptions(TypedDict, total=False):
-    """How the algorithm runs.
+    """Options of the algorithm.
 
     Attributes
     ----------
-    ahead: the most steps that have been read and whose outputs have not been taken.
-    batch: the most phases of a vertex that a thread runs in turn; None: as many as take some tenths of a millisecond.
-    order: the vertices as they are to be numbered, the log first; none: by Kahn's algorithm.
-    variant: parts of the algorithm that are left out, in `interleaved`.
+    ahead: maximum number of steps that have been read and whose outputs have not been taken.
+    batch: maximum number of phases of a vertex that a thread runs in turn; None: what takes some tenths of a ms.
+    order: the numbering of the vertices, the log first; empty: by Kahn's algorithm.
+    variant: parts of the algorithm that are left out, for `interleaved`.
     """
 
     ahead: int
@@ -60,21 +60,21 @@ class FlowOptions(TypedDict, total=False):
 
 
 class Dataflow(Overlapped):
-    """A running pipeline of which several vertices and steps run at the same time.
+    """A running pipeline in which several vertices and steps run at the same time.
 
     Parameters
     ----------
     pipeline, capacities, oracle: as for `Reference`.
-    manager: grants threads beside the caller, which runs vertices, too.
-    groups: whether a group is one vertex; else all processors in it are.
-    compiled: whether a group is one vertex of machine code, where numba takes it; what it carries inside is not seen.
-        Where it takes all vertices, machine code runs the graph, too.
-    options: how the algorithm runs.
+    manager: grants threads besides the caller, which runs vertices, too.
+    groups: whether a group is one vertex; otherwise each processor in it is.
+    compiled: whether a group is one vertex of machine code, where numba supports it; its inner pipes are not
+        visible. Where all vertices are compiled, machine code runs the graph, too.
+    options: options of the algorithm.
 
     Attributes
     ----------
-    vertices: the graph that runs.
-    executions: of each vertex the number of phases in which it has run since the last reset.
+    vertices: the graph of vertices.
+    executions: for each vertex the number of phases in which it has run since the last reset.
     """
 
     name = "dataflow"
@@ -117,7 +117,7 @@ class Dataflow(Overlapped):
         self._rooms = {name: (order, size) for order, (_, size, name) in enumerate(self._bounded)}
 
     def _reading_vertices(self) -> list[tuple[int, ...]]:
-        """Of each slot the vertices that read it, but for the one that writes it."""
+        """Return, for each slot, the vertices that read it, except the one that writes it."""
         found: list[dict[int, None]] = [{} for _ in self._pipes]
         writer = {slot: self._vertex_of[cell.node.name] for cell in self._cells for slot in cell.targets}
         for cell in self._cells:
@@ -129,11 +129,11 @@ class Dataflow(Overlapped):
 
     def reset(self) -> None:
         if self._flow is not None:
-            self._flow.stop()  # where Ctrl-C came while it was stopped
+            self._flow.stop()  # in case Ctrl-C interrupted the last stop
         self._flow = None
         super().reset()
         if self._compiles:
-            self._planned = None  # compiled vertices have a state of their own
+            self._planned = None  # compiled vertices have their own state
         self.executions.clear()
         self._sets = phase_sets(self.vertices.graph, self.variant)
 
@@ -143,7 +143,7 @@ class Dataflow(Overlapped):
         return self.executions[self.vertices.names[0]]
 
     def summary(self) -> str:
-        """How often vertices have run, and how often they would have if each had run at every step; empty: never."""
+        """Describe how often vertices have run, and how often they would have at every step; empty: never."""
         vertices = self.vertices.graph.size - 1
         if not self.phases or not vertices:
             return ""
@@ -154,7 +154,7 @@ class Dataflow(Overlapped):
 
     @property
     def _overlaps(self) -> bool:
-        return self.oracle is None  # it is asked in the order of the steps, by its own count
+        return self.oracle is None  # an oracle is asked in the order of the steps
 
     def _through(self, steps: Steps, *, watched: bool) -> Iterator[DoneStep]:
         self._check_whole()
@@ -176,12 +176,12 @@ class Dataflow(Overlapped):
                     self.executions.update(dict(zip(self.vertices.names, flow.executions[1:], strict=True)))
         finally:
             self._behind = taken != self.steps
-            self._busy = False  # at last: if Ctrl-C comes before, it wants a reset
+            self._busy = False  # last: if Ctrl-C comes before, a reset is required
 
     def _flows(
         self, steps: Iterator[Mapping[str, Value]], context: VertexContext, *, watched: bool
     ) -> Iterator[FlowThreads]:
-        """What runs the steps: where all vertices are machine code, that does, once it is worth its making."""
+        """Yield the runs of the steps: in Python, and in machine code where all vertices are compiled and that pays."""
         runs, sets = self._runs(), self._sets
         if not isinstance(sets, Scheduler):
             raise PipelineError("without a part of the algorithm nothing runs by itself", hint="call `interleaved`")
@@ -209,18 +209,18 @@ class Dataflow(Overlapped):
 
     @property
     def _patience(self) -> int:
-        """How many steps Python still runs before machine code does, where all vertices are."""
+        """Return how many steps Python still runs before machine code does, where all vertices are compiled."""
         from workbench.executors.dataflow.machine.run import is_code_cached
 
         return (PATIENCE if is_code_cached() else PATIENT) // len(self.vertices.names) - self._made
 
     @property
     def runs_machine_now(self) -> bool:
-        """Whether it runs the next step, too."""
+        """Whether machine code runs the next step, too."""
         return self.runs_machine and self._patience <= 0
 
     def _machine_plan(self) -> FlowPlan:
-        """What machine code runs without Python."""
+        """Build the plan of what machine code runs without Python."""
         from workbench.executors.dataflow.machine.run import FlowPlan
 
         runs = self._runs()
@@ -234,7 +234,7 @@ class Dataflow(Overlapped):
         return FlowPlan(self.vertices.graph, runs, inputs, pairs, shown, self._readers, self._wide, self._begin_step)
 
     def _collect_arrivals(self, events: Mapping[str, Value]) -> dict[int, Value]:
-        """The events of a step, by slot; one of an oracle at the complement of its own."""
+        """Return the events of a step, by slot; an oracle's event is at the complement of its slot."""
         found: dict[int, Value] = {}
         for name, value in events.items():
             position = self._positions[name] if name in self._positions else self.flat.ports.position(name)
@@ -243,13 +243,13 @@ class Dataflow(Overlapped):
         return found
 
     def _begin_step(self, events: Mapping[str, Value]) -> dict[int, Value]:
-        """The same, and the step counts."""
+        """Collect the events of a step, and count the step."""
         found = self._collect_arrivals(events)
         self.steps += 1
         return found
 
     def _runs(self) -> list[Any]:
-        """The vertices by their numbers, `VertexRun` or `CompiledVertex`; made again where somebody observes them."""
+        """Return the vertices by number, as `VertexRun` or `CompiledVertex`; rebuilt when they are observed."""
         if self._planned is not self._plan:
             plan, log = self._plan, VertexRun((), (), {})
             made = self._compile_runs() if self._compiles else {}
@@ -265,7 +265,7 @@ class Dataflow(Overlapped):
         return self._vertex_runs
 
     def _compile_runs(self) -> dict[tuple[int, ...], CompiledVertex]:
-        """Groups that are machine code, by their processors; single processors as well, where that makes all of them.
+        """Compile groups, and return them by their processors; single processors as well, if all can be compiled.
 
         Then machine code can run the whole graph.
         """
@@ -286,13 +286,13 @@ class Dataflow(Overlapped):
 
     @property
     def compiled(self) -> tuple[str, ...]:
-        """The vertices that are machine code."""
+        """The names of the compiled vertices."""
         pairs = zip(self.vertices.names, self._runs()[1:], strict=True)
         return tuple(name for name, run in pairs if not isinstance(run, VertexRun))
 
     @property
     def runs_machine(self) -> bool:
-        """Whether all vertices are machine code that runs the graph, too, where nobody watches its pipes."""
+        """Whether all vertices are compiled, so that machine code runs the graph, too, if no pipe is watched."""
         self._runs()
         return self._in_words
 
@@ -313,21 +313,21 @@ class Dataflow(Overlapped):
         return super().snapshot()
 
     def _admit(self, events: Mapping[str, Value]) -> tuple[FlowStep, Sequence[int]]:
-        """The step, and the vertices to which it is news."""
+        """Begin a step; return it with the vertices that have news."""
         contents, ends = StepContents(), events is END
         if ends:
             self._close_inputs(None)
         sent = dict.fromkeys(self._at_end if ends else self._at_steps)
         for slot, value in self._collect_arrivals(events).items():
             contents[slot] = value
-            if slot >= 0:  # what oracles say is news to nobody
+            if slot >= 0:  # values of oracles are news to none
                 sent.update(dict.fromkeys(self._readers[slot]))
         step = FlowStep(self.steps, contents, ends, self._wide)
         self.steps += 1
         return step, tuple(sent)
 
     def _look(self, failure: FirstFailure, watched: bool, index: int, step: FlowStep) -> None:
-        """What the queues of a processor hold now that the step is over for it."""
+        """Record the lengths of a processor's queues at the end of the step, and check their capacities."""
         cell = self._cells[index]
         for queue, name in zip(cell.queues, cell.node.queues, strict=True):
             if watched:
@@ -339,15 +339,15 @@ class Dataflow(Overlapped):
             assert isinstance(cell.processor, Deferring)
             (step.queues[cell.node.pending],) = cell.processor.waiting(self._states[index])
 
-    # --- as it is told ---
+    # --- as scripted ---
 
     def interleaved(
         self, steps: Steps, choices: Iterable[FlowChoice] | Callable[[Interleaving], FlowChoice | None]
     ) -> Interleaved:
-        """Run steps as the choices say, one after the other in this thread; the executor wants a `reset` then.
+        """Run steps as the choices say, one after the other in this thread; the executor must then be `reset`.
 
-        What a pair computes is computed when it is taken, and counts when it ends. In place of the choices may stand
-        who makes them, given what has happened so far, until there is None.
+        A pair is computed when it is taken, and takes effect when it ends. In place of the choices may stand a function
+        that makes them from the state so far, until it returns None.
         """
         self._check_whole()
         self._behind = True
@@ -381,13 +381,13 @@ class Dataflow(Overlapped):
 
 
 class Interleaved(NamedTuple):
-    """What became of an interleaving.
+    """The result of an interleaving.
 
     Attributes
     ----------
-    outputs: of each step that was read.
-    run: what has happened, and what is ready.
-    failure: what went wrong.
+    outputs: the outputs of each step that was read.
+    run: the history, and the ready pairs.
+    failure: the first failure.
     """
 
     outputs: list[dict[str, list[Value]]]

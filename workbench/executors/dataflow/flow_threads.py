@@ -1,9 +1,9 @@
-"""Threads that run a stream, and what comes out of it in the order of its steps.
+"""Threads that run a stream, and its outputs in the order of its steps.
 
 The rule of this module: all threads do the same. With the lock a thread ends what it has run, and takes what is ready;
-without it, it runs that. Steps of the log are read when nothing else is ready and there is room for another phase. No
-thread waits for something to do: one that finds nothing goes back to its manager and is asked for again, so a reader
-that loses interest leaves none behind. The caller is one of them, and alone waits for what comes out.
+without the lock, it runs that. Steps of the log are read when nothing else is ready and there is room for another
+phase. No thread waits for work: an idle one returns to its manager and is requested again, so an abandoned reader
+leaves none behind. The caller is one of them, and alone waits for outputs.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from workbench.executors.threaded.primitives import Gates, Guard
 from workbench.interrupts import hold
 
 BATCH = 256
-"""The most phases that a thread takes of a vertex at once."""
+"""Maximum number of phases of a vertex that a thread takes at once."""
 PATIENT = 2e-3
-"""Seconds after which who reads the log should come back to the sets."""
+"""Seconds after which a thread that reads the log should return to the sets."""
 SLOW = 1e-3
-"""Seconds after which a log is slow to say its next step: then the caller reads it only when nothing is on its way."""
+"""Seconds per step from which on a log is slow: then the caller reads it only when nothing is in flight."""
 
 
 class PhaseBatch(NamedTuple):
-    """Phases of a vertex that a thread runs in turn; of the log, how many steps are read."""
+    """Phases of a vertex that a thread runs in turn; for the log, as many steps are read."""
 
     vertex: int
     phases: Sequence[int]
 
 
 class FlowLimits(NamedTuple):
-    """Who runs a stream, and how much of it at a time.
+    """The threads for a stream, and the amount of work at a time.
 
     Attributes
     ----------
-    manager: grants threads beside the caller.
-    ahead: the most phases that have begun and have not been taken by who reads what comes out.
-    batch: the most phases of a vertex that a thread takes at once; None: as many as take a short time.
+    manager: grants threads besides the caller.
+    ahead: maximum number of phases that have begun and whose outputs have not been taken.
+    batch: maximum number of phases of a vertex that a thread takes at once; None: as many as take a short time.
     """
 
     manager: ThreadManager
@@ -50,31 +50,31 @@ class FlowLimits(NamedTuple):
 
 
 class PhaseCounts(Protocol):
-    """The sets of a scheduler, as far as threads look at them."""
+    """The sets of a scheduler, as far as threads read them."""
 
     @property
     def begun(self) -> int:
-        """The number of phases begun."""
+        """Number of phases begun."""
 
     @property
     def complete(self) -> int:
-        """The phases up to this one have nothing left to do."""
+        """Number of the last phase up to which all phases are complete."""
 
 
 class FlowThreads:
-    """Threads of one stream.
+    """The threads of one stream.
 
     Parameters
     ----------
-    sets: which phases have begun, and are complete.
-    steps: what comes in.
-    failure: what goes wrong.
-    vertices: how many there are, and no vertex 0.
+    sets: the phases that have begun, and that are complete.
+    steps: the input.
+    failure: the first failure.
+    vertices: their number, plus one for vertex 0, which does not exist.
 
     Attributes
     ----------
-    executions: of each vertex how many phases it has run.
-    taken: the phases whose steps have been given away.
+    executions: for each vertex the number of phases it has run.
+    taken: number of phases whose steps have been returned.
     """
 
     def __init__(
@@ -94,43 +94,43 @@ class FlowThreads:
         self._gates = Gates(manager.primitives)
         self._first = self._collected = sets.begun
         self._done: deque[FlowStep] = deque()
-        """The steps of the phases that are complete, up to the one collected last."""
+        """The steps of complete phases, up to the last collected."""
         self._reading = self._over = self._stopped = False
         self._problem: BaseException | None = None
         self._unread: Exception | None = None
-        """Why the next step of the log could not be read."""
+        """The error of reading the next step of the log."""
         self._working = 0
         self._tasks: deque[ThreadTask[None]] = deque()
         self._adapts, self._most = batch is None, max(1, min(BATCH, self.ahead // 4))
         self._sizes = [1 if batch is None else batch] * vertices
-        """How many phases of each vertex are taken at once."""
+        """Number of phases of each vertex that are taken at once."""
         self._slow = False
-        """Whether the log lets its reader wait."""
+        """Whether reading the log blocks for long."""
 
     @property
     def _ready(self) -> bool:
-        """Whether something is; called with the lock."""
+        """Whether anything is ready; called with the lock held."""
         raise NotImplementedError
 
     def _take_ready(self) -> PhaseBatch:
-        """Something that is ready; called with the lock."""
+        """Take something that is ready; called with the lock held."""
         raise NotImplementedError
 
     def _run(self, batch: PhaseBatch) -> list[Any]:
-        """Run it, without the lock; what `_end` wants to know."""
+        """Run a batch, without the lock; return what `_end` needs."""
         raise NotImplementedError
 
     def _end(self, batch: PhaseBatch, found: list[Any]) -> None:
-        """It has run; called with the lock."""
+        """Finish a batch that has run; called with the lock held."""
         raise NotImplementedError
 
     def _missing(self, *, caller: bool) -> None:
-        """The caller, or another thread, finds nothing to do, and has to be called; called with the lock."""
+        """Record that the caller, or another thread, is idle, and has to be woken; called with the lock held."""
 
-    # --- what comes out -----------------------------------------------------------------------------------
+    # --- outputs ------------------------------------------------------------------------------------------
 
     def steps(self) -> Iterator[FlowStep]:
-        """The steps when they are over, in their order; then what has gone wrong in the one after them is raised."""
+        """Yield the completed steps in order; then raise the error of the step after them, if any."""
         batch: PhaseBatch | None = None
         found: list[Any] = []
         gate = None
@@ -157,30 +157,30 @@ class FlowThreads:
             elif gate is not None:
                 gate.acquire()
                 gate = None
-        for error in (self._problem, self.failure.error, self._unread):  # what is wrong in the log comes after all else
+        for error in (self._problem, self.failure.error, self._unread):  # errors of the log come last
             if error is not None:
                 raise error
 
     @property
     def _all_over(self) -> bool:
         over = self._over or self.failure.error is not None or self._stopped
-        # not those complete: who has run the last of them may still be on the way back with them
+        # all complete is not enough: the thread that ran the last phase may still be returning with it
         return over and not self._reading and (self._stopped or self._collected == self._counts.begun)
 
     @property
     def _more(self) -> bool:
-        """Whether there is something for another thread."""
+        """Whether there is work for another thread."""
         return self._manager.grants and bool(self._ready or self._readable)
 
     @property
     def _readable(self) -> int:
-        """How many steps of the log may be read now."""
+        """Number of steps of the log that may be read now."""
         if self._reading or self._over or self._stopped or self.failure.error is not None:
             return 0
         return self.ahead - (self._counts.begun - self._first - self.taken)
 
     def _hire(self) -> bool:
-        """Ask for another thread; whether it was granted."""
+        """Request another thread; return whether it was granted."""
         with hold():
             task = self._manager.try_start(self._work)
             if task is not None:
@@ -190,17 +190,17 @@ class FlowThreads:
         return task is not None
 
     def stop(self) -> None:
-        """Let no thread go on, and wait until none does."""
+        """Stop all threads, and wait until none runs."""
         with self._lock:
             self._stopped = True
         while waiting := [task for task in tuple(self._tasks) if not task.over]:
-            for task in waiting:  # which may have just asked for another one
+            for task in waiting:  # they may have just requested another one
                 task.wait_for()
 
     # --- what threads do ----------------------------------------------------------------------------------
 
     def _work(self) -> None:
-        """A thread of the manager: run what is ready as long as there is something."""
+        """Run what is ready as long as there is something, in a thread of the manager."""
         batch: PhaseBatch | None = None
         found: list[Any] = []
         try:
@@ -228,7 +228,7 @@ class FlowThreads:
                 self._gates.open()
 
     def _take(self, *, caller: bool) -> PhaseBatch | None:
-        """What a thread runs next; called with the lock."""
+        """Take what a thread runs next; called with the lock held."""
         if self._stopped:
             return None
         if self._ready:
@@ -241,7 +241,7 @@ class FlowThreads:
         return PhaseBatch(1, range(min(self._sizes[1], room)))
 
     def _adapt(self, vertex: int, size: int, seconds: float, most: float) -> None:
-        """Take so many phases of a vertex that a thread comes back to the sets soon, and not too often."""
+        """Adapt the number of phases of a vertex per batch so that threads return to the sets in good time."""
         if seconds > most:
             self._sizes[vertex] = max(1, int(size * most / seconds))
         elif size >= self._sizes[vertex]:

@@ -1,7 +1,7 @@
-"""One interleaving of the threads that run pairs, choice by choice: for models' counterexamples and for tests.
+"""A scripted interleaving of the threads that run pairs: for counterexamples of models and for tests.
 
-The rule of this module: nothing happens but what is chosen. A thread takes a ready pair, and later ends it; between the
-two its work is done. Without the lock (`Variant.UNLOCKED`) the end takes three choices, one for each part of
+The rule of this module: only what is chosen happens. A thread takes a ready pair, and later ends it; in between its
+work is done. Without the lock (`Variant.UNLOCKED`) the end takes three choices, one for each part of
 `PhaseSets.finishing`.
 """
 
@@ -17,11 +17,11 @@ from workbench.executors.dataflow.listings import Pair, PhaseSets, Variant
 from workbench.executors.dataflow.numbering import NumberedGraph
 
 Work = Callable[[Pair], Callable[[], Collection[int]]]
-"""Begins with a pair, and gives what ends it and says which vertices got messages."""
+"""Starts a pair, and returns a function that ends it and returns the vertices that got messages."""
 
 
 class FlowChoice(NamedTuple):
-    """What happens next: a phase begins, or a thread takes a pair or goes on with the end of the one it has."""
+    """The next action: a phase begins, or a thread takes a pair or continues to end the one it has."""
 
     what: Literal["begin", "take", "end"]
     thread: int = 0
@@ -29,7 +29,7 @@ class FlowChoice(NamedTuple):
 
 
 class PairEvent(NamedTuple):
-    """A pair was taken, or had run."""
+    """The start or the end of a pair."""
 
     what: Literal["start", "end"]
     pair: Pair
@@ -47,18 +47,18 @@ class PairRun:
 
 @dataclass
 class Interleaving:
-    """Threads that run the pairs of some sets as they are told.
+    """Threads that run the pairs of some sets as scripted.
 
     Parameters
     ----------
-    sets: the listings, or a running scheduler's.
+    sets: the listings, or the sets of a running scheduler.
     work: runs a pair.
-    variant: as the sets have it.
+    variant: the variant of the sets.
 
     Attributes
     ----------
-    queue: the run queue: the pairs that are ready and have not been taken.
-    log: what has happened.
+    queue: the run queue: ready pairs that have not been taken.
+    log: the history.
     """
 
     sets: PhaseSets
@@ -69,14 +69,14 @@ class Interleaving:
     _running: dict[int, PairRun] = field(default_factory=dict)
 
     def choices(self, threads: int, phases: int) -> list[FlowChoice]:
-        """What can happen next, of idle threads only what the first one can do."""
+        """Return the possible next choices, with only the first of the idle threads."""
         idle = [thread for thread in range(threads) if thread not in self._running]
         found = [FlowChoice("take", thread, pair) for thread in idle[:1] for pair in self.queue]
         found += [FlowChoice("end", thread, running.pair) for thread, running in sorted(self._running.items())]
         return [FlowChoice("begin"), *found] if self.sets.begun < phases else found
 
     def do(self, choice: FlowChoice) -> None:
-        """Let it happen; PipelineError where it cannot."""
+        """Perform a choice; PipelineError where it is impossible."""
         what, thread, pair = choice
         if what == "begin":
             self.queue += self.sets.begin()
@@ -103,16 +103,16 @@ class Interleaving:
             del self._running[thread]
 
     def replay(self, choices: Iterable[FlowChoice]) -> None:
-        """Let them happen in turn."""
+        """Perform choices in order."""
         for choice in choices:
             self.do(choice)
 
 
 def mistakes(graph: NumberedGraph, log: Sequence[PairEvent]) -> list[str]:
-    """What is wrong with a log of pairs that have all run: what a serial run cannot do.
+    """Return what is wrong with a log of pairs that have all run: what a serial run cannot do.
 
     Of each pair that starts: it has started before; another phase of its vertex runs; a later phase of its vertex has
-    started; a predecessor, or what leads to one, runs this phase or an earlier one afterwards.
+    started; a predecessor, direct or indirect, runs this phase or an earlier one afterwards.
     """
     before = ancestors(graph)
     ends: dict[Pair, int] = {happened.pair: at for at, happened in enumerate(log) if happened.what == "end"}
@@ -133,7 +133,7 @@ def mistakes(graph: NumberedGraph, log: Sequence[PairEvent]) -> list[str]:
 
 
 def ancestors(graph: NumberedGraph) -> list[frozenset[int]]:
-    """Of each vertex those from which it can be reached; entry 0 is not used."""
+    """Return, for each vertex, the vertices from which it can be reached; entry 0 is unused."""
     found = [frozenset[int]()]
     for own in graph.predecessors:
         found.append(own.union(*(found[u] for u in own)))

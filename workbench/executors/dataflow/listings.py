@@ -1,8 +1,8 @@
-"""Listings 1 and 2 of Zimmerman and Chandy as they stand: the specification of the scheduler.
+"""Listings 1 and 2 of Zimmerman and Chandy, verbatim: the specification of the scheduler.
 
-The rule of this module: the sets are recomputed as the listings say, statement by statement; nothing is kept for speed.
-Vertices are those of a `NumberedGraph`, phases 1, 2, ...; a pair is (vertex, phase). What is broken on purpose
-(`Variant`) is what the algorithm loses without one of its parts.
+The rule of this module: the sets are recomputed as the listings say, statement by statement; nothing is optimised.
+Vertices are those of a `NumberedGraph`, phases 1, 2, ...; a pair is (vertex, phase). A `Variant` shows what the
+algorithm loses without one of its parts.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ Pair = tuple[int, int]
 
 
 class Variant(Flag):
-    """Parts of the algorithm that are left out, to see what they are for."""
+    """Parts of the algorithm that are left out, to demonstrate their purpose."""
 
     WHOLE = 0
     NUMBERING = auto()
-    """Any topological numbering is taken, such as figure 2(a)'s."""
+    """Any topological numbering is accepted, such as figure 2(a)'s."""
     OVERTAKING = auto()
     """Without x_p <= x_(p-1) (statements 1.19 to 1.21)."""
     ANY_PHASE = auto()
-    """All phases of a vertex in the full set are ready, not only the least one (statements 1.27 and 2.16)."""
+    """All phases of a vertex in the full set are ready, not only the least (statements 1.27 and 2.16)."""
     UNLOCKED = auto()
-    """Sets are moved without the lock: between the parts of `finishing` other threads may do theirs."""
+    """Sets are updated without the lock: other threads may interleave with the parts of `finishing`."""
 
 
 class PhaseSets(Protocol):
-    """The sets of a scheduler: of the listings, or kept incrementally."""
+    """The sets of a scheduler: recomputed as in the listings, or kept incrementally."""
 
     @property
     def graph(self) -> NumberedGraph:
-        """The graph that is run."""
+        """The graph that runs."""
 
     @property
     def begun(self) -> int:
@@ -53,31 +53,31 @@ class PhaseSets(Protocol):
 
     @property
     def ready(self) -> frozenset[Pair]:
-        """Pairs that may run, or do."""
+        """Pairs that may run, or are running."""
 
     def x(self, phase: int) -> int:
-        """x_p: all vertices up to this one have finished the phase, and those before it."""
+        """Return x_p: all vertices up to this one have finished the phase, and those before it."""
 
     def begin(self) -> list[Pair]:
-        """Begin a phase (listing 2); the pairs that are ready now and were not."""
+        """Begin a phase (listing 2); return the newly ready pairs."""
 
     def finish(self, vertex: int, phase: int, receivers: Iterable[int]) -> list[Pair]:
-        """A pair has run and sent messages to these vertices (listing 1, with the lock); the newly ready pairs."""
+        """Finish a pair that has sent messages to these vertices (listing 1, locked); return the newly ready pairs."""
 
     def finishing(self, vertex: int, phase: int, receivers: Iterable[int]) -> Iterator[list[Pair]]:
-        """The same in parts, between which others may work where there is no lock; newly ready pairs, where they are.
+        """Finish a pair in parts, between which other threads may run without a lock; yield the newly ready pairs.
 
-        The parts: the pair is taken from the sets (1.5 to 1.7); messages are put into the partial set (1.8 to 1.11);
-        x_p is made, pairs are moved, and are ready (1.12 to 1.30).
+        The parts: the pair is removed from the sets (1.5 to 1.7); messages are put into the partial set (1.8 to 1.11);
+        x_p is computed, pairs are moved, and become ready (1.12 to 1.30).
         """
 
 
 class Listings:
-    """The listings.
+    """The sets of the listings.
 
     Parameters
     ----------
-    graph: with a satisfactory numbering, but for the variant that does without.
+    graph: with a satisfactory numbering, except in the variant without.
 
     Raises
     ------
@@ -105,26 +105,26 @@ class Listings:
 
     @property
     def ready(self) -> frozenset[Pair]:
-        """Pairs that may run, or do."""
+        """Pairs that may run, or are running."""
         return frozenset(self._ready)
 
     def x(self, phase: int) -> int:
-        """x_p; 0 for phases that have not begun."""
+        """Return x_p; 0 for phases that have not begun."""
         return self._x[phase] if phase < len(self._x) else 0
 
     def begin(self) -> list[Pair]:
-        """Listing 2: the environment begins a phase."""
+        """Begin a phase, as the environment in listing 2."""
         self.begun += 1
         self._x.append(0)
         self._full |= {(v, self.begun) for v in self.graph.sources}
         return self._newly_ready()
 
     def finish(self, vertex: int, phase: int, receivers: Iterable[int]) -> list[Pair]:
-        """Listing 1, with the lock."""
+        """Finish a pair: listing 1, with the lock."""
         return [pair for pairs in self.finishing(vertex, phase, receivers) for pair in pairs]
 
     def finishing(self, vertex: int, phase: int, receivers: Iterable[int]) -> Iterator[list[Pair]]:
-        """Listing 1 in parts."""
+        """Finish a pair: listing 1 in parts."""
         self._full = self._full - {(vertex, phase)}
         self._ready = self._ready - {(vertex, phase)}
         yield []
@@ -152,7 +152,7 @@ class Listings:
 
 
 def check_numbering(graph: NumberedGraph, variant: Variant) -> None:
-    """PipelineError where the algorithm needs another numbering."""
+    """Raise PipelineError where the algorithm needs another numbering."""
     if not graph.satisfactory and Variant.NUMBERING not in variant:
         v = next(v for v in range(graph.size + 1) if graph.s(v) != frozenset(range(1, graph.m[v] + 1)))
         raise PipelineError(
@@ -163,7 +163,7 @@ def check_numbering(graph: NumberedGraph, variant: Variant) -> None:
 def define_sets(
     graph: NumberedGraph, messages: Iterable[Pair], begun: int
 ) -> tuple[frozenset[Pair], frozenset[Pair], frozenset[Pair]]:
-    """The partial, full and ready sets by definitions (7) to (9).
+    """Return the partial, full and ready sets by definitions (7) to (9).
 
     Parameters
     ----------

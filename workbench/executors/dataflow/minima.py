@@ -1,7 +1,7 @@
-"""Trees of numbers that find the least of a beginning, and the next below a bound, each in O(log).
+"""Trees of numbers with prefix minima and searches for the next number below a bound, each in O(log n).
 
 The rule of this module: a tree of 2n entries has n numbers, n being a power of two, in its second half; each entry of
-the first half, from 1 on, is the least below it. It is a list, or an array in machine code, which takes the same
+the first half, from 1 on, is the minimum of its subtree. It is a list, or an array in machine code, which uses the same
 functions (`machine.set_loops`).
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def set_least(tree: Any, at: int, value: int) -> None:
-    """Set a number."""
+    """Set a number, and update the minima."""
     i = (len(tree) >> 1) + at
     tree[i] = value
     while i > 1:
@@ -24,7 +24,7 @@ def set_least(tree: Any, at: int, value: int) -> None:
 
 
 def least_before(tree: Any, at: int, above: int) -> int:
-    """The least of those before this one; `above` where that is none, which is as large as any."""
+    """Return the minimum of the numbers before this one, or `above`, a bound on all numbers, if there are none."""
     i, least = (len(tree) >> 1) + at, above
     while i > 1:
         if i & 1 and tree[i - 1] < least:
@@ -34,7 +34,7 @@ def least_before(tree: Any, at: int, above: int) -> int:
 
 
 def next_below(tree: Any, at: int, bound: int) -> int:
-    """The first place from this one on whose number is less than the bound; n where there is none."""
+    """Return the first index from this one on whose number is below the bound; n where there is none."""
     size = len(tree) >> 1
     if tree[1] >= bound:
         return size

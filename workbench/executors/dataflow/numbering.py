@@ -1,8 +1,8 @@
-"""Numbered graphs: which vertices know their inputs when all vertices up to v have finished (section 3.1.1).
+"""Numbered graphs: the vertices whose inputs are known when all vertices up to v have finished (section 3.1.1).
 
 The rule of this module: vertices are 1 to N and edges lead from smaller to greater ones. Zimmerman and Chandy's
 additional restriction, that every S(v) is {1, ..., |S(v)|}, holds exactly where the greatest predecessor of a vertex
-never decreases with its number (docs/explanation/dataflow.md has the proof); `satisfactory` says whether it does.
+never decreases with its number (docs/explanation/dataflow.md has the proof); `satisfactory` tests it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class NumberedGraph:
 
     Parameters
     ----------
-    predecessors: of the vertices 1, 2, ..., N in this order; all are smaller than the vertex.
+    predecessors: the predecessors of the vertices 1, 2, ..., N in order; all are smaller than the vertex.
 
     Attributes
     ----------
-    last: the greatest predecessor of every vertex, 0 where it has none; entry 0 is not used.
+    last: the greatest predecessor of every vertex, 0 where it has none; entry 0 is unused.
     m: |S(v)| for v from 0 to N.
 
     Raises
@@ -56,12 +56,12 @@ class NumberedGraph:
 
     @property
     def size(self) -> int:
-        """N."""
+        """The number of vertices, N."""
         return len(self.predecessors)
 
     @cached_property
     def successors(self) -> tuple[tuple[int, ...], ...]:
-        """Those of each vertex, in order; entry 0 is not used."""
+        """The successors of each vertex, in order; entry 0 is unused."""
         found: list[list[int]] = [[] for _ in range(self.size + 1)]
         for v, before in enumerate(self.predecessors, 1):
             for u in before:
@@ -74,7 +74,7 @@ class NumberedGraph:
         return tuple(v for v, before in enumerate(self.predecessors, 1) if not before)
 
     def s(self, v: int) -> frozenset[int]:
-        """S(v): the vertices all of whose predecessors are v or smaller (equation 1)."""
+        """Return S(v): the vertices all of whose predecessors are at most v (equation 1)."""
         return frozenset(w for w, before in enumerate(self.predecessors, 1) if all(u <= v for u in before))
 
     @cached_property
@@ -84,7 +84,7 @@ class NumberedGraph:
 
 
 def number_graph(graph: Mapping[V, Collection[V]]) -> tuple[NumberedGraph, tuple[V, ...]]:
-    """The graph with a satisfactory numbering, and its vertices in that order.
+    """Return the graph with a satisfactory numbering, and its vertices in that order.
 
     Kahn's algorithm with a first-in first-out queue: a vertex is appended when the last of its predecessors leaves.
 
@@ -117,12 +117,12 @@ def number_graph(graph: Mapping[V, Collection[V]]) -> tuple[NumberedGraph, tuple
 
 
 def renumber_graph(graph: Mapping[V, Collection[V]], order: Sequence[V]) -> NumberedGraph:
-    """The graph with its vertices numbered in a given order, satisfactory or not."""
+    """Return the graph with its vertices numbered in a given order, satisfactory or not."""
     place = {v: i for i, v in enumerate(order, 1)}
     return NumberedGraph(tuple(frozenset(place[u] for u in graph[v]) for v in order))
 
 
 def enumerate_graphs(size: int) -> Iterator[NumberedGraph]:
-    """All graphs of so many vertices in topological order, with satisfactory numberings and others."""
+    """Yield all graphs of this many vertices in topological order, with satisfactory numberings and others."""
     choices = [[frozenset(c) for k in range(v) for c in combinations(range(1, v), k)] for v in range(1, size + 1)]
     return map(NumberedGraph, product(*choices))

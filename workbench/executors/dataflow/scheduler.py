@@ -1,12 +1,12 @@
-"""The sets of the listings kept incrementally: an update costs what changes, O(log) for each pair that moves.
+"""The sets of the listings, kept incrementally: an update costs O(log) for each pair that moves.
 
-The rule of this module: after every update the sets, x and who is ready are those of `Listings`. How:
+The rule of this module: after every update the sets, x and the ready pairs are those of `Listings`. How:
 
-- What a phase still has to do is a heap of vertices; its least, less one, is the phase's *own* bound. x_p is the least
-  own bound of the phases up to p, so phases fall into runs with the same x, and an update touches only the runs whose x
+- The vertices with work in a phase are a heap; its least, less one, is the phase's *own* bound. x_p is the least own
+  bound of the phases up to p, so phases fall into runs with the same x, and an update touches only the runs whose x
   changes. Each begins with a phase whose own bound is less than all before it; it is found in a tree (`minima`).
 - A pair is partial while its vertex is greater than m(x_p). The least partial vertices of the phases are in a second
-  tree, in which those that become full are found: in a run all phases have the same m(x_p).
+  tree, which finds those that become full: in a run all phases have the same m(x_p).
 - The full phases of a vertex are a heap, whose least is ready.
 """
 
@@ -20,16 +20,16 @@ from workbench.executors.dataflow.minima import least_before, next_below, set_le
 from workbench.executors.dataflow.numbering import NumberedGraph
 
 ROOM = 64
-"""Phases for which there is room at first."""
+"""Initial capacity in phases."""
 
 
 def phase_sets(graph: NumberedGraph, variant: Variant) -> Scheduler | Listings:
-    """The sets of the whole algorithm, kept incrementally; those of the listings where parts of it are left out."""
+    """Return the sets, kept incrementally; those of the listings where parts of the algorithm are left out."""
     return Listings(graph, variant) if variant else Scheduler(graph)
 
 
 class Scheduler:
-    """The sets; whoever uses it from several threads has a lock around every call.
+    """The sets, kept incrementally; callers in several threads need a lock around every call.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Scheduler:
     Attributes
     ----------
     begun: p_max, the number of phases begun.
-    complete: the phases up to this one have nothing left to do.
+    complete: number of the last phase up to which all phases are complete.
 
     Raises
     ------
@@ -51,18 +51,18 @@ class Scheduler:
         self.begun = self.complete = 0
         self._size, self._m, self._last, self._sources = graph.size, graph.m, graph.last, graph.sources
         self._waiting: dict[int, set[int]] = {}
-        """Of each phase that is not complete, the vertices with a message that have not finished."""
+        """For each incomplete phase, the vertices with a message that have not finished."""
         self._heaps: dict[int, list[int]] = {}
-        """The same, least first; what has finished may still be in it."""
+        """The same as heaps, from which finished vertices are removed late."""
         self._partial: dict[int, list[int]] = {}
-        """Those of them that are partial, least first."""
+        """For each incomplete phase, the heap of its partial vertices."""
         self._full: list[list[int]] = [[] for _ in range(graph.size + 1)]
-        """Of each vertex its full phases, least first."""
+        """For each vertex the heap of its full phases."""
         self._ready: set[Pair] = set()
         self._shift = 1
         self._own, self._least = self._trees(ROOM)
 
-    # --- what is seen -------------------------------------------------------------------------------------
+    # --- queries ------------------------------------------------------------------------------------------
 
     @property
     def partial(self) -> frozenset[Pair]:
@@ -76,20 +76,20 @@ class Scheduler:
 
     @property
     def ready(self) -> frozenset[Pair]:
-        """Pairs that may run, or do."""
+        """Pairs that may run, or are running."""
         return frozenset(self._ready)
 
     def x(self, phase: int) -> int:
-        """x_p; 0 for phases that have not begun."""
+        """Return x_p; 0 for phases that have not begun."""
         if phase > self.begun or phase < self._shift:
             return self._size if phase < self._shift else 0
         at = phase - self._shift
         return min(self._own[(len(self._own) >> 1) + at], least_before(self._own, at, self._size))
 
-    # --- what happens -------------------------------------------------------------------------------------
+    # --- updates ------------------------------------------------------------------------------------------
 
     def begin(self) -> list[Pair]:
-        """Begin a phase; the pairs that are ready now and were not."""
+        """Begin a phase; return the newly ready pairs."""
         self.begun += 1
         phase, sources = self.begun, self._sources
         if phase - self._shift >= len(self._own) >> 1:
@@ -104,15 +104,15 @@ class Scheduler:
         return found
 
     def finish(self, vertex: int, phase: int, receivers: Iterable[int]) -> list[Pair]:
-        """A pair has run and sent messages to these vertices; the pairs that are ready now and were not."""
+        """Finish a pair that has sent messages to these vertices; return the newly ready pairs."""
         return self.finish_all(vertex, (phase,), (receivers,))
 
     def finishing(self, vertex: int, phase: int, receivers: Iterable[int]) -> Iterator[list[Pair]]:
-        """The same as one part."""
+        """Finish a pair in a single part."""
         yield self.finish(vertex, phase, receivers)
 
     def open(self, receivers: Iterable[int]) -> list[Pair]:
-        """`begin`, and `finish` of the pair of the only source, which is vertex 1: what it sends is known already."""
+        """Begin a phase, and finish its pair of the only source, vertex 1, which has sent messages to `receivers`."""
         self.begun += 1
         phase = self.begun
         if phase - self._shift >= len(self._own) >> 1:
@@ -139,12 +139,12 @@ class Scheduler:
         return found
 
     def phases_of(self, vertex: int, most: int) -> list[int]:
-        """The first full phases of a vertex, so many at most: a thread that takes the first may run them in turn."""
+        """Return the first `most` full phases of a vertex: a thread that takes the first may run them in turn."""
         full = self._full[vertex]
         return nsmallest(most, full) if len(full) > 1 else full[:]
 
     def finish_all(self, vertex: int, phases: Sequence[int], receivers: Sequence[Iterable[int]]) -> list[Pair]:
-        """`finish` of several phases that one thread has run in turn; all were full when it took the first."""
+        """Finish several phases that one thread has run in turn; all were full when it took the first."""
         for phase, each in zip(phases, receivers, strict=True):
             self._take(vertex, phase)
             self._send(phase, each)
@@ -170,13 +170,13 @@ class Scheduler:
                 heappush(partial, w)
 
     def _next_of(self, vertex: int) -> list[Pair]:
-        """The first full phase of a vertex is ready, if there is one."""
+        """Mark the first full phase of a vertex as ready, if there is one."""
         found = [(vertex, phase) for phase in self._full[vertex][:1]]
         self._ready.update(found)
         return found
 
     def _advance(self, phases: Sequence[int], found: list[Pair]) -> None:
-        """Make x of these phases, in which something has run, and of those after them; move what becomes full."""
+        """Update x of these phases, which have run, and of later ones; move pairs that become full."""
         own, shift, first = self._own, self._shift, phases[0]
         base = (len(own) >> 1) - shift
         bounds = [own[base + phase] for phase in phases]
@@ -184,7 +184,7 @@ class Scheduler:
             after = self._find_bound(phase)
             if after != before:
                 set_least(own, phase - shift, after)
-        old = new = self._size  # x of the phase before
+        old = new = self._size  # x of the previous phase
         if first > self.complete + 1:
             old = new = least_before(own, first - shift, self._size)
         at = first - shift
@@ -211,9 +211,9 @@ class Scheduler:
             self._complete()
 
     def _advance_row(self, at: int, stop: int, old: int, new: int, found: list[Pair]) -> tuple[int, int]:
-        """The same for a row of phases in which nothing has run, where x of the phase before has become new.
+        """Update a row of phases that have not run, after x of the previous phase has changed.
 
-        What x of the last one was and is; where it is the same, the numbers may be greater.
+        Returns the old and the new x of the last phase; if they are equal, the numbers may be too large.
         """
         own = self._own
         while at < stop and old != new:
@@ -227,7 +227,7 @@ class Scheduler:
         return old, new
 
     def _find_bound(self, phase: int) -> int:
-        """The vertex below the least that still has to run, N where there is none."""
+        """Return the vertex below the least that still has to run, N where there is none."""
         heap, waiting = self._heaps[phase], self._waiting[phase]
         while heap and heap[0] not in waiting:
             heappop(heap)
@@ -240,7 +240,7 @@ class Scheduler:
             set_least(self._least, at, least)
 
     def _move(self, at: int, stop: int, most: int, found: list[Pair]) -> None:
-        """Pairs of the phases from `at` to before `stop` whose vertex is `most` or less become full."""
+        """Make pairs full whose phase is from `at` to before `stop` and whose vertex is at most `most`."""
         at = next_below(self._least, at, most + 1)
         while at < stop:
             phase = at + self._shift
@@ -258,13 +258,13 @@ class Scheduler:
             found.append((vertex, phase))
 
     def _complete(self) -> None:
-        """Forget the phases that are complete."""
+        """Drop the phases that are complete."""
         while self.complete < self.begun and not self._waiting[self.complete + 1]:
             self.complete += 1
             del self._waiting[self.complete], self._heaps[self.complete], self._partial[self.complete]
 
     def _make_room(self) -> None:
-        """Move the phases that are not complete to the beginning, or make twice the room where they are many."""
+        """Move the incomplete phases to the beginning, or double the capacity where they are many."""
         shift, half = self.complete + 1, len(self._own) >> 1
         kept = slice(half + shift - self._shift, half + self.begun - self._shift)
         pairs = zip(self._own[kept], self._least[kept], strict=True)
@@ -275,5 +275,5 @@ class Scheduler:
         self._shift = shift
 
     def _trees(self, size: int) -> tuple[list[int], list[int]]:
-        """Those of own bounds and of least partial vertices, for so many phases."""
+        """Build the trees of own bounds and of least partial vertices, for `size` phases."""
         return [self._size] * (2 * size), [self._size + 1] * (2 * size)

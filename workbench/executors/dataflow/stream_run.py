@@ -1,7 +1,7 @@
-"""A stream that runs: listings 1 and 2 on real vertices.
+"""The run of a stream: listings 1 and 2 on real vertices.
 
-The rule of this module: what a thread takes is a vertex with the full phases that it has now, of which the first is
-ready: run in turn by one thread they are the same as one after the other, and cost one update of the sets.
+The rule of this module: a thread takes a vertex with its present full phases, of which the first is ready: run in turn
+by one thread they are equivalent to one after the other, and cost one update of the sets.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from workbench.executors.dataflow.compiled_vertex import CompiledVertex
 
 LONG = 1e-3
-"""Seconds after which a thread should come back to the sets, but where many phases at once cost less than each."""
+"""Seconds after which a thread should return to the sets, unless many phases at once cost less than one by one."""
 
 Admit = Callable[[Mapping[str, Value]], tuple[FlowStep, Sequence[int]]]
-"""Makes a step of what the log says, and names the vertices to which that is news."""
+"""Makes a step of the events of the log, and returns it with the vertices that have news."""
 
 
 class StreamRun(FlowThreads):
-    """One stream that is run.
+    """The run of one stream.
 
     Parameters
     ----------
-    sets, vertices, context: what runs; the vertices by their numbers, of which the first two are not used.
-    steps, admit: what comes in.
+    sets, vertices, context: what runs; the vertices by number, of which the first two are unused.
+    steps, admit: the input.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class StreamRun(FlowThreads):
         return PhaseBatch(vertex, phases if phases[0] == phase else [phase])
 
     def _run(self, batch: PhaseBatch) -> list[Any]:
-        """To whom each phase sent messages; of the log, the steps too."""
+        """Run a batch; return the receivers of messages of each phase; for the log, the steps, too."""
         vertex, phases = batch
         begin = time.perf_counter() if self._adapts else 0.0
         if vertex == 1:
@@ -75,7 +75,7 @@ class StreamRun(FlowThreads):
         return found
 
     def _read(self, most: int) -> list[tuple[FlowStep, Sequence[int]]]:
-        """The next steps of the log; called by one thread at a time."""
+        """Read the next steps of the log; called by one thread at a time."""
         found: list[tuple[FlowStep, Sequence[int]]] = []
         try:
             for events in itertools.islice(self._steps, most):

@@ -1,8 +1,7 @@
-"""How a vertex runs a phase: its processors on what the pipes carry in that step.
+"""The execution of a phase by a vertex: its processors on the contents of the pipes in that step.
 
-The rule of this module: a vertex is run by one thread at a time, its phases in order; it writes only the pipes and the
-states of its own processors. What a pipe carries is an event, or a list of them where it is wide; absent pipes have
-nothing.
+The rule of this module: one thread at a time runs a vertex, its phases in order; it writes only the pipes and the
+states of its own processors. A pipe carries an event, or a list of events if it is wide; absent pipes have no entry.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from workbench.executors.threaded.primitives import Primitives
 
 
 class StepContents(dict[int, Any]):
-    """What the pipes carry in a step, by slot."""
+    """The contents of the pipes in a step, by slot."""
 
     __slots__ = ()
 
@@ -33,10 +32,10 @@ class FlowStep:
 
     Parameters
     ----------
-    number: of the step.
-    contents: what the pipes carry so far. What oracles say stands at the complement of their slots: what counts of it
-        is carried.
-    ends: whether all streams end with it.
+    number: the number of the step.
+    contents: the contents of the pipes so far. Values of oracles are at the complements of their slots: an oracle's
+        pipe carries only those that take effect.
+    ends: whether all streams end with this step.
     """
 
     __slots__ = ("contents", "ends", "number", "queues", "wide")
@@ -46,7 +45,7 @@ class FlowStep:
         self.queues: dict[str, int] = {}
 
     def events(self, slot: int) -> list[Value]:
-        """What a pipe carries."""
+        """Return the events that a pipe carries."""
         carried = self.contents[slot]
         if carried is ABSENT:
             return []
@@ -54,11 +53,11 @@ class FlowStep:
 
 
 class FirstFailure:
-    """The first thing that goes wrong, in the order of the reference executor; what comes after it is not run.
+    """The first failure, in the order of the reference executor; what comes after it is not run.
 
     Attributes
     ----------
-    number, place: the step, and the place in it: processors in their order, then queues in theirs.
+    number, place: its step, and its place there: processors in order, then queues in order.
     """
 
     def __init__(self, primitives: Primitives) -> None:
@@ -67,26 +66,26 @@ class FirstFailure:
         self._lock = primitives.RLock()
 
     def note(self, number: int, place: int, error: Exception) -> None:
-        """Something has gone wrong."""
+        """Record a failure, if it comes before the first so far."""
         with self._lock:
             if (number, place) < (self.number, self.place):
                 self.number, self.place, self.error = number, place, error
 
     def bound(self, number: int) -> int:
-        """The processors with lesser numbers are still to be run in this step."""
+        """Return the bound below which processors, by number, still have to run in this step."""
         return sys.maxsize if number < self.number else self.place if number == self.number else 0
 
 
 @dataclass(slots=True)
 class VertexContext:
-    """What vertices run in.
+    """The context in which vertices run.
 
     Parameters
     ----------
-    states: of all processors.
-    failure: what goes wrong first.
-    look: looks at the queues of a processor that has run, by its number; None: nobody wants to know.
-    watched: whether somebody wants to know what all queues hold.
+    states: the states of all processors.
+    failure: the first failure.
+    look: records the queues of a processor that has run, given its number; None: not needed.
+    watched: whether the lengths of all queues are recorded.
     """
 
     states: list[State]
@@ -96,18 +95,18 @@ class VertexContext:
 
 
 class VertexRun:
-    """A vertex that runs.
+    """A running vertex of Python processors.
 
     Parameters
     ----------
-    plans: what steps know of its processors.
-    readers: of each slot the other vertices that read it.
+    plans: the plans of its processors.
+    readers: for each slot the other vertices that read it.
     oracles: the names of oracles and their slots.
     """
 
     __slots__ = ("_oracles", "_plans", "_readers", "_single")
     together: ClassVar[bool] = False
-    """Whether many phases at once cost less than each by itself."""
+    """Whether many phases at once cost less than one by one."""
 
     def __init__(
         self, plans: Sequence[CellPlan], readers: Sequence[tuple[int, ...]], oracles: Mapping[str, int]
@@ -120,14 +119,14 @@ class VertexRun:
                 self._single = self._plans[0]
 
     def run_all(self, steps: Sequence[FlowStep], context: VertexContext) -> list[Sequence[int]]:
-        """For each phase the vertices that get messages."""
+        """Run phases; return for each the vertices that get messages."""
         failure = context.failure
         if self._single is not None and failure.error is None and not steps[-1].ends:
             return self._run_single(self._single, steps, context)
         return [self._run(step, context, failure.bound(step.number)) for step in steps]
 
     def _run_single(self, plan: CellPlan, steps: Sequence[FlowStep], context: VertexContext) -> list[Sequence[int]]:
-        """The same of a vertex that is one processor with an input, an output and at most an event on each.
+        """Run phases of a vertex that is one processor with an input, an output and at most an event on each.
 
         As short as it can be: other threads wait for Python's lock meanwhile.
         """
@@ -148,7 +147,7 @@ class VertexRun:
         return sent
 
     def _run(self, step: FlowStep, context: VertexContext, bound: int) -> Sequence[int]:
-        """The vertices that get messages, when the processors with lesser numbers than the bound have run."""
+        """Run the processors with numbers below the bound; return the vertices that get messages."""
         sent: dict[int, None] = {}
         for plan in self._plans:
             if plan[0] < bound and not self._run_cell(plan, step, context, sent):
@@ -163,7 +162,7 @@ class VertexRun:
         context.failure.note(step.number, plan[0], told)
 
     def _run_cell(self, plan: CellPlan, step: FlowStep, context: VertexContext, sent: dict[int, None]) -> bool:
-        """Whether all went well."""
+        """Run a processor; return whether it succeeded."""
         index, cell, push, source, *_ = plan
         contents = step.contents
         if cell.clocked or step.ends or source == SEVERAL:
@@ -190,7 +189,7 @@ class VertexRun:
         return True
 
     def _many(self, plan: CellPlan, step: FlowStep, states: list[State]) -> list[Emissions]:
-        """What a processor emits that works on steps, that can have several fronts in one, or at the end."""
+        """Return the emissions of a processor that works on steps, has several fronts in one, or ends."""
         index, cell = plan[:2]
         state, contents = states[index], step.contents
         if cell.clocked:
@@ -213,7 +212,7 @@ class VertexRun:
     def _carry(
         self, plan: CellPlan, emitted: Sequence[Emissions], contents: StepContents, sent: dict[int, None]
     ) -> None:
-        """Put what was emitted on the pipes."""
+        """Put emissions on the pipes."""
         for number, (slot, wide) in enumerate(plan[6]):
             events: list[Value] = []
             for results in emitted:

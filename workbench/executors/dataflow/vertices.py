@@ -1,7 +1,7 @@
-"""Which processors of a pipeline are a vertex, and the graph of the vertices.
+"""The vertices of a pipeline, and their graph.
 
-The rule of this module: vertex 1 is the log. It has the events of the inputs as messages to whoever reads them, the
-clock of steps for processors that work on steps, and the end of the streams for those that then emit something.
+The rule of this module: vertex 1 is the log. It sends the events of the inputs to their readers, the clock of steps to
+processors that work on steps, and the end of the streams to those that then emit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.executors.dataflow.numbering import NumberedGraph, number_graph, 
 from workbench.processors.held.group import Group
 
 LOG = "log"
-"""What vertex 1 is called."""
+"""The name of vertex 1."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class VertexGraph:
 
     Parameters
     ----------
-    graph: how they depend on each other.
-    names: of the vertices 1, 2, ...
-    cells: of each the numbers of its processors in the pipeline, in order.
+    graph: their dependences.
+    names: names of the vertices 1, 2, ...
+    cells: for each the numbers of its processors in the pipeline, in order.
     """
 
     graph: NumberedGraph
@@ -38,17 +38,17 @@ class VertexGraph:
 
     @classmethod
     def of(cls, flat: Pipeline, parts: Mapping[str, str], order: Sequence[str] = ()) -> VertexGraph:
-        """The vertices of a pipeline.
+        """Build the vertices of a pipeline.
 
         Parameters
         ----------
-        flat: without groups.
+        flat: a pipeline without groups.
         parts: the name of each processor's vertex.
-        order: all vertices as they are to be numbered, the log first; none: by Kahn's algorithm.
+        order: the numbering of all vertices, the log first; empty: by Kahn's algorithm.
 
         Raises
         ------
-        PipelineError: the vertices form a cycle, or the order is none of them.
+        PipelineError: the vertices form a cycle, or the order has other vertices.
         """
         cells: dict[str, list[int]] = {LOG: []}
         writer = {name: LOG for name, _ in flat.inputs}
@@ -72,18 +72,18 @@ class VertexGraph:
 
 
 def looks_at_log(flat: Pipeline, name: str) -> bool:
-    """Whether a processor works at every step, or at the end of the streams, also where nothing arrives."""
+    """Whether a processor works at every step, or at the end of the streams, even where nothing arrives."""
     processor = flat.typed[name]
     return isinstance(processor, Clocked) or processor.finishes > 0 or type(processor).finish is not Processor.finish
 
 
 def processors_apart(flat: Pipeline) -> dict[str, str]:
-    """Each processor is a vertex."""
+    """Map each processor to a vertex of its own."""
     return {node.name: node.name for node in flat.nodes}
 
 
 def groups_together(program: Program, flat: Pipeline) -> dict[str, str]:
-    """What is in a group of the program is one vertex with its name."""
+    """Map the processors in a group of the program to one vertex with the group's name."""
     groups = [node.name for node in program.pipeline.nodes if isinstance(node.processor, Group)]
     own = {f"{group}.": group for group in groups}
     return {

@@ -1,7 +1,7 @@
-"""What a worker process runs: the part of a pipeline before its divided holders, and its share of their copies.
+"""The work of a worker process: the part of a pipeline before its divided holders, and its share of their copies.
 
-The rule of this module: workers are functions of the steps that they are given, so they need nothing of each other. A
-worker stops at its first error. What fails outside of copies fails in the parent, too, which tells it.
+The rule of this module: workers are functions of their steps, so they are independent. A worker stops at its first
+error. An error outside of copies occurs in the parent, too, which reports it.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from workbench.processors.held.group import flatten
 
 
 class Ended(NamedTuple):
-    """In place of the events of a step: an input ends, or all of them."""
+    """The end of an input, or of all, in place of the events of a step."""
 
     input: str | None
 
 
 class Failed(NamedTuple):
-    """In place of what a share says of a front."""
+    """A failure of a share on a front, in place of its answer."""
 
     order: Any
     error: Exception
 
 
 class WorkerShare(Reference):
-    """The share of one of several places.
+    """The share of one of several workers.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class WorkerShare(Reference):
         }  # fmt: skip
         self.said: dict[str, list[Said | Failed]] = {}
         super().__init__(before(flat, divided), {})
-        self._holds = [_anything for _ in self._holds]  # the parent looks at what comes in
+        self._holds = [_anything for _ in self._holds]  # the parent checks the inputs
 
     def pushing(self, name: str) -> Push:
         if name not in self._divided:
@@ -81,7 +81,7 @@ class WorkerShare(Reference):
                 self._states[index] = self._divided[cell.node.name][0]
 
     def answer(self, steps: Sequence[Any]) -> tuple[dict[str, list[Said | Failed]], str]:
-        """What its copies say of the fronts in some steps, by their holders; and why it has stopped, if it has."""
+        """Return the answers of its copies on the fronts of some steps, by holder, and why it has stopped, if so."""
         self.said = {name: [] for name in self._divided}
         try:
             events = [*takewhile(lambda step: not isinstance(step, Ended), steps)]
@@ -93,7 +93,7 @@ class WorkerShare(Reference):
         return self.said, ""
 
     def serve(self, connection: Connection) -> None:
-        """Steps in, answers out; these are sent while the next ones are made, so that neither side waits for ever."""
+        """Serve steps with answers; these are sent while the next ones are computed, so that neither side deadlocks."""
         answers: SimpleQueue[bytes] = SimpleQueue()
         Thread(target=_send, args=(connection, answers), daemon=True).start()
         why = ""
@@ -104,13 +104,13 @@ class WorkerShare(Reference):
 
 
 def before(flat: Pipeline, divided: Collection[str]) -> Pipeline:
-    """The part of a pipeline that ends with some of its processors."""
+    """Return the part of a pipeline that ends with some of its processors."""
     shown = tuple((pipe, pipe) for name in divided for pipe in flat.node(name).outputs)
     return replace(flatten(flat), nodes=flat.upstream(dict(shown)), outputs=shown, capacities={})
 
 
 def portable(error: BaseException | None) -> Exception:
-    """An error as another process can have it: the same where it can be sent."""
+    """Return an error that can be sent to another process: the same one if possible."""
     try:
         found = pickle.loads(pickle.dumps(error))
     except Exception:

@@ -1,9 +1,9 @@
-"""The advisor: where threads would pay, by the paper's cost model, and what they do when they are tried.
+"""The advisor: it measures where threads would pay, by the paper's cost model and by trying them.
 
-A run is measured processor by processor; from that the gain of each pattern is predicted (Multiple Threads, sections
-4.2 to 4.4), with what threads cost here and the cores that are free, as if the work gave up Python's lock; then the
-pattern is tried on the same events, in turn with runs that have no threads. Everything is measured several times, and
-what is smaller than the differences between these times is not promised.
+A run is profiled processor by processor; from that the gain of each pattern is predicted (Multiple Threads, sections
+4.2 to 4.4), with the cost of threads and the free cores of this machine, as if the work released Python's lock; then
+the pattern is tried on the same events, alternating with runs without threads. Everything is measured several times,
+and gains smaller than the variation are not promised.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ from workbench.processors.held.group import flatten
 T = TypeVar("T")
 
 WORTH = 1.1
-"""The measured gain from which a pattern is worth its threads."""
+"""Minimum measured gain for which a pattern is worth its threads."""
 
 ENOUGH = 30
-"""Steps without which nothing is promised."""
+"""Minimum number of steps for a conclusion."""
 
 REPEAT = 5
-"""Runs of which the median is taken."""
+"""Number of runs of which the median is taken."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """What a run without threads costs, in seconds for each step.
+    """The cost of a run without threads, in seconds per step.
 
     Attributes
     ----------
-    processors: by name, in the order of the pipeline.
-    total: of everything.
-    busy: of a processor of the machine: the total, but for what was waited for.
+    processors: cost by name, in the order of the pipeline.
+    total: cost of the whole run.
+    busy: processor time: the total without waiting.
     """
 
     processors: Mapping[str, float]
@@ -65,12 +65,12 @@ class Profile:
 
     @property
     def rest(self) -> float:
-        """What is spent around the processors."""
+        """The cost outside of the processors."""
         return max(0.0, self.total - sum(self.processors.values()))
 
 
 class Gain(NamedTuple):
-    """Throughput relative to that without threads, measured or predicted several times."""
+    """Throughput relative to a run without threads, measured or predicted several times."""
 
     low: float
     middle: float
@@ -78,21 +78,21 @@ class Gain(NamedTuple):
 
     @classmethod
     def of(cls, gains: Iterable[float]) -> Self:
-        """The least, the median and the greatest."""
+        """Build a gain from its least, median and greatest value."""
         found = sorted(gains)
         return cls(found[0], statistics.median(found), found[-1])
 
 
 @dataclass(frozen=True)
 class Advice:
-    """One way to use threads.
+    """A way to use threads, with its gain.
 
     Attributes
     ----------
-    pattern: in words.
-    predicted, measured: what it gains.
-    cores: how many were used when it was tried, on average.
-    processes: in how many worker processes the copies are, where that is the way.
+    pattern: a description.
+    predicted, measured: its gain.
+    cores: average number of cores in use when it was tried.
+    processes: number of worker processes for copies, where that is the pattern.
     """
 
     pattern: str
@@ -104,13 +104,13 @@ class Advice:
 
     @property
     def worth(self) -> bool:
-        """Whether it gained something whenever it was tried."""
+        """Whether it gained whenever it was tried."""
         return self.measured.middle >= WORTH and self.measured.low >= 1
 
 
 @dataclass(frozen=True)
 class Advised:
-    """What was found, the best advice first."""
+    """The result of the advisor, best advice first."""
 
     profile: Profile
     overhead: Overhead
@@ -124,12 +124,12 @@ class Advised:
         return next(filter(self.promises, self.advice), None)
 
     def promises(self, advice: Advice) -> bool:
-        """Whether it gained something, on events enough to say so."""
+        """Whether it gained, with enough events to conclude that."""
         return advice.worth and self.steps >= ENOUGH
 
     @property
     def conclusion(self) -> str:
-        """One sentence."""
+        """A sentence that sums up the advice."""
         if self.best is not None:
             return f"worth it: {self.best.pattern}"
         if not self.advice:
@@ -154,7 +154,7 @@ class Advised:
 
     @property
     def _no_core(self) -> bool:
-        return self.overhead.cores < 1.3 and self.profile.busy * 2 > self.profile.total  # who waits needs none
+        return self.overhead.cores < 1.3 and self.profile.busy * 2 > self.profile.total  # waiting needs no core
 
     def _why_nothing(self, tried: Advice) -> str:
         used = f"{tried.cores:.1f} cores were used"
@@ -175,19 +175,19 @@ def advise(
     certificates: Mapping[str, Certificate] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Advised:
-    """Profile a pipeline on some steps, predict what threads would gain, and try it.
+    """Profile a pipeline on some steps, predict the gain from threads, and try it.
 
     Parameters
     ----------
-    threads: beside the caller's.
+    threads: number of threads besides the caller.
     certificates: of processors that may be pipelined (`workbench.certify_nodes`).
-    progress: told what is being tried.
+    progress: receives a description of each trial.
 
     Raises
     ------
     InputError: there are no events.
     """
-    streams = pipeline.ports.received(steps)  # steps without events are left out, as they cost nothing
+    streams = pipeline.ports.received(steps)  # steps without events cost nothing, and are left out
     if not any(streams.values()):
         raise InputError("there are no events to measure")
     progress("measuring the run without threads")
@@ -218,7 +218,7 @@ def advise(
 
 
 def profile(pipeline: Program, streams: Mapping[str, Sequence[Value]]) -> Profile:
-    """What each processor takes for a step, in the fastest of some runs."""
+    """Return the cost per step of each processor, in the fastest of some runs."""
     running = Reference(pipeline)
     spent = dict.fromkeys((node.name for node in running.flat.nodes), 0)
     running.observe(lambda cell: _time_push(cell.step, cell.node.name, spent))
@@ -236,7 +236,7 @@ def profile(pipeline: Program, streams: Mapping[str, Sequence[Value]]) -> Profil
 
 
 def pushes(flat: Pipeline, name: str, streams: Mapping[str, Sequence[Value]]) -> list[Sequence[float]]:
-    """The seconds of each push into a copy that a processor keeps, for each of its steps."""
+    """Return the seconds of each push into a copy that a processor keeps, for each of its steps."""
     manager = _Pushes()
     found: list[Sequence[float]] = []
 
@@ -258,7 +258,7 @@ def pushes(flat: Pipeline, name: str, streams: Mapping[str, Sequence[Value]]) ->
 
 
 class _Pushes(ThreadManager):
-    """Does all work at once, in the caller's thread, and keeps how long it took."""
+    """A manager that does all work at once, in the caller's thread, and records how long it took."""
 
     def __init__(self) -> None:
         super().__init__(0)
@@ -285,7 +285,7 @@ def _time_push(push: Push, name: str, spent: dict[str, int]) -> Push:
 
 
 def _try_gain(plain: Reference, threaded: Reference, streams: Mapping[str, Sequence[Value]]) -> tuple[Gain, float]:
-    """The gain in runs in turn, so that what else goes on meets both, and how many cores the second one used."""
+    """Measure the gain in alternating runs, so that other load affects both, and the cores used by the second."""
     gains, cores = [], []
     for _ in range(REPEAT):
         plain.reset()
@@ -293,14 +293,14 @@ def _try_gain(plain: Reference, threaded: Reference, streams: Mapping[str, Seque
         without = measure_seconds(partial(plain.run, streams))
         busy = _cpu()
         seconds = measure_seconds(partial(threaded.run, streams))
-        threaded.reset()  # processes have ended then, and are counted
+        threaded.reset()  # processes end here, so that their time is counted
         gains.append(without / seconds)
         cores.append((_cpu() - busy) / seconds)
     return Gain.of(gains), statistics.median(cores)
 
 
 def _cpu() -> float:
-    """CPU seconds of this process and those that it has seen end."""
+    """Return the CPU seconds of this process and of its terminated children."""
     return sum(os.times()[:4])
 
 
@@ -315,9 +315,9 @@ def _candidates(
     certificates: Mapping[str, Certificate],
     streams: Mapping[str, Sequence[Value]],
 ) -> Iterator[tuple[str, Placement, list[float]]]:
-    """The patterns that fit the pipeline, and the seconds they are predicted to take for a step, by these costs."""
+    """Yield the patterns that fit the pipeline, and the predicted seconds per step for each of these costs."""
     if flat.is_clocked:
-        return  # such pipelines go step by step
+        return  # such pipelines run step by step
     each = found.processors
 
     def predicted(model: Callable[[Overhead], float]) -> list[float]:
@@ -328,7 +328,7 @@ def _candidates(
         seconds = predicted(partial(estimate_pulled, flat, found, cuts=cuts))
         yield f"PullGroup: cut before {', '.join(cuts)}", Placement(cuts), seconds
     for name, certificate in certificates.items():
-        if each[name] * 4 > found.total:  # less would not be noticed
+        if each[name] * 4 > found.total:  # less would not be noticeable
             model = partial(estimate_pipelined, flat, found, threads=threads, name=name, history=certificate.history)
             seconds = predicted(model)
             yield f"Pipelined: {name}", Placement(pipelined={name: certificate}), seconds
@@ -340,7 +340,7 @@ def _candidates(
 
 
 def estimate_pulled(flat: Pipeline, found: Profile, costs: Overhead, cuts: Sequence[str]) -> float:
-    """Section 4.3: parts that work ahead take as long as the slowest, max(T1, T2); the last one is the reader's."""
+    """Predict prefetching parts (section 4.3): as slow as the slowest part, max(T1, T2); the last is the reader's."""
     parts = [0.0]
     for node in flat.nodes:
         if node.name in cuts:
@@ -351,7 +351,7 @@ def estimate_pulled(flat: Pipeline, found: Profile, costs: Overhead, cuts: Seque
 
 
 def estimate_pipelined(flat: Pipeline, found: Profile, costs: Overhead, threads: int, name: str, history: int) -> float:
-    """Section 4.4: copies of T each in so many threads, beside what comes before and after them."""
+    """Predict pipelining (section 4.4): copies of T each in several threads, concurrent with the other processors."""
     names = [node.name for node in flat.nodes]
     place = names.index(name)
     before = sum(found.processors[each] for each in names[:place]) + costs.task + costs.queue
@@ -362,7 +362,7 @@ def estimate_pipelined(flat: Pipeline, found: Profile, costs: Overhead, threads:
 def estimate_copied(
     found: Profile, costs: Overhead, threads: int, made: Sequence[Sequence[float]], steps: int
 ) -> float:
-    """Section 4.2 for a run of so many steps, in which these pushes into copies were made."""
+    """Predict parallel pushes into copies (section 4.2), given the pushes of a run of `steps` steps."""
     rest = found.total - sum(map(sum, made)) / steps
     return (
         max(0.0, rest) + sum(estimate_pushed(sum(taken), len(taken), threads, costs) for taken in made if taken) / steps
@@ -370,7 +370,7 @@ def estimate_copied(
 
 
 def spread(running: Processes, found: Profile, sent: float, cores: float) -> float:
-    """Section 4.2 with processes: the reader does all but the copies, and each worker its share and what is before."""
+    """Predict worker processes (section 4.2): the reader does all but copies; each worker its share and prefix."""
     copies = sum(found.processors[name] for name in running.divided)
     ahead = sum(found.processors[node.name] for node in before(running.flat, running.divided).nodes) - copies
     reader, worker = found.total - copies + sent, ahead + copies / running.processes + sent
@@ -378,7 +378,7 @@ def spread(running: Processes, found: Profile, sent: float, cores: float) -> flo
 
 
 def sending(steps: Sequence[Mapping[str, Value]]) -> float:
-    """What it takes to write or read a step that is sent to a process."""
+    """Return the seconds to write or read a step that is sent to a process."""
     begin = time.perf_counter()
     for start in range(0, len(steps), BATCH):
         pickle.loads(pickle.dumps(steps[start : start + BATCH], pickle.HIGHEST_PROTOCOL))
@@ -386,6 +386,6 @@ def sending(steps: Sequence[Mapping[str, Value]]) -> float:
 
 
 def estimate_pushed(seconds: float, copies: int, threads: int, costs: Overhead) -> float:
-    """Section 4.2: n copies of T each take nT one after the other, and T where there is a thread for each."""
+    """Predict n copies of T each (section 4.2): nT in sequence, and T with a thread for each."""
     rounds = -(-copies // min(copies, threads + 1))
     return seconds / copies * rounds + copies * costs.task

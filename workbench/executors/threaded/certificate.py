@@ -1,9 +1,9 @@
-"""Certificates: that a processor may be pipelined, and what says so (Multiple Threads, section 4.4).
+"""Certificates that a processor may be pipelined, with their grounds (Multiple Threads, section 4.4).
 
-The rule of this module: nothing is believed. Who runs a pipeline is given a certificate and holds it against the
-processor and the domains of the run, before the first event. What can be read off the machine is found again where
-the two do not agree; what the model checker found (`verify/analyses/certify`) is taken as it was found or not at
-all; and somebody's word is taken from who gives a name for it.
+The rule of this module: certificates are checked. Before the first event, the executor compares a certificate with the
+processor and the domains of the run. Structural properties are established again where the two differ; results of the
+model checker (`verify/analyses/certify`) are accepted only as they were established; and a user's word is accepted only
+with a name.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Settled = tuple[Mapping[int, Value], ...]
 
 @dataclass(frozen=True)
 class Certificate:
-    """What has been established of a processor. Made by `workbench.certify`, or by `workbench.vouch`.
+    """An established property of a processor. Made by `workbench.certify`, or by `workbench.vouch`.
 
     Parameters
     ----------
-    processor: what it was established of.
-    domains: over which: of its inputs, then of the other pipes.
-    history: what the processor does at a front depends on this many fronts at most, the front itself included:
-        it is equivalent to its `History`. 1: it has no memory.
+    processor: the processor that it is about.
+    domains: the domains of its inputs, then of the other pipes.
+    history: maximum number of fronts on which the result at a front depends, the front itself included: the
+        processor is equivalent to its `History`. 1: it has no memory.
     rests_on: how it was established.
-    settled: where this is not None, all that holds only from a state on that has, for one of these, these values at
-        these positions: such a state never changes again, and `history` is 1.
+    settled: if not None, all this holds only from the first state on that has, for one of these mappings, these
+        values at these positions: such a state never changes again, and `history` is 1.
     trusted_by: who vouches for it, where it was not established; otherwise empty.
     """
 
@@ -45,13 +45,13 @@ class Certificate:
     settled: Settled | None = None
     trusted_by: str = ""
     _established: tuple[Any, ...] | None = field(default=None, init=False, repr=False, compare=False)
-    """What is said, as it was when it was established; a copy with something changed has none."""
+    """The claims as they were established; a modified copy has none."""
 
     @classmethod
     def establish(
         cls, processor: Processor, domains: tuple[Domain, ...], history: int, why: str, settled: Settled | None = None
     ) -> Self:
-        """For who has made sure that it is so."""
+        """Build a certificate of which the caller has established that it holds."""
         found = cls(processor, domains, history, why, settled)
         object.__setattr__(found, "_established", found._identity)
         return found
@@ -61,7 +61,7 @@ class Certificate:
         return (self.processor, self.domains, self.history, self.settled)
 
     def check(self, processor: Processor, inputs: tuple[Domain, ...]) -> None:
-        """Refused unless it says something about this typed processor, with these domains at its inputs."""
+        """Refuse the certificate unless it is about this typed processor, with these domains at its inputs."""
         domains = domains_of(processor, inputs)
         if not _same(self.processor, processor):
             raise Refused(
@@ -90,7 +90,7 @@ class Certificate:
         return found.settled == self.settled and found.history <= self.history
 
     def has_settled(self, state: State) -> bool:
-        """Whether it holds from this state on."""
+        """Whether the certificate holds from this state on."""
         if self.settled is None:
             return True
         return any(all(state[i] == value for i, value in values.items()) for values in self.settled)
@@ -110,7 +110,7 @@ class Certificate:
 
 
 def by_structure(processor: Processor, inputs: tuple[Domain, ...]) -> Certificate | None:
-    """The certificate of a typed processor that is read off its machine, for all values of these domains."""
+    """Return the certificate of a typed processor that follows from its machine, for all values of these domains."""
     history = find_history_bound(processor, inputs)
     if history is not None:
         why = "no state before them is left in its machine, whatever the values"
@@ -127,7 +127,7 @@ def by_structure(processor: Processor, inputs: tuple[Domain, ...]) -> Certificat
 
 
 def vouch_for(processor: Processor, inputs: tuple[Domain, ...], history: int, by: str) -> Certificate:
-    """The certificate of a typed processor that somebody answers for."""
+    """Return the certificate of a typed processor that a person vouches for."""
     if type(history) is not int or history < 1:
         raise PipelineError(f"a processor depends on at least one event, the present one, not on {history!r}")
     if not by.strip():
@@ -138,7 +138,7 @@ def vouch_for(processor: Processor, inputs: tuple[Domain, ...], history: int, by
 
 
 def domains_of(processor: Processor, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-    """The domains of a typed processor's inputs, then of what comes out of it and, if it is a group, of its pipes."""
+    """Return the domains of a typed processor's inputs, then of its outputs or, for a group, of its pipes."""
     if isinstance(processor, Group):
         return (*inputs, *list(processor.flat.domains.values())[len(inputs) :])
     return (*inputs, *processor.results(inputs))
@@ -149,7 +149,7 @@ def _list_domains(domains: tuple[Domain, ...]) -> str:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Equal parameters, whatever domains the functions among them are typed for, and those taken from them."""
+    """Whether parameters are equal, ignoring the domains for which functions are typed, and derived domains."""
     if isinstance(a, TypedFunction):
         a = a.function
     if isinstance(b, TypedFunction):

@@ -1,13 +1,12 @@
 """The threaded executor: the reference executor, with parts of the pipeline in threads.
 
-What flows between the parts are whole steps: everything that a step has put on the pipes so far. A part does one step
-after the other, while the part before it does later ones; a pipelined processor does several at a time. So values,
-order, the step at which something comes out, and errors are those of the reference executor, whatever threads do. One
-step at a time (`step`, `push`) there is nothing to overlap but the pushes into copies (windows); `records`, `run` and
-`trace` work on many steps at once.
+Whole steps flow between the parts: everything that a step has put on the pipes so far. A part does one step after the
+other, while the part before it does later ones; a pipelined processor does several at a time. So values, order, the
+step of each output, and errors are those of the reference executor, whatever threads do. With one step at a time
+(`step`, `push`) only the pushes into copies (windows) overlap; `records`, `run` and `trace` work on many steps at once.
 
-After an error in the middle of a stream the parts are at different steps, so the executor wants a `reset`; the records
-of all steps before the error have been given.
+After an error in the middle of a stream the parts are at different steps, so the executor must be `reset`; the records
+of all steps before the error have been returned.
 """
 
 from __future__ import annotations
@@ -40,18 +39,18 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Token:
-    """A step on its way through the parts: what the pipes carry so far."""
+    """A step on its way through the parts: the contents of the pipes so far."""
 
     number: int
     contents: list[list[Value]]
     ends: bool
     queues: dict[str, int]
     overflow: Overflow | None = None
-    """Told after everything else that happens in the step, as by the reference executor."""
+    """Raised after all other effects of the step, as by the reference executor."""
     results: Pending[Results] | None = None
 
     def events(self, slot: int) -> list[Value]:
-        """What a pipe carries."""
+        """Return the events that a pipe carries."""
         return self.contents[slot]
 
 
@@ -64,10 +63,10 @@ class Threaded(Overlapped):
     Parameters
     ----------
     pipeline, capacities, oracle: as for `Reference`.
-    manager: grants the threads; with a limit of 0 this is the reference executor.
-    placement: which parts get a thread; None: as many parts as the manager's limit says, of as many processors each,
-        and the copies in windows.
-    ahead: most steps that wait between two parts.
+    manager: grants the threads; with a limit of 0 the result is the reference executor.
+    placement: which parts get a thread; None: one part more than the manager's limit, with equal numbers of
+        processors, and threads for the copies in windows.
+    ahead: maximum number of steps that wait between two parts.
     """
 
     name = "threaded"
@@ -99,22 +98,22 @@ class Threaded(Overlapped):
         return super().pushing(name) if copies is None else copies.step(self.flat.typed[name])
 
     def reset(self) -> None:
-        self._stop()  # where Ctrl-C came while it was stopped
-        Done(self._last.wait_for)  # what was begun is no part of what comes now
+        self._stop()  # in case Ctrl-C interrupted the last stop
+        Done(self._last.wait_for)  # work in progress belongs to the run that ends
         super().reset()
 
     # --- one step at a time ---
 
     def push_fast(self, value: Value, input: str | None = None) -> Pending[Any]:
-        """`push`, in a thread if one is granted, after what was begun before it."""
+        """Start `push`, in a thread if one is granted, after the work started before it."""
         return self._begin(partial(self.push, value, input))
 
     def pull_fast(self, output: str | None = None) -> Pending[Value]:
-        """`pull`, in a thread if one is granted, after what was begun before it."""
+        """Start `pull`, in a thread if one is granted, after the work started before it."""
         return self._begin(partial(self.pull, output))
 
     def _begin(self, work: Callable[[], Any]) -> Pending[Any]:
-        Done(self._last.wait_for)  # its error is told to who waits for it
+        Done(self._last.wait_for)  # its caller gets its error
         with hold():
             begun = self.manager.try_start(work)
             self._last = begun or self._last
@@ -126,13 +125,13 @@ class Threaded(Overlapped):
 
     @property
     def _overlaps(self) -> bool:
-        """Whether anything can be done in the steps of a stream at the same time."""
+        """Whether steps of a stream can overlap."""
         parallel = len(self._parts) > 1 or any(part.certificate for part in self._parts)
-        clocked = self.flat.is_clocked  # they work at steps that bring nothing, too
+        clocked = self.flat.is_clocked  # such processors also work at steps without events
         return parallel and not clocked and self.manager.grants
 
     def _through(self, steps: Steps, *, watched: bool) -> Tokens:
-        """The steps, when they have been through all parts."""
+        """Yield the steps that have been through all parts."""
         self._check_whole()
         taken = self.steps
         tokens: Tokens = map(self._admit, steps)
@@ -162,17 +161,17 @@ class Threaded(Overlapped):
             if not self._behind:
                 for index, each in copies.items():
                     self._states[index] = each.state()
-            self._busy = False  # at last: if Ctrl-C comes before, it wants a reset
+            self._busy = False  # last: if Ctrl-C comes before, a reset is required
 
     def _stop(self) -> None:
-        """Let no part go on, and wait until none does."""
+        """Cancel all parts, and wait until none runs."""
         for stage in self._stages:
             stage.cancel()
         for stage in self._stages:
             stage.close()
         self._stages.clear()
 
-    # --- the parts: each is used by one thread at a time, and its processors and queues belong to no other ---
+    # --- the parts: each is used by one thread at a time, and owns its processors and queues ---
 
     def _admit(self, events: Mapping[str, Value]) -> Token:
         contents: list[list[Value]] = [[] for _ in self._pipes]
@@ -218,7 +217,7 @@ class Threaded(Overlapped):
         return token
 
     def _collect(self, part: Stage, lengths: dict[str, int], token: Token) -> Token:
-        """Take the results of a copy; `lengths` are those of the queues inside, which it says anew."""
+        """Take the results of a copy; `lengths` holds the lengths of the inner queues, and is updated."""
         cell = self._cells[part.start]
         if token.results is not None:
             results = token.results.wait_for()
@@ -234,13 +233,13 @@ class Threaded(Overlapped):
         return token
 
     def _inner_lengths(self, part: Stage, watched: bool) -> Iterator[tuple[str, int]]:
-        """The queues inside the processors of a part, and how much each holds, where somebody asks."""
+        """Yield the queues inside the processors of a part, and their lengths, if watched."""
         for index in self._inside if watched else ():
             if part.start <= index < part.stop:
                 yield from self.inner_lengths(index)
 
     def _look(self, part: Stage, watched: bool, token: Token) -> None:
-        """What the part's queues hold now that the step is over for them."""
+        """Record the lengths of the part's queues at the end of the step, and check their capacities."""
         if part.certificate is None:
             token.queues.update(self._inner_lengths(part, watched))
         for cell in self._cells[part.start : part.stop]:
@@ -253,25 +252,25 @@ class Threaded(Overlapped):
 
 
 class NonBlocking:
-    """Does work on copies in threads of a manager's (Multiple Threads, section 4.2); an `Each`, of which holders know.
+    """Parallel work on copies in threads of a manager (Multiple Threads, section 4.2); an `Each`, which holders take.
 
         "The window processor first calls push() on each copy in rapid-fire succession. Each copy of φ can update its
         state in a separate thread, thus exhibiting parallel processing. The processor then waits for each of these
         calls to be finished."
 
-    Where no thread is granted, the work is done by whoever asked.
+    Where no thread is granted, the caller does the work.
     """
 
     def __init__(self, manager: ThreadManager) -> None:
         self.manager = manager
 
     def __call__(self, work: Callable[..., T], jobs: Iterable[tuple[Any, ...]], /) -> Iterator[T]:
-        """All work begins before any is waited for, and all is done on return, whatever fails."""
+        """Start all work before waiting for any; all of it is done on return, even if some fails."""
         begun = [self.manager.start(partial(work, *job)) for job in jobs]
         return map(Done.wait_for, [Done(each.wait_for) for each in begun])
 
     def step(self, processor: Processor) -> Push:
-        """The step of a (typed) processor, its copies stepped so: as long as the manager would grant a thread."""
+        """Return the step of a typed processor, with its copies in threads as long as the manager grants them."""
         manager, plain, overlapping = self.manager, processor.step, stepping(processor, self)
 
         def step(state: State, front: tuple[Any, ...]) -> Stepped:
@@ -281,7 +280,7 @@ class NonBlocking:
 
 
 def default_placement(flat: Pipeline, limit: int | None) -> Placement:
-    """One part for each thread and one for the caller, of as many processors each; threads for all copies."""
+    """Cut a pipeline into one part per thread and one for the caller, of equal sizes; with threads for all copies."""
     threads = os.cpu_count() or 1 if limit is None else limit
     copies = frozenset(node.name for node in flat.nodes if keeps_copies(flat.typed[node.name]))
     return Placement(balance_cuts(flat, threads + 1), copies=copies)

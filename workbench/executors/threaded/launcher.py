@@ -1,7 +1,7 @@
-"""A copy of a processor for each event, each in a thread if one is granted: the core of pipelining.
+"""A copy of a processor for each event, in a thread if one is granted: the core of pipelining.
 
-The rule of this module: what a copy computes depends on nothing but the state it begins with and the fronts it is
-given, so copies can be done in any order and at the same time; their results are kept in the order of the events.
+The rule of this module: the result of a copy depends only on its initial state and its fronts, so copies can run in any
+order and concurrently; their results are kept in the order of the events.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ Front = tuple[Any, ...]
 
 
 class Results(NamedTuple):
-    """What a processor emits on fronts that were launched together."""
+    """The emissions of a processor on fronts that were launched together."""
 
     emitted: list[tuple[Emission, ...]]
-    """For each front before the one on which it failed."""
+    """One entry for each front before the one that failed."""
     error: Exception | None = None
     state: State = ()
-    """Behind these fronts."""
+    """The state after these fronts."""
 
 
 FailureOf = Callable[[int, Front, Exception], Exception]
-"""What is raised for an error of the processor on a front, given also its position among those launched together."""
+"""Builds the error of the processor on a front, given also its position among those launched together."""
 
 
 class Launcher:
-    """Launches the copies. Used by one thread at a time, in the order of the events.
+    """A launcher of copies. Used by one thread at a time, in the order of the events.
 
     Parameters
     ----------
     processor: typed.
-    certificate: checked; says how many past fronts a copy is shown. Until it holds, there is one copy, and it sees all.
+    certificate: checked; gives the number of past fronts for a copy. Until it holds, one copy gets all fronts.
     """
 
     def __init__(self, processor: Processor, certificate: Certificate, manager: ThreadManager) -> None:
@@ -50,18 +50,18 @@ class Launcher:
         self.start_from(processor.initial())
 
     def start_from(self, state: State) -> None:
-        """Begin with a state of the processor."""
+        """Start from a state of the processor."""
         self._base = state
         self._settled = self.certificate.has_settled(self._base)
         self._recent: deque[Front] = deque(maxlen=self.certificate.history)
 
     @property
     def pipelining(self) -> bool:
-        """Whether there is a copy for each event now: not before it has settled, nor with a limit of 0."""
+        """Whether each event gets a copy now: not before the state has settled, nor with a limit of 0."""
         return self._settled and self.manager.grants
 
     def launch(self, fronts: Sequence[Front], fail: FailureOf) -> Pending[Results]:
-        """Begin with what the processor emits on these fronts, which come after those of earlier launches."""
+        """Start to process these fronts, which follow those of earlier launches."""
         if not self.pipelining:
             return Done(lambda: _results(self.step, fronts, fail)._replace(state=self._base))
         shown = list(self._recent)[-(self.certificate.history - 1) :] if self.certificate.history > 1 else []
@@ -69,7 +69,7 @@ class Launcher:
         return self.manager.start(partial(self._copy, self._base, shown, fronts, fail))
 
     def step(self, front: Front) -> tuple[Emission, ...]:
-        """What the processor emits on the next front, without any copy."""
+        """Process the next front without a copy; return its emissions."""
         if self._recent:
             self._base = self.state()
             self._recent.clear()
@@ -78,9 +78,9 @@ class Launcher:
         return emitted
 
     def state(self) -> State:
-        """A state from which the processor goes on as if it had seen all fronts."""
+        """Return a state from which the processor continues as if it had seen all fronts."""
         if not self._base and self.certificate.history == 1:
-            return self._base  # there is none
+            return self._base  # it has no state
         return self._after(self._base, self._recent)
 
     def _copy(self, state: State, shown: Sequence[Front], fronts: Sequence[Front], fail: FailureOf) -> Results:
@@ -106,7 +106,7 @@ class Launcher:
 
 
 def _results(step: Callable[[Front], tuple[Emission, ...]], fronts: Sequence[Front], fail: FailureOf) -> Results:
-    """One front after the other."""
+    """Process the fronts in order, up to an error."""
     emitted: list[tuple[Emission, ...]] = []
     for position, front in enumerate(fronts):
         try:

@@ -1,7 +1,7 @@
-"""Thread managers: they grant a thread, or do not (Multiple Threads, section 4.1).
+"""Thread managers: they grant threads, or do not (Multiple Threads, section 4.1).
 
-The rule of this module: asking for a thread never blocks. Where none is granted, the work is done by the thread that
-asked; so a limit decides how much runs at the same time, never what is computed, and 0 turns threading off.
+The rule of this module: a request for a thread never blocks. Where none is granted, the requesting thread does the
+work; so a limit determines how much runs concurrently, never the result, and 0 turns threading off.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class ThreadTask(Generic[T]):
-    """Work that a thread of a manager does."""
+    """Work that is done by a thread of a manager."""
 
     def __init__(self, work: Callable[[], T], primitives: Primitives) -> None:
         self._work = work
@@ -29,49 +29,48 @@ class ThreadTask(Generic[T]):
         self._over.acquire()
 
     def run(self) -> None:
-        """Do the work; `finish` makes it known."""
-        self._done = Done(self._work, carries=BaseException)  # whoever waits gets the error, whatever it is
+        """Do the work; `finish` publishes the result."""
+        self._done = Done(self._work, carries=BaseException)  # the waiting thread gets any error
         del self._work
 
     def finish(self) -> None:
-        """Let go whoever waits."""
+        """Release the waiting threads."""
         self._over.release()
 
     @property
     def over(self) -> bool:
-        """Whether nobody has to wait any more."""
+        """Whether the result is there."""
         return not self._over.locked()
 
     def wait_for(self) -> T:
-        """The result, when it is there; the error of the work is raised here."""
-        with self._over:  # others may be waiting, too
+        """Wait for the result, and return it or raise the error of the work."""
+        with self._over:  # several threads may wait
             pass
         return self._done.wait_for()
 
 
 class ThreadManager:
-    """Grants threads, up to a limit of those that work at the same time.
+    """A source of threads, with a limit on those that work at the same time.
 
-    Parts of a pipeline may have managers of their own. A thread that has done its work is kept for the next work and
-    counts for nothing meanwhile; all threads have ended when `close` returns. A manager that is not closed is closed
-    when it is no longer used.
+    Parts of a pipeline may have managers of their own. An idle thread is kept for later work and does not count; all
+    threads have ended when `close` returns. A manager that is not closed is closed when it is garbage collected.
 
     Parameters
     ----------
-    limit: most threads that work at the same time, beside the callers'; 0 grants none; None: no limit.
-    primitives: threads and conditions; the standard library's.
+    limit: maximum number of threads that work concurrently, besides the callers; 0 grants none; None: no limit.
+    primitives: threads and locks; the standard library's by default.
     """
 
     def __init__(self, limit: int | None = 0, *, primitives: Primitives = threading) -> None:
         self.primitives = primitives
         self._workers = _Workers(_check_limit(limit), primitives)
         self.grants = limit != 0
-        """Whether it would ever grant a thread now: not with a limit of 0, nor when closed. Asked for every event."""
+        """Whether it may grant a thread: not with a limit of 0, nor when closed. Read for every event."""
         self._finalizer = weakref.finalize(self, self._workers.end)
 
     @property
     def limit(self) -> int | None:
-        """Most threads that work at the same time. It may be changed at any time, and holds for what is asked next."""
+        """Maximum number of threads that work concurrently. May be changed at any time; applies to later requests."""
         return self._workers.limit
 
     @limit.setter
@@ -81,26 +80,26 @@ class ThreadManager:
 
     @property
     def working(self) -> int:
-        """The number of threads at work."""
+        """The number of working threads."""
         return self._workers.working
 
     @property
     def threads(self) -> int:
-        """The number of threads there are, idle ones included."""
+        """The number of threads, idle ones included."""
         return len(self._workers.threads)
 
     def try_start(self, work: Callable[[], T]) -> ThreadTask[T] | None:
-        """The work, begun in a thread; None where no thread is granted, and then nothing has been done."""
+        """Start work in a thread; return None, with nothing done, where no thread is granted."""
         if self._workers.limit == 0:
             return None
         return self._workers.start(work)
 
     def start(self, work: Callable[[], T]) -> Pending[T]:
-        """The work, begun in a thread if one is granted, else done here and now."""
+        """Start work in a thread if one is granted; otherwise do it at once."""
         return self.try_start(work) or Done(work)
 
     def run_all(self, works: Sequence[Callable[[], T]]) -> list[T]:
-        """Do several works at the same time, the first one here; an error is raised once all are over."""
+        """Do several works concurrently, the first one in the caller; an error is raised once all are over."""
         others = [self.start(work) for work in works[1:]]
         try:
             first = works[0]()
@@ -109,14 +108,14 @@ class ThreadManager:
         return [first, *found]
 
     def close(self) -> None:
-        """Grant no thread any more, wait for what is being done, and end all threads.
+        """Grant no more threads, wait for work in progress, and end all threads.
 
-        Work of the manager's own that closes it does not wait: it would wait for itself.
+        A close from within the manager's own work does not wait: it would wait for itself.
         """
         self.grants = False
         self._workers.end()
         self._workers.join()
-        self._finalizer.detach()  # nothing is left to do: it would only swallow a Ctrl-C that comes meanwhile
+        self._finalizer.detach()  # a finalizer with nothing to do would only swallow a Ctrl-C
 
     def __enter__(self) -> Self:
         return self
@@ -126,29 +125,29 @@ class ThreadManager:
 
 
 class _Workers:
-    """The threads of a manager; they do not know the manager, so that it can be found unused.
+    """The threads of a manager; they do not refer to the manager, so that it can be garbage collected.
 
-    Ctrl-C comes to who asks for a thread, never to the threads: when what is asked for is written down.
+    Ctrl-C is raised in the thread that requests, never in these threads: once the request is recorded.
     """
 
     def __init__(self, limit: int | None, primitives: Primitives) -> None:
         self.limit = limit
         self.primitives = primitives
         self.threads: set[Thread] = set()
-        """Those that have begun and not ended."""
+        """Running threads."""
         self._starting: set[Thread] = set()
-        """Those that will begin."""
+        """Threads that are starting."""
         self._retired: list[Thread] = []
-        """Those that do nothing more but wait for the ones that retired before them."""
+        """Threads that only wait for those that retired before them."""
         self._tasks: deque[ThreadTask[Any]] = deque()
-        """Granted, and not begun."""
+        """Granted tasks that have not begun."""
         self._begun: set[ThreadTask[Any]] = set()
         self._ended = False
         self._lock = primitives.RLock()
         self._free = Gates(primitives)
-        """Threads without work."""
+        """Gates of threads without work."""
         self._closers = Gates(primitives)
-        """Those that wait for the end of all threads."""
+        """Gates of callers that wait for the end of all threads."""
 
     @property
     def working(self) -> int:
@@ -162,10 +161,10 @@ class _Workers:
         with hold(), self._lock:
             if not self._ended:
                 self.limit = limit
-                self._free.open()  # who is too many ends
+                self._free.open()  # surplus threads end
 
     def start(self, work: Callable[[], T]) -> ThreadTask[T] | None:
-        if self.full:  # most often it is, and no lock is needed to see it
+        if self.full:  # usually full, which needs no lock to see
             return None
         task = ThreadTask(work, self.primitives)
         with hold():
@@ -184,7 +183,7 @@ class _Workers:
         return task
 
     def _withdraw(self, task: ThreadTask[Any], thread: Thread) -> bool:
-        """Whether the task has not been begun; then it never is."""
+        """Withdraw a task; return False if it has begun already."""
         with self._lock:
             self._starting.discard(thread)
             self._closers.open()
@@ -201,7 +200,7 @@ class _Workers:
         done: ThreadTask[Any] | None = None
         while True:
             with self._lock:
-                gate = self._free.shut()  # first: whoever brings work from now on opens it
+                gate = self._free.shut()  # first: later work opens it
                 if done is not None:
                     self._begun.discard(done)  # before it is known to be over: then its thread can be granted again
                 task = self._begin()
@@ -234,7 +233,7 @@ class _Workers:
         return self._ended or (self.limit is not None and len(self.threads) > self.limit)
 
     def _retire(self, me: Thread) -> list[Thread]:
-        """The threads that retired before this one: they have ended, or do so now."""
+        """Retire a thread; return the threads that retired before it and have ended, or are about to."""
         self.threads.discard(me)
         over, self._retired = self._retired, [me]
         self._closers.open()
@@ -246,7 +245,7 @@ class _Workers:
             self._free.open()
 
     def join(self) -> None:
-        """Wait for all threads, also for those that are just being started."""
+        """Wait for all threads, including those that are starting."""
         while True:
             with self._lock:
                 if self.primitives.current_thread() in self.threads:

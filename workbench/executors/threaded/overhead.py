@@ -1,7 +1,7 @@
-"""What threads cost on this machine, as it is now: measured on work that gives up Python's lock.
+"""The present cost of threads on this machine, measured on work that releases Python's lock.
 
-A queue between two idle threads costs little. Where both work, who has an event ready waits for Python's lock, and two
-threads on one free core gain nothing; so all is measured with work on both sides. Hashing a large buffer is such work.
+A queue between two idle threads costs little. Where both work, a thread with an event ready waits for Python's lock,
+and two threads on one free core gain nothing; so all is measured with work (hashing) on both sides.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.prefetch import Ahead
 
 LEAST, MOST = 1e-4, 4e-4
-"""Seconds of work for an event on which costs are measured: at least and at most."""
+"""Minimum and maximum seconds of work per event with which costs are measured."""
 
 
 @dataclass(frozen=True)
 class Overhead:
-    """What threads cost here.
+    """The cost of threads on this machine.
 
     Attributes
     ----------
-    task: seconds to begin with a task and wait for it.
-    queue: seconds for an event in a queue between two threads.
-    cores: how many threads' work gets done at the same time, if it gives up Python's lock.
+    task: seconds to start a task and wait for it.
+    queue: seconds per event in a queue between two threads.
+    cores: number of threads that run at the same time, if their work releases Python's lock.
     """
 
     task: float
@@ -37,13 +37,13 @@ class Overhead:
 
 
 def overhead(threads: int = 1, seconds: float = LEAST, events: int = 30) -> Overhead:
-    """Measure what threads cost.
+    """Measure the cost of threads.
 
     Parameters
     ----------
-    threads: beside the caller's.
-    seconds: of work for each event: what the costs are wanted for.
-    events: that are worked on.
+    threads: number of threads besides the caller.
+    seconds: work per event for which the costs are wanted.
+    events: number of events to measure.
     """
     work, own = _work(min(MOST, max(LEAST, seconds)))
     each = range(events)
@@ -58,14 +58,14 @@ def overhead(threads: int = 1, seconds: float = LEAST, events: int = 30) -> Over
 
 
 def measure_seconds(work: Callable[[], object]) -> float:
-    """The seconds that something takes."""
+    """Return the seconds that a call takes."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
 def _work(seconds: float) -> tuple[Callable[[object], object], float]:
-    """Something that takes about so long, and how long it takes."""
+    """Return a function that takes about this many seconds, and its measured duration."""
     buffer = bytes(1 << 16)
     once = min(measure_seconds(partial(hashlib.sha256, buffer)) for _ in range(10))
     buffer = bytes(max(4096, int(len(buffer) * seconds / once)))
@@ -77,7 +77,7 @@ def _work(seconds: float) -> tuple[Callable[[object], object], float]:
 
 
 def _beside(manager: ThreadManager, threads: int, work: Callable[[], object]) -> None:
-    """Do it in so many threads and here."""
+    """Do the work in this many threads and in the caller."""
     begun = [manager.start(work) for _ in range(threads)]
     work()
     for pending in begun:

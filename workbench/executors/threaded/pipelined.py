@@ -1,8 +1,8 @@
-"""Pipelined: a copy of a pipeline for each event, their results in order (Multiple Threads, section 4.4).
+"""Pipelined execution: a copy of a pipeline for each event, with results in order (Multiple Threads, section 4.4).
 
-The paper's pipelining, where the pipeline has no memory, and the two generalisations that it names: *bounded history*,
-where a copy is shown the last n events, and *adaptive*, where pipelining begins when the pipeline has settled.
-Which one it is, and that it is right, is said by a certificate.
+Implements the paper's pipelining, for pipelines without memory, and the two generalisations that it names: *bounded
+history*, where a copy gets the last n events, and *adaptive*, where pipelining begins when the pipeline has settled. A
+certificate says which one applies, and that it is correct.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from workbench.processors.held.group import Group, flatten
 
 
 def as_processor(pipeline: Program) -> tuple[Node, Processor]:
-    """The pipeline as one typed processor: its only one, or a group of one input.
+    """Return the pipeline as one typed processor: its only one, or a group of one input.
 
     Raises
     ------
-    PipelineError: it is neither, so there is no saying which events a copy would be given.
+    PipelineError: it is neither, so the events of a copy are undefined.
     """
     pipeline = graph_of(pipeline)
     flat = flatten(pipeline)
@@ -54,20 +54,20 @@ def as_processor(pipeline: Program) -> tuple[Node, Processor]:
 
 
 def list_outputs(pipeline: Program, node: Node) -> list[tuple[str, str]]:
-    """The outputs of the pipeline, and the pipes of its only processor (`as_processor`) that are shown there."""
+    """Return the outputs of the pipeline, each with the pipe of its only processor (`as_processor`) that it shows."""
     if isinstance(node.processor, Group):
         return [(name, name) for name in pipeline.ports.shown]
     return list(flatten(pipeline).outputs)
 
 
 def vouch(pipeline: Program, history: int, by: str) -> Certificate:
-    """A certificate that rests on somebody's word: nothing is checked but that it is used for this pipeline.
+    """Return a certificate that rests on a person's word, without checks except that it is used for this pipeline.
 
     Parameters
     ----------
     pipeline: of one input, or of one processor.
-    history: it depends on so many of the last events at most, the present one included.
-    by: who says so, and why.
+    history: maximum number of latest events on which it depends, the present one included.
+    by: who vouches for that, and why.
     """
     _, processor = as_processor(pipeline)
     return vouch_for(processor, pipeline.pipeline.input_domains, history, by)
@@ -79,14 +79,14 @@ class Pipelined(PulledPipeline):
     Parameters
     ----------
     pipeline: of one input, or of one processor.
-    manager: asked for a thread to read the sources, and for one for each copy.
+    manager: grants a thread to read the sources, and one for each copy.
     certificate: `workbench.certify(pipeline)`.
-    ahead: most copies whose results wait.
-    batch: successive events that one copy is given: more than one where they are too cheap for a thread each.
+    ahead: maximum number of copies whose results wait.
+    batch: number of successive events per copy: more than one where they are too cheap for a thread each.
 
     Raises
     ------
-    Refused: the certificate is for something else, for other domains, or was changed by hand.
+    Refused: the certificate is for another processor or other domains, or was modified.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Pipelined(PulledPipeline):
     # --- reading the sources: by one thread at a time ---
 
     def _launch(self) -> Pending[Results]:
-        """Read the next fronts and begin with a copy on them."""
+        """Read the next fronts and start a copy on them."""
         if self._held is not None:
             error, self._held = self._held, None
             raise error
@@ -139,7 +139,7 @@ class Pipelined(PulledPipeline):
             except Exception as error:
                 if not fronts:
                     raise
-                self._held = error  # an event outside of its domain is told after the results of those before it
+                self._held = error  # an event outside of its domain is reported after the results of those before it
                 break
             if front is None:
                 break
@@ -153,7 +153,7 @@ class Pipelined(PulledPipeline):
         )
 
     def _front(self) -> Front | None:
-        """The next complete front; None when there is none any more."""
+        """Return the next complete front; None when there are no more."""
         for source, buffer in zip(self._sources, self._buffers, strict=True):
             if not buffer and not source.pipe.ended:
                 source.advance()
@@ -172,7 +172,7 @@ class Pipelined(PulledPipeline):
         return ready.popleft()
 
     def _collect(self, prefetch: Prefetch[Pending[Results]]) -> None:
-        """The results of the next copy."""
+        """Take the results of the next copy."""
         if self._head is None and self._held is None and prefetch.off:
             self._step()
             return
@@ -188,12 +188,12 @@ class Pipelined(PulledPipeline):
         if results.error is None:
             self._head = None
             return
-        self._head = Done(lambda: Results([], results.error))  # what has failed stays the next one: it fails again
+        self._head = Done(lambda: Results([], results.error))  # a failed copy stays the next one: it fails again
         if not results.emitted:
             raise results.error
 
     def _step(self) -> None:
-        """One front without any copy: no thread would be granted."""
+        """Process one front without a copy, where no thread would be granted."""
         front = self._front()
         if front is None:
             self._finish()

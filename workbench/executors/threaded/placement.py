@@ -1,7 +1,7 @@
 """Placements: which parts of a pipeline get a thread.
 
-A placement is data: it changes how a pipeline is run, never what it computes. `balance_cuts` is a simple one;
-`workbench advise` finds one by measuring.
+A placement is data: it changes how a pipeline runs, never its results. `balance_cuts` is a simple one; `workbench
+advise` finds one by measurement.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from workbench.executors.threaded.certificate import Certificate
 from workbench.executors.threaded.manager import ThreadManager
 
 Copying = Collection[str] | Mapping[str, ThreadManager]
-"""Names of processors, perhaps each with a manager of its own."""
+"""Names of processors, optionally each with a manager of its own."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where threads are asked for, by the names of processors (`group.inner` inside groups).
+    """Where to use threads, by the names of processors (`group.inner` inside groups).
 
     Parameters
     ----------
-    cuts: before each of these, in the order of the pipeline's processors, there is a queue: what comes before it is
+    cuts: there is a queue before each of these processors, in the order of the pipeline; what precedes it is
         computed ahead, in a thread of its own (a `PullGroup`).
-    pipelined: processors of which there is a copy for each event, with what says that they may be.
-    copies: processors (windows, ...) whose inner copies are stepped in threads, also those in what they hold
+    pipelined: processors with a copy for each event, with their certificates.
+    copies: processors (windows, ...) whose inner copies are stepped in threads, at all nesting levels
         (`NonBlocking`). A mapping gives each a manager of its own, in place of the executor's.
     """
 
@@ -37,7 +37,7 @@ class Placement:
     copies: Copying = frozenset()
 
     def check(self, flat: Pipeline) -> None:
-        """PipelineError if it names a processor that the pipeline does not have, or one for copies that keeps none.
+        """Check that each named processor exists, and that one for copies keeps some; PipelineError if not.
 
         Refused if a certificate is not for its processor, or for the domains of this pipeline.
         """
@@ -54,7 +54,7 @@ class Placement:
                 )
 
     def parts(self, flat: Pipeline) -> list[Stage]:
-        """The pipeline's processors in order, cut into parts."""
+        """Cut the pipeline's processors, in order, into parts."""
         self.check(flat)
         found: list[Stage] = []
         start = 0
@@ -73,9 +73,9 @@ class Placement:
 
 @dataclass(frozen=True)
 class Stage:
-    """The processors `start` to `stop` (not included), in topological order.
+    """A part of a pipeline: the processors `start` to `stop` (exclusive), in topological order.
 
-    `certificate`: it is one processor, and pipelined.
+    `certificate`: the part is one pipelined processor.
     """
 
     start: int
@@ -84,12 +84,12 @@ class Stage:
 
 
 def balance_cuts(flat: Pipeline, parts: int, costs: Sequence[float] | None = None) -> tuple[str, ...]:
-    """The cuts that make the most expensive of `parts` parts as cheap as can be.
+    """Return the cuts that minimize the cost of the most expensive of `parts` parts.
 
     Parameters
     ----------
     flat: a pipeline without groups.
-    costs: of each processor, in the order of the pipeline; the same for all if None.
+    costs: cost of each processor, in the order of the pipeline; equal if None.
     """
     if parts < 1:
         raise PipelineError(f"a pipeline cannot be cut into {parts} parts")

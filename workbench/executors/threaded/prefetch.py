@@ -1,8 +1,8 @@
-"""Pre-emptive pulling: what will be asked for is computed before it is (Multiple Threads, section 4.3).
+"""Pre-emptive pulling: results are computed before they are requested (Multiple Threads, section 4.3).
 
-The rule of this module: no thread ever waits for room. The thread that fills a queue ends its work when the queue is
-full and is asked for anew when half of it has been taken. So nothing has to be stopped, a reader that loses interest
-leaves no thread behind, and where no thread is granted the reader computes what it asks for.
+The rule of this module: no thread ever waits for room. The thread that fills a queue ends when the queue is full, and
+is requested anew when half of it has been taken. So nothing has to be stopped, an abandoned reader leaves no thread
+behind, and where no thread is granted the reader computes on demand.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from workbench.interrupts import admit, hold
 T = TypeVar("T")
 
 CAPACITY = 64
-"""Events that a queue holds where nothing else is said."""
+"""Default capacity of a queue in events."""
 
 
 def check_room(capacity: int) -> int:
-    """The capacity; PipelineError where no event would ever fit."""
+    """Return the capacity; PipelineError where no event would ever fit."""
     if type(capacity) is not int or capacity < 1:
         raise PipelineError(
             f"a queue of results that are computed ahead needs a capacity of at least one event, not {capacity!r}",
@@ -35,7 +35,7 @@ def check_room(capacity: int) -> int:
 
 
 class Cancelled(PipelineError):
-    """Somebody asked for an event of what has been closed, or connected anew since."""
+    """A request for an event after the source has been closed or reconnected."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -44,19 +44,19 @@ class Cancelled(PipelineError):
 
 
 class Prefetch(Generic[T]):
-    """Pulls ahead of its reader, in a thread of the manager's when one is granted.
+    """A queue that pulls ahead of its reader, in a thread of the manager if one is granted.
 
     Parameters
     ----------
-    pulls: for each output, what gives its next event, or raises StopIteration at its end. They are called by one
-        thread at a time, though not always by the same.
-    manager: asked for the thread.
-    capacity: most events that wait at each output.
+    pulls: for each output, a function that returns its next event, or raises StopIteration at its end. They are
+        called by one thread at a time, though not always the same.
+    manager: grants the thread.
+    capacity: maximum number of events that wait at each output.
 
-    An error of a pull is given to the reader of that output in its place; nothing more is pulled for it until the
-    error has come there. Pulling goes on when the reader asks again.
+    An error of a pull is raised for the reader of that output in its place; nothing more is pulled for it until the
+    reader has got the error. Pulling continues when the reader asks again.
 
-    Who pulls has the turn. Ctrl-C comes to a reader only while it waits, or computes, and when it is done.
+    The pulling thread holds the turn. Ctrl-C reaches a reader only while it waits or computes, and when it is done.
     """
 
     def __init__(self, pulls: Mapping[str, Callable[[], T]], manager: ThreadManager, capacity: int = CAPACITY) -> None:
@@ -66,15 +66,15 @@ class Prefetch(Generic[T]):
         self._queues: dict[str, deque[Done[T]]] = {name: deque() for name in pulls}
         self._open = dict.fromkeys(pulls, True)
         self._turn: object = None
-        """Of whoever is pulling; None: nobody is."""
+        """The turn of the pulling thread; None: none pulls."""
         self._closed = False
         self._task: ThreadTask[None] | None = None
         self._lock = manager.primitives.RLock()
         self._changes = Gates(manager.primitives)
-        """Those that wait for an event, or for the end of the turn."""
+        """Gates of threads that wait for an event, or for the end of the turn."""
 
     def pull(self, name: str) -> T:
-        """The next event of an output; StopIteration at its end, Cancelled when closed."""
+        """Return the next event of an output; StopIteration at its end, Cancelled when closed."""
         queue, turn = self._queues[name], object()
         done: Done[T] | None = None
         with hold():
@@ -108,18 +108,18 @@ class Prefetch(Generic[T]):
 
     @property
     def off(self) -> bool:
-        """Whether nothing has been pulled ahead and no thread would be granted: the reader may do without this."""
+        """Whether nothing has been prefetched and no thread would be granted: the reader may bypass the prefetch."""
         if self.manager.grants or self._turn is not None or self._closed:
             return False
-        return self._task is None or not any(self._queues.values())  # without a task nothing was ever put into one
+        return self._task is None or not any(self._queues.values())  # without a task the queues have always been empty
 
     def start(self) -> None:
-        """Begin before the first event is asked for."""
+        """Start before the first event is requested."""
         with hold(), self._lock:
             self._refill()
 
     def close(self) -> None:
-        """Give nothing more, and wait until nobody pulls: for the event that is being computed, if one is."""
+        """Close, and wait until no thread pulls: for the event that is being computed, if any."""
         self.cancel()
         while True:
             with hold(), self._lock:
@@ -131,7 +131,7 @@ class Prefetch(Generic[T]):
             self._task.wait_for()
 
     def cancel(self) -> None:
-        """Give nothing more, without waiting."""
+        """Close without waiting."""
         with hold(), self._lock:
             self._closed = True
             for queue in self._queues.values():
@@ -146,14 +146,14 @@ class Prefetch(Generic[T]):
     # --- called with the lock ---
 
     def _refill(self) -> None:
-        """Ask for a thread where an output has become half empty."""
+        """Request a thread where an output is at least half empty."""
         if self._turn is not None or self._closed or not self.manager.grants:
             return
         if any(len(self._queues[name]) * 2 <= self.capacity for name in self._iterate_wanted()):
             self._begin()
 
     def _begin(self) -> bool:
-        """Ask for a thread that fills the queues; if none is granted, the reader may pull."""
+        """Request a thread that fills the queues; if none is granted, the reader may pull."""
         self._turn = turn = object()
         task = self.manager.try_start(partial(self._fill, turn))
         if task is None:
@@ -163,14 +163,14 @@ class Prefetch(Generic[T]):
         return True
 
     def _iterate_wanted(self) -> Iterator[str]:
-        """The outputs that events can be pulled for."""
+        """Yield the outputs for which events can be pulled."""
         for name, is_open in self._open.items():
             queue = self._queues[name]
             if is_open and not (queue and queue[-1].has_failed):
                 yield name
 
     def _emptiest(self) -> str | None:
-        """The output to pull for next; None where there is no room, no need, or threading has been turned off."""
+        """Return the output to pull next; None where there is no room, no need, or threading has been turned off."""
         if self._closed or not self.manager.grants:
             return None
         least = min(((len(self._queues[name]), name) for name in self._iterate_wanted()), default=(self.capacity, ""))
@@ -194,7 +194,7 @@ class Prefetch(Generic[T]):
                 self._changes.open()
             if name is None:
                 return
-            done = Done(self._pulls[name], carries=BaseException)  # this is a thread: it goes to the reader
+            done = Done(self._pulls[name], carries=BaseException)  # in a thread: the reader gets the error
 
     def _keep(self, name: str, done: Done[T]) -> None:
         if done.has_ended:

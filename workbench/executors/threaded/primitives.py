@@ -1,10 +1,10 @@
-"""What the thread package takes from Python: threads and locks, and nothing else.
+"""The only primitives of Python that the thread package uses: threads and locks.
 
-Whoever needs them takes them from one place, the thread manager, so that tests can put a scheduler of their own
-in the place of the standard library (`conformance.schedules`). The module `threading` is the default.
+All code takes them from one place, the thread manager, so that tests can replace the standard library by a scheduler of
+their own (`conformance.schedules`). The module `threading` is the default.
 
-The rule of this module: who waits does so at a gate, outside of any lock; there are no conditions, in whose code Ctrl-C
-would leave a lock taken.
+The rule of this module: threads wait at gates, outside of any lock; there are no conditions, in whose code Ctrl-C would
+leave a lock taken.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 Guard = AbstractContextManager[bool]
-"""`threading.RLock`, taken by `with` only."""
+"""`threading.RLock`, used only with `with`."""
 
 
 class Gate(Guard, Protocol):
-    """`threading.Lock`."""
+    """A lock, as `threading.Lock`."""
 
     def acquire(self) -> bool:
-        """Wait until it can be taken, and take it."""
+        """Wait until the lock is free, and take it."""
 
     def release(self) -> None:
-        """Give it up; any thread may."""
+        """Release the lock; any thread may."""
 
     def locked(self) -> bool:
-        """Whether somebody has taken it."""
+        """Whether the lock is taken."""
 
 
 class Thread(Protocol):
-    """`threading.Thread`."""
+    """A thread, as `threading.Thread`."""
 
     def start(self) -> None:
-        """Let it run."""
+        """Start it."""
 
     def join(self) -> None:
         """Wait until it has ended."""
 
     def is_alive(self) -> bool:
-        """Whether it has begun and not ended."""
+        """Whether it has started and not ended."""
 
 
 class MakesThread(Protocol):
@@ -58,26 +58,26 @@ class Primitives(Protocol):
 
     @property
     def Lock(self) -> Callable[[], Gate]:  # noqa: N802
-        """Makes a lock."""
+        """Constructor of locks."""
 
     @property
     def RLock(self) -> Callable[[], Guard]:  # noqa: N802
-        """Makes a lock that may be taken again by its owner: the garbage collector may come by at any time."""
+        """Constructor of reentrant locks: the garbage collector may run at any time in the thread that holds one."""
 
     @property
     def Thread(self) -> MakesThread:  # noqa: N802
-        """Makes a thread."""
+        """Constructor of threads."""
 
     @property
     def current_thread(self) -> TellsThread:
-        """The thread that runs."""
+        """Function that returns the current thread."""
 
 
 class Gates:
-    """Those that wait for a change of what a lock guards.
+    """Threads that wait for a change of what a lock guards.
 
-    Each waits at a gate of its own. `shut` one with the lock, look whether there is something to wait for, and
-    pass it (`acquire`) without the lock.
+    Each waits at a gate of its own. `shut` one with the lock held, check whether to wait, and pass it (`acquire`)
+    without the lock.
     """
 
     def __init__(self, primitives: Primitives) -> None:
@@ -85,25 +85,25 @@ class Gates:
         self._gates: list[Gate] = []
 
     def shut(self) -> Gate:
-        """A new gate; called with the lock."""
+        """Add a new gate; called with the lock held."""
         gate = self._make()
         gate.acquire()
         self._gates.append(gate)
         return gate
 
     def open(self) -> None:
-        """Let all go on; called with the lock."""
+        """Release all; called with the lock held."""
         while self.open_one():
             pass
 
     def open_one(self) -> bool:
-        """Let one go on; False if nobody waits. Called with the lock."""
+        """Release one; False if none waits. Called with the lock held."""
         if not self._gates:
             return False
         self._gates.pop(0).release()
         return True
 
     def remove(self, gate: Gate) -> None:
-        """Nobody waits there any more; called with the lock."""
+        """Remove a gate at which no thread waits any more; called with the lock held."""
         if gate in self._gates:
             self._gates.remove(gate)

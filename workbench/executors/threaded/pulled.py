@@ -1,7 +1,7 @@
-"""Pipelines that are pulled, with work done in threads: sources at one end, events at the other.
+"""Pipelines that are pulled, with work in threads: sources at one end, events at the other.
 
-Each looks like a pipeline connected for pulling (`Reference.connect`), so it can be the source of another one. A
-`PullGroup` computes its output events before they are asked for (Multiple Threads, section 4.3).
+Each has the interface of a pipeline connected for pulling (`Reference.connect`), so it can be the source of another
+one. A `PullGroup` computes its output events in advance (Multiple Threads, section 4.3).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from workbench.executors.threaded.prefetch import CAPACITY, Prefetch, check_room
 
 
 def graph_of(pipeline: object) -> Pipeline:
-    """The graph of a program; PipelineError where it has none: a processor alone does not say what it is given."""
+    """Return the graph of a program; PipelineError for a processor alone, whose inputs are unknown."""
     found = getattr(pipeline, "pipeline", None)
     if not isinstance(found, Pipeline):
         kind = "a processor" if isinstance(pipeline, Processor) else "something else"
@@ -34,10 +34,10 @@ def graph_of(pipeline: object) -> Pipeline:
 
 
 class PulledPipeline(ABC):
-    """A pipeline that is pulled, with some of the work done in threads of the manager's."""
+    """A pipeline that is pulled, with some of the work in threads of a manager."""
 
     _prefetch: Prefetch[Any] | None = None
-    """What is computed ahead, once it is connected."""
+    """The prefetch, once connected."""
 
     def __init__(self, pipeline: Program, manager: ThreadManager) -> None:
         self.pipeline = graph_of(pipeline)
@@ -46,11 +46,11 @@ class PulledPipeline(ABC):
 
     @abstractmethod
     def connect(self, **sources: Iterable[Value]) -> Self:
-        """Connect every input to a source; returns the wrapper itself. Connecting again starts afresh."""
+        """Connect every input to a source; returns the pipeline itself. Connecting again starts afresh."""
 
     @abstractmethod
     def _next(self, output: str) -> Value:
-        """The next event of an output."""
+        """Return the next event of an output."""
 
     @property
     def _connected_prefetch(self) -> Prefetch[Any]:
@@ -59,12 +59,12 @@ class PulledPipeline(ABC):
         return self._prefetch
 
     def close(self) -> None:
-        """Stop, and wait for what is being computed, also where that waits for an event of a source."""
+        """Stop, and wait for the computation in progress, even if that waits for an event of a source."""
         if self._prefetch is not None:
             self._prefetch.close()
 
     def pull(self, output: str | None = None) -> Value:
-        """The next event of an output; StopIteration when no more can come, and the errors of the pipeline."""
+        """Return the next event of an output; StopIteration at its end, or an error of the pipeline."""
         return self._next(self.pipeline.ports.only("output", output))
 
     def __iter__(self) -> Iterator[Value]:
@@ -83,14 +83,14 @@ class PulledPipeline(ABC):
 class PullGroup(PulledPipeline):
     """A pipeline that is pulled ahead of its reader, in a thread if the manager grants one.
 
-    It takes from its sources what it needs for the events that it keeps ready: at most `capacity` at each output.
-    Different outputs may be pulled by different threads.
+    It takes from its sources what it needs for the events that it prefetches: at most `capacity` per output. Different
+    outputs may be pulled by different threads.
 
     Parameters
     ----------
     pipeline: the group.
-    manager: where it grants no thread, events are computed when they are asked for.
-    capacity: most events that wait at each output.
+    manager: grants the thread; without one, events are computed on demand.
+    capacity: maximum number of events that wait at each output.
     copies: processors whose copies are stepped in threads (see `Placement`).
     """
 
@@ -111,13 +111,13 @@ class PullGroup(PulledPipeline):
         return self
 
     def pull(self, output: str | None = None) -> Value:
-        # without a detour where nobody else can be pulling
+        # directly, where no other thread can be pulling
         if len(self._outputs) == 1 and self._prefetch is not None and self._prefetch.off:
             return self._inner.pull(output)
         return super().pull(output)
 
     def __iter__(self) -> Iterator[Value]:
-        """The events of the only output. A generator, which costs less for each than a call of `__next__`."""
+        """Yield the events of the only output. A generator costs less per event than calls of `__next__`."""
         output, connected = self.pipeline.ports.only("output", None), self._connected_prefetch
         pull = self._pullers[output]
         try:
@@ -127,7 +127,7 @@ class PullGroup(PulledPipeline):
             return
 
     def start(self) -> Self:
-        """Begin before the first event is asked for."""
+        """Start before the first event is requested."""
         self._connected_prefetch.start()
         return self
 

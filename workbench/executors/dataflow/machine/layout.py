@@ -1,7 +1,7 @@
-"""The arrays that machine code is given, and where numbers stand in them.
+"""The arrays of machine code, and the offsets of numbers in them.
 
-The rule of this module: names and nothing else; machine code takes those of places as constants, and functions of it
-take arrays together that belong together.
+The rule of this module: it has only names; machine code takes those of offsets as constants, and its functions take
+related arrays together.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ class SetArrays(NamedTuple):
 
     Attributes
     ----------
-    head: numbers, from `LOCK` on.
-    last, m: of the graph.
-    waiting, vertex_levels: of each phase the vertices with a message, and how such a set lies in words.
-    news, phase_levels: of each vertex the phases in which it has one, and the same of these.
+    head: numbers, at the offsets from `LOCK` on.
+    last, m: those of the graph.
+    waiting, vertex_levels: for each phase the vertices with a message, as bit sets, and the layout of such a set.
+    news, phase_levels: for each vertex the phases in which it has a message, and their layout.
     own, least: two trees (`minima`) of own bounds and of least partial vertices.
     busy: which vertices are ready or run.
     queue: the run queue.
@@ -37,13 +37,13 @@ class SetArrays(NamedTuple):
 
 
 class ThreadArrays(NamedTuple):
-    """What a thread has.
+    """The arrays of a thread.
 
     Attributes
     ----------
-    numbers: from `RESULT` on.
-    phases: those that it runs.
-    columns, small: what their vertex reads and writes, as words and as bytes.
+    numbers: numbers, at the offsets from `RESULT` on.
+    phases: the phases that it runs.
+    columns, small: inputs and outputs of their vertex, as words and as bytes.
     """
 
     numbers: Any
@@ -53,17 +53,17 @@ class ThreadArrays(NamedTuple):
 
 
 class VertexArrays(NamedTuple):
-    """The vertices.
+    """The arrays of the vertices.
 
     Attributes
     ----------
-    vertices: numbers of each, from `WORDS` on.
-    words: what its code is called with.
+    vertices: numbers of each, at the offsets from `WORDS` on.
+    words: the arguments of its code.
     reads: the pipes of inputs.
-    writes: of each output its pipe, and the columns of its first field and of the positions of its phases.
-    states: of each part of a state where it lies, its bytes, and where a copy of it lies.
-    counts: of each output how many events came out.
-    executions: of each vertex how many phases it has run.
+    writes: for each output its pipe, and the columns of its first field and of the indexes of its phases.
+    states: for each part of a state its address, its size in bytes, and the address of a copy.
+    counts: for each output its number of events.
+    executions: for each vertex the number of phases it has run.
     """
 
     vertices: Any
@@ -76,15 +76,15 @@ class VertexArrays(NamedTuple):
 
 
 class PipeArrays(NamedTuple):
-    """The pipes.
+    """The arrays of the pipes.
 
     Attributes
     ----------
-    pipes: numbers of each, from `FIELDS` on.
-    fields: the bytes of each field.
+    pipes: numbers of each, at the offsets from `FIELDS` on.
+    fields: the size in bytes of each field.
     readers: the vertices that read it.
-    stamps: of each pipe the phase that stands in each row.
-    values: of each field what it carries.
+    stamps: for each pipe the phase whose event is in each row.
+    values: for each field its values.
     """
 
     pipes: Any

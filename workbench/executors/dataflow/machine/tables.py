@@ -1,4 +1,4 @@
-"""The vertices of a graph as numbers, for machine code that runs them: what they read and write, code, and state.
+"""The vertices of a graph as numbers for machine code: their inputs and outputs, code, and state.
 
 The rule of this module: the vertices are `CompiledVertex`es whose pipes carry rows of words. Imports numpy.
 """
@@ -24,8 +24,8 @@ class FlowPipe(NamedTuple):
 
     Attributes
     ----------
-    number: of its row in `stamps`.
-    rows: those of its fields in `values`.
+    number: the number of its row in `stamps`.
+    rows: the rows of its fields in `values`.
     """
 
     number: int
@@ -34,21 +34,21 @@ class FlowPipe(NamedTuple):
 
 
 class VertexTables:
-    """The arrays.
+    """The arrays of vertices and pipes.
 
     Parameters
     ----------
-    runs: the vertices by their numbers; there is no vertex 0, and vertex 1 is the log: these are not looked at.
-    slots: those of the pipes between vertices, the inputs first, with what they carry.
-    readers: of each slot the vertices that read it.
-    rows: how many phases can be in flight: a power of two.
-    batch: the most phases of a vertex that are taken at once.
+    runs: the vertices by number; vertex 0 does not exist, and vertex 1 is the log: these are not used.
+    slots: the slots and domains of the pipes between vertices, the inputs first.
+    readers: for each slot the vertices that read it.
+    rows: maximum number of phases in flight: a power of two.
+    batch: maximum number of phases of a vertex that are taken at once.
 
     Attributes
     ----------
     pipes: by slot.
-    width: how many columns a thread has.
-    of_vertices, of_pipes: what machine code takes.
+    width: number of columns of a thread.
+    of_vertices, of_pipes: the arrays for machine code.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class VertexTables:
         self._lay(batch)
 
     def _lay(self, batch: int) -> None:
-        """The arrays of the vertices."""
+        """Build the arrays of the vertices."""
         count = len(self.runs)
         vertices = _rows(count + 1, 8)
         vertices[:, at.BATCH], vertices[0, at.BATCH] = 1, min(batch, at.MOST)
@@ -93,7 +93,7 @@ class VertexTables:
         vertices[count, [at.INPUTS, at.OUTPUTS]] = len(reads), len(writes)
         self._vertices, self._counts = vertices, columns.zeros(len(writes) + 1)
         self._column = columns.zeros(at.STRIDE)
-        """What stands for the columns of threads in the words of vertices."""
+        """Placeholder for the columns of threads in the words of vertices."""
         words, states, self._aside = list[int](), list[tuple[int, int, int]](), list[Any]()
         for v, run in enumerate(self.runs[2:], 2):
             vertices[v, [at.WORDS, at.STATES]] = len(words), len(states)
@@ -109,7 +109,7 @@ class VertexTables:
         )  # fmt: skip
 
     def _locate_vertex(self, v: int) -> tuple[int, int, list[int]]:
-        """Where the code of a vertex is, where in its words columns begin, and its words."""
+        """Return the address of a vertex's code, the offset of columns in its words, and its words."""
         running = self.runs[v].running
         form, source = running.form, self.runs[v].source
         loop = self._loops.setdefault(source, MachineLoop(source))
@@ -123,7 +123,7 @@ class VertexTables:
         return address, len(words) - 2 * len(behind), words
 
     def relocate(self, v: int) -> None:
-        """The state of a vertex may lie elsewhere now: Python has run it."""
+        """Update the address of a vertex's state after Python has run it."""
         start, first = self._vertices[v, [at.WORDS, at.STATES]].tolist()
         self._vertices[v, at.CODE], _, words = self._locate_vertex(v)
         self.of_vertices.words[start : start + len(words)] = words
@@ -135,7 +135,7 @@ class VertexTables:
     # --- columns of a thread ------------------------------------------------------------------------------
 
     def given(self, v: int, thread: Any, live: int) -> dict[str, Column]:
-        """The events of the inputs of a vertex, which a thread has gathered for so many phases."""
+        """Return the input events of a vertex that a thread has gathered for `live` phases."""
         run, rest = self.runs[v], iter(thread)
         fields = [
             tuple(next(rest).view(columns.dtype(part))[:live].copy() for _, part in scalars(self.pipes[slot].domain))
@@ -145,7 +145,7 @@ class VertexTables:
         return {name: Column(f, p, None) for (name, _), f, p in zip(run.inputs, fields, present, strict=True)}
 
     def made(self, v: int, thread: Any, outputs: Sequence[tuple[Sequence[Any], Any]]) -> None:
-        """What a vertex has emitted on each of its outputs: the fields, and the positions of the phases."""
+        """Store what a vertex has emitted on each of its outputs: the fields, and the indexes of the phases."""
         first = int(self._vertices[v, at.OUTPUTS])
         for number, (fields, places) in enumerate(outputs, first):
             _, column, when = self.of_vertices.writes[number].tolist()
@@ -158,14 +158,14 @@ class VertexTables:
     # --- what pipes carry ---------------------------------------------------------------------------------
 
     def put(self, slot: int, phases: Any, fields: Sequence[Any]) -> None:
-        """A pipe carries events in these phases."""
+        """Put events on a pipe in these phases."""
         pipe, rows = self.pipes[slot], phases & self.of_pipes.stamps.shape[1] - 1
         self.of_pipes.stamps[pipe.number, rows] = phases
         for row, array in zip(pipe.rows, fields, strict=True):
             self.of_pipes.values[row, rows] = array.view(np.int64) if array.itemsize == 8 else array
 
     def carried(self, slot: int, phases: Any) -> tuple[list[int], list[Value]]:
-        """The positions of the phases in which a pipe carries something, and what."""
+        """Return the indexes of the phases in which a pipe carries an event, and the events."""
         pipe, rows = self.pipes[slot], phases & self.of_pipes.stamps.shape[1] - 1
         there = np.flatnonzero(self.of_pipes.stamps[pipe.number, rows] == phases)
         kinds = [columns.dtype(part) for _, part in scalars(pipe.domain)]
@@ -179,7 +179,7 @@ def _rows(count: int, width: int) -> Any:
 
 
 def _numbers(found: Sequence[Any], width: int = 0) -> Any:
-    """An array; of rows of this width."""
+    """Build an array, or a matrix with rows of this width."""
     return np.array(found, np.int64).reshape(-1, width) if width else np.array([*found, 0], np.int64)
 
 
