@@ -1,8 +1,8 @@
-"""The processors, one file each, found automatically: what holds other processors in `held`, the slices in `slices`.
+"""The processors, one file each, found automatically: those with inner processors in `held`, slices in `slices`.
 
 `PROCESSORS` maps a processor's name in the language to its class; two processors with one name are an error.
-Adding one takes a module in this package with a subclass of `Processor`, and its test; a module in the folder
-`processors` of an extension is as good, and so is a class that a plugin names.
+To add one, write a module in this package with a subclass of `Processor`, and its test. A module in the folder
+`processors` of an extension works as well, and so does a class that a plugin names.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __path__.extend(extension_folders("processors"))
 
 
 ELSEWHERE = {"rules": "workbench.tesla.rule_processor"}
-"""Modules with a processor that lie with what it is about, by its keyword; they are imported when it is asked for."""
+"""Modules outside this package with a processor, by its keyword; they are imported on request."""
 
 
 class ProcessorTable(PartTable[type[Processor]]):
-    """Classes of processors by their names."""
+    """The classes of processors by their names."""
 
     def __init__(self, found: Mapping[str, type[Processor]], name: Callable[[type[Processor]], str]) -> None:
         self._imported: dict[str, type[Processor]] = {}
@@ -52,7 +52,7 @@ def _discover() -> dict[str, type[Processor]]:
 
 
 def _classes(home: str) -> Iterator[tuple[str, type[Processor]]]:
-    """The processors of a module, with their keywords."""
+    """Yield the processors of a module, with their keywords."""
     for _, item in sorted(vars(importlib.import_module(home)).items()):
         if not isinstance(item, type) or item.__module__ != home or not issubclass(item, Processor):
             continue
@@ -76,7 +76,7 @@ globals().update({item.__name__: item for item in _FOUND.values()})
 
 
 def __dir__() -> list[str]:
-    """What users import; the tables are for the package."""
+    """Return the names that users import; the tables are for the package."""
     return [*__all__, *(name for name in globals() if name.startswith("__"))]
 
 

@@ -21,13 +21,13 @@ from workbench.errors import PipelineError
 class CombineLatest(Functional, Listening):
     """Applies `function` to the latest event of each input, whenever one of them brings an event.
 
-    It is silent until all have brought one, unless there is a start value. Values are those after the step: events that
-    come together are one change.
+    It is silent until every input has carried an event, unless there is a start value. Values are those after the step:
+    events of one step are one change.
 
     Parameters
     ----------
     function: of as many arguments as there are inputs, two or more.
-    start: what counts as the latest event where there was none: a tuple with one value for each input, or one for all.
+    start: the latest event of each input before its first one: a tuple with one value for each input, or one for all.
     """
 
     start: Value | None = None
@@ -56,7 +56,7 @@ class CombineLatest(Functional, Listening):
         return replace(self, function=specialise_function(self.function, inputs), start=self._starts(inputs))
 
     def _starts(self, inputs: Sequence[Domain]) -> tuple[Value, ...] | None:
-        """A start value for each input."""
+        """Return a start value for each input."""
         start = self.start
         if start is None:
             return None
@@ -112,5 +112,5 @@ class CombineLatest(Functional, Listening):
 
 
 def _odd(values: Sequence[Value], domains: Sequence[Domain]) -> int | None:
-    """The first of these values that is not in its domain."""
+    """Return the index of the first of these values that is not in its domain."""
     return next((i for i, (v, d) in enumerate(zip(values, domains, strict=True)) if v not in d), None)

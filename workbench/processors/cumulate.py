@@ -23,9 +23,9 @@ HINT = (
     "write cumulate(x, {0}, {1}, int); a range needs a bound: a window, or a function such as "
     "add(total, x) = min(total + x, 100) in cumulate(x, add, 0, 0..100)"
 )
-"""What to do about a cumulation that leaves its range, by its function and start."""
+"""The advice for a cumulation that leaves its range, formatted with its function and start."""
 FURTHEST = 4096
-"""The most events for which it is worked out what they accumulate."""
+"""Maximum number of events for which the accumulated range is computed."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Cumulate(Functional):
         return replace(self, function=function, start=self._start(domain), domain=domain)
 
     def _find_reached_range(self, events: Domain, horizon: int) -> Domain | None:
-        """The range of what so many events accumulate; None where it needs none, or is too large for a number."""
+        """Return the range that `horizon` events accumulate; None where none is needed, or it is too large."""
         domain = self.domain or self._domain(events)
         start = self._start(domain)
         if not (isinstance(events, Range) and isinstance(domain, Range)) or start is None:
@@ -155,7 +155,7 @@ class Cumulate(Functional):
 
     @cached_property
     def _is_closed(self) -> bool:
-        """Whether its domain is enough for any number of events, and not for those of a window only."""
+        """Whether its domain is closed under any number of events, and not only those of a window."""
         return not isinstance(self.function, TypedFunction) or fits(self.function.result, self.domain or ANY)
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ from workbench.errors import PipelineError
 class Fork(Processor):
     """Emits every event on each of its `branches` outputs.
 
-    A pipe that is read twice is a fork already; this processor says so explicitly.
+    A pipe that is read twice is a fork already; this processor makes it explicit.
     """
 
     branches: int = 2

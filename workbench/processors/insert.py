@@ -71,7 +71,7 @@ class Insert(Processor):
 
 
 def _beside(value: Value, event: Any) -> Any:
-    """A value as a term beside an event, whose domain may be narrower than that of its stream."""
+    """Return a value as a term beside an event, whose domain may be narrower than that of its stream."""
     if isinstance(event, tuple) and not isinstance(event, Entries | Change):
         return like(event, map(_beside, value, event))
     domain = domain_of(event)

@@ -1,9 +1,9 @@
 """Moore machines with guards and variables (BeepBeep's `MooreMachine`).
 
-For every front the transitions of the current state are tried in the order in which they are written; the first whose
-guard is true is taken, its updates are made all at once, and the output of the state that is reached is emitted, which
-may depend on the front and the new values. Where no guard is true the machine stays: state and variables are as before,
-and the state's output is emitted again. Nothing is emitted before the first front.
+For every front the transitions of the current state are tried in the order in which they are written. The first one
+whose guard is true is taken: its updates are made all at once, and the output of the target state is emitted, which may
+depend on the front and the new values. If no guard is true, state and variables stay, and the output of the state is
+emitted again. Nothing is emitted before the first front.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ Action = Function | TypedFunction
 ValueFunction = Callable[..., Value]
 
 _Way = tuple[ValueFunction | None, str, tuple[ValueFunction | None, ...] | None]
-"""A guard, where it leads, and for each variable an update; None where there is none."""
+"""A guard, a target, and an update for each variable; None where there is none."""
 
 
 @dataclass(frozen=True)
 class Transition:
-    """From one state to another, where a guard is true (always, if there is none), with new values of variables."""
+    """A transition from one state to another, under a guard (always, without one), with new values of variables."""
 
     source: str
     target: str
     guard: Action | None = None
     updates: tuple[tuple[str, Action], ...] = ()
     where: Location | str = field(default="", compare=False)
-    """Where the user wrote it."""
+    """The place in the user's text."""
     target_at: Location | str = field(default="", compare=False)
-    """Where the user wrote its target."""
+    """The place of its target in the user's text."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,12 @@ class Moore(Processor):
 
     Parameters
     ----------
-    states: the states, the first one being where the machine begins, with what each emits (None: nothing).
+    states: the states, of which the first is the initial one, with the output of each (None: nothing).
     transitions: in the order in which they are tried.
-    variables: what it remembers beside its state.
+    variables: the variables that it remembers beside its state.
     ways: number of inputs.
-    result: the domain of what states emit; None takes it from what they emit.
-    places: where the user wrote a state.
+    result: the domain of the outputs of states; None infers it.
+    places: the places of states in the user's text.
     """
 
     states: tuple[tuple[str, Action | None], ...]
@@ -89,7 +89,7 @@ class Moore(Processor):
 
     symbol: ClassVar[str] = "⚙"
 
-    __call__: ClassVar[Any]  # gives a stream or several: whether states speak decides
+    __call__: ClassVar[Any]  # one stream or several: it depends on whether states emit something
 
     def __post_init__(self) -> None:
         names = self.names
@@ -190,7 +190,7 @@ class Moore(Processor):
             self.states,
             lambda s: (s[0], s[1] and _type_action(s[1], domains, f"state {s[0]}", self.places.get(s[0], ""))),
         )
-        untrue: dict[str, list[Term]] = {name: [] for name in self.names}  # of the transitions above, from each state
+        untrue: dict[str, list[Term]] = {name: [] for name in self.names}  # earlier guards, negated, by state
         transitions = findings.each(self.transitions, lambda t: self._transition(t, domains, untrue[t.source]))
         result = self.result or _common([output.result for _, output in states if isinstance(output, TypedFunction)])
         if result is not None:
@@ -204,7 +204,7 @@ class Moore(Processor):
         return replace(self, states=states, transitions=transitions, variables=variables, result=result)
 
     def _transition(self, t: Transition, domains: tuple[Domain, ...], untrue: list[Term]) -> Transition:
-        """A transition with types, where these conditions are true, among which is then that it is not taken."""
+        """Type a transition, given conditions that hold; append the condition that it is not taken."""
         shown = f"the transition {t.source} -> {t.target}"
         guard = t.guard and _type_action(t.guard, domains, shown, t.where)
         if guard is not None and not isinstance(guard.result, Bool | Anything):
@@ -292,9 +292,9 @@ class Moore(Processor):
         return (name, *values), (reached, NOTHING if output is None else event(output(*given)))
 
     def _symbolic(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        """The same step on terms: for each state what becomes of it, and one choice among them at the end.
+        """Make the step on terms: the result for each state, and one choice among these at the end.
 
-        What is tried first is the outermost condition.
+        The transition that is tried first is the outermost condition.
         """
         states, (name, *values) = Enum(self.names), state
         domains = [states, *(variable.domain for variable in self.variables)]
@@ -316,7 +316,7 @@ class Moore(Processor):
     def _step_state(
         self, source: str, state: list[Any], front: tuple[Any, ...], domains: Sequence[Domain]
     ) -> list[Any]:
-        """What becomes of one state, with these values of the variables, by its transitions."""
+        """Return the result of the transitions of one state, with these values of the variables."""
         after, given = state, (*front, *state[1:])
         for t in reversed([t for t in self.transitions if t.source == source]):
             changes = dict(t.updates)
@@ -350,7 +350,7 @@ class Moore(Processor):
 
 
 def _on_values(action: Action | None, gives: str = "", where: Location | str = "") -> ValueFunction | None:
-    """An action on values; `gives`: what is said of a result that leaves its range, before that result."""
+    """Return an action on values; `gives`: the beginning of the message about a result that leaves its range."""
     if not (isinstance(action, TypedFunction) and action.obliged):
         return None if action is None else on_values(action)
 
@@ -364,7 +364,7 @@ def _on_values(action: Action | None, gives: str = "", where: Location | str = "
 
 
 def _advise(name: str, own: Domain, given: TypedFunction) -> str:
-    """What to do about an update of a variable, of which not all values are in its domain."""
+    """Return the advice about an update whose values are not all in the variable's domain."""
     got = given.result
     if own.numeric and isinstance(got, Enum | Bool):
         kind, asked = ("a label", f" = {got.labels[0]}") if isinstance(got, Enum) else ("a condition", "")
@@ -394,7 +394,7 @@ def _type_action(action: Action, domains: tuple[Domain, ...], what: str, where: 
 
 
 def _common(found: Sequence[Domain]) -> Domain | None:
-    """The one domain of what states emit; of ranges, the range around them."""
+    """Return the one domain of the outputs of states; for ranges, their hull."""
     if not found:
         return None
     ranges = [domain for domain in found if isinstance(domain, Range)]

@@ -46,7 +46,7 @@ class Pack(Processor):
         return (None,)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        """The state is the events so far as pairs of the earlier ones and the last, so that a step costs O(1)."""
+        """Take one front. The state is a linked list of the events so far, the last first: a step costs O(1)."""
         (packed,), (value, begins) = state, front
         if not begins:
             return ((packed, value),), (NOTHING,)
@@ -61,7 +61,7 @@ class Pack(Processor):
 
 
 def _list_events(packed: Any) -> tuple[Value, ...]:
-    """The events, the oldest first."""
+    """Return the events of the linked list, the oldest first."""
     found = []
     while packed is not None:
         packed, value = packed

@@ -1,4 +1,4 @@
-"""The operators of temporal logic that look back: one truth value for each event."""
+"""The temporal operators that refer to the past: one truth value for each event."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.processors.temporal import Truth
 
 
 class Look(NamedTuple):
-    """An operator, twice: of all fronts up to now, and of the front and what it said before."""
+    """An operator, defined twice: on all fronts up to now, and on the front and its previous value."""
 
     prefix: Callable[..., bool]
     start: bool
@@ -22,7 +22,7 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True)
 class LookingBack(Truth):
-    """Base of the operators whose value follows from the front and from their value before it."""
+    """Base of the operators whose value depends only on the front and on their previous value."""
 
     lockstep: ClassVar[bool] = True
 

@@ -13,7 +13,7 @@ from workbench.errors import PipelineError
 
 @dataclass(frozen=True)
 class Cut(Processor):
-    """Base of the processors that count the first `count` events, on the one side of which they are silent."""
+    """Base of the processors that count the first `count` events, and are silent before or after that."""
 
     count: int
 

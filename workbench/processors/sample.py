@@ -15,7 +15,7 @@ from workbench.core.processor import Machine, Maybe, Slot, State, Stream
 class Sample(Listening):
     """Emits the latest event of its first input at each event of its second, whatever that carries.
 
-    An event that comes at the same step counts; before the first one there is nothing to emit.
+    An event that comes in the same step counts; before the first one nothing is emitted.
     """
 
     keyword: ClassVar[str] = "sample"

@@ -16,7 +16,7 @@ from workbench.errors import Refused, TypingError
 class StutterBy(Processor):
     """Emits the event of `left` as many times as the event of `right` says: not at all where it is 0 or less.
 
-    `most` is the largest number in the domain of `right`, None where it has no end.
+    `most` is the largest number in the domain of `right`, None where it is unbounded.
     """
 
     most: int | None = None

@@ -1,10 +1,10 @@
 """Linear temporal logic on streams of truth values (Event Stream Processing with Multiple Threads, section 4.2).
 
-The streaming ones emit the verdict of every position, in order, as soon as it is known, and none at the end of the
-stream. The three-valued ones (`globally3`, ...) emit for each event what is known of the position of the first.
+The streaming operators emit the verdict of every position, in order, as soon as it is known, and none at the end of the
+stream. The three-valued operators (`globally3`, ...) emit, for each event, the verdict on the first position so far.
 
-The rule of this module: an event decides all positions that wait, or none. So it is enough to count those that wait,
-and a step costs as much as what it emits. `spawn` has the form of the paper, with a copy for each position.
+The rule of this module: an event decides all positions that wait, or none. So it is enough to count the waiting
+positions, and a step costs as much as its output. `spawn` has the form of the paper, with a copy for each position.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ from workbench.core.term import FALSE, const, is_symbolic
 from workbench.errors import PipelineError, TypingError
 
 VERDICT = Enum(("unknown", "holds", "fails"))
-"""What three-valued operators emit."""
+"""The outputs of three-valued operators."""
 
 
 WAITING = Range(0, 2**62)
-"""How many positions can wait where nothing bounds them: more than there can be events."""
+"""The number of waiting positions where it is unbounded: more than there can be events."""
 
 
 class TemporalRule(NamedTuple):
-    """A temporal operator, twice: of a suffix of the streams, and of one front."""
+    """A temporal operator, defined twice: on a suffix of the streams, and on one front."""
 
     suffix: Callable[..., bool | None]
-    """The verdict on a suffix, as far as it is known: None where it is not known yet."""
+    """The verdict on a suffix; None while it is unknown."""
     decided: Callable[..., Any]
     """Whether a front decides all positions that wait."""
     verdict: Callable[..., Any]
-    """What it decides."""
+    """The verdict of a front that decides."""
 
 
 def _until(left: Sequence[bool], right: Sequence[bool]) -> bool | None:
@@ -92,14 +92,14 @@ class Truth(Processor):
     @property
     @abstractmethod
     def rule(self) -> Any:
-        """What tells this operator from the others."""
+        """The rule by which the operators differ."""
 
 
 @dataclass(frozen=True)
 class Streaming(Truth, Deferring):
     """Base of the operators that emit the verdict of every position as soon as it is known.
 
-    `pending` is the most positions that may wait for their verdict: more are an overflow. A model needs it.
+    `pending` is the maximum number of positions that wait for their verdict: more are an overflow. A model needs it.
     """
 
     pending: int | None = None
@@ -131,7 +131,7 @@ class Streaming(Truth, Deferring):
         return (self._list_known([stream[:length] for stream in streams]),)
 
     def _list_known(self, streams: Sequence[Stream]) -> list[Value]:
-        """The verdicts of the positions up to the first that is not known yet."""
+        """Return the verdicts of the positions up to the first unknown one."""
         out: list[Value] = []
         for i in range(len(streams[0])):
             verdict = self.rule.suffix(*(stream[i:] for stream in streams))
@@ -168,7 +168,7 @@ class Streaming(Truth, Deferring):
         return super().machine(inputs, horizon)._replace(emits=self._emit)
 
     def _emit(self, state: State, rounds: Sequence[tuple[Any, tuple[Any, ...]]], share: Share) -> tuple[Emission, ...]:
-        """The verdict of the position of each front, and of those that wait: that of the next front that decides."""
+        """Return the verdicts of the fronts' and of waiting positions: each is that of the next deciding front."""
         assert self.pending is not None
         (waiting,), positions, known, verdict = state, list[Maybe](), FALSE, FALSE
         for number, (fires, front) in reversed(list(enumerate(rounds, 1))):
@@ -180,7 +180,7 @@ class Streaming(Truth, Deferring):
         return (Burst([*waits, *reversed(positions)]),)
 
     def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
-        """Where nothing bounds how many positions wait, all get their verdict at once, as one event repeated."""
+        """Return a machine without a bound on waiting positions: all get their verdict as one repeated event."""
         return (
             Stored({}, lambda _: Machine((Slot("waiting", WAITING, 0),), self._counting)) if not self.pending else None
         )
@@ -306,7 +306,7 @@ class Next(Truth):
 
 @dataclass(frozen=True)
 class Latched(Truth):
-    """Base of the operators that emit for each event what is known of the position of the first one."""
+    """Base of the operators that emit, for each event, the verdict on the first position so far."""
 
     lockstep: ClassVar[bool] = True
     constants: ClassVar[tuple[str, ...]] = VERDICT.labels
@@ -332,7 +332,7 @@ class Latched(Truth):
 
 
 def _conclude(known: Any, decided: Any, verdict: Any) -> Any:
-    """The verdict, which does not change once it is known."""
+    """Return the verdict, which does not change once it is known."""
     if type(known) is str and known != "unknown":
         return known
     now = both(EQ(known, "unknown"), decided)

@@ -12,9 +12,9 @@ from workbench.core.typing_rules import literal_domain
 
 
 def constant_domain(value: Value, like: Domain, integers: Domain) -> Domain:
-    """The domain of a constant stream: that of the input where the constant belongs to it by kind.
+    """Return the domain of a constant stream: that of the input where the constant is of its kind.
 
-    Integer constants beside anything but integers are of the type `int` (`integers`: its chosen domain).
+    Integer constants beside other types than integers are of the type `int` (`integers`: its chosen domain).
     """
     if isinstance(value, bool):
         return BOOL

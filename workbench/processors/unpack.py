@@ -17,7 +17,7 @@ from workbench.errors import TypingError
 class Unpack(Processor):
     """Emits the fields of each tuple or record one after the other, in the step in which it arrives.
 
-    Where the input carries any Python objects these may be collections of any length.
+    An input of any Python objects may carry collections of any length.
     """
 
     keyword: ClassVar[str] = "unpack"

@@ -1,9 +1,9 @@
-"""Windows over cumulations: what there is to do where the function is associative, and where it is not.
+"""Windows over cumulations, folded incrementally if the function is associative.
 
 An associative function is folded with two stacks (the method is folklore; Tangwongsan, Hirzel and Schneider,
-"In-order sliding-window aggregation in worst-case constant time", VLDB J. 30, 2021, section 2): the older events of the
-window lie on one of them, each with the fold from it to the youngest of these, the younger ones on the other, with the
-fold of all. It costs three calls an event, for every width. Both are linked lists, since a state is a value.
+"In-order sliding-window aggregation in worst-case constant time", VLDB J. 30, 2021, section 2). One has the older
+events, each with the fold from it to the youngest of them; the other has the younger events, with the fold of all. An
+event costs three calls, for every width. Both are linked lists, since a state is a value.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.group import Group
 
 FLAT = 4
-"""Up to this width a window is folded anew."""
+"""The greatest width at which a window is folded anew."""
 
 
 Stack = tuple[Value, Value, Any]
-"""An event, the fold of it and of what follows it up to the end of its part, and the stack that it lies on, or None."""
+"""An event, the fold from it to the end of its part, and the stack below it, or None."""
 
 
 class CumulateWindow(NamedTuple):
-    """A window of a cumulation. Its state: the events so far, up to the width, and what it remembers of them."""
+    """A window of a cumulation. Its state: the last events; with `stacks` their number, and the two stacks."""
 
     width: int
     function: Callable[[Value, Value], Value]
@@ -36,11 +36,11 @@ class CumulateWindow(NamedTuple):
     stacks: bool
 
     def initial(self) -> State:
-        """Nothing has been seen."""
+        """Return the state without events."""
         return (0, None, None, 0) if self.stacks else ()
 
     def step(self, state: State, value: Value) -> tuple[State, tuple[Maybe, ...]]:
-        """One more event."""
+        """Add one event."""
         if not self.stacks:
             events = (*state, value)
             if len(events) < self.width:
@@ -68,7 +68,7 @@ class CumulateWindow(NamedTuple):
         return state, (Maybe(True, self.function(self.start, total)),)
 
     def _turn_stack(self, young: Stack | None) -> Any:
-        """The younger events as the older ones: the oldest on top."""
+        """Return the younger events as a stack of older ones: the oldest on top."""
         old: Stack | None = None
         while young is not None:
             value, _, young = young
@@ -77,7 +77,7 @@ class CumulateWindow(NamedTuple):
 
 
 def _events(old: Stack | None, young: Stack | None) -> list[Value]:
-    """The events of a window, the oldest first."""
+    """Return the events of a window, the oldest first."""
     older, younger = [], []
     while old is not None:
         older.append(old[0])
@@ -89,7 +89,7 @@ def _events(old: Stack | None, young: Stack | None) -> list[Value]:
 
 
 def cumulation(inner: Processor) -> Cumulate | None:
-    """The cumulation that a typed processor is, or a group is of its only input."""
+    """Return the cumulation that a typed processor is, or that a group applies to its only input."""
     if isinstance(inner, Group):
         if not is_single(inner.flat):
             return None
@@ -98,7 +98,7 @@ def cumulation(inner: Processor) -> Cumulate | None:
 
 
 def is_single(flat: Pipeline) -> bool:
-    """Whether a pipeline is its only processor: what comes in is what that reads, and what it emits comes out."""
+    """Whether a pipeline is its only processor: it has the same inputs and outputs."""
     if len(flat.nodes) != 1:
         return False
     (node,) = flat.nodes
@@ -106,7 +106,7 @@ def is_single(flat: Pipeline) -> bool:
 
 
 def associative(inner: Processor) -> Cumulate | None:
-    """The cumulation that a typed processor is, if its function is associative on its events."""
+    """Return the cumulation that a typed processor is, if its function is associative on its events."""
     found = cumulation(inner)
     if found is None or found.domain is None:
         return None
@@ -118,7 +118,7 @@ def associative(inner: Processor) -> Cumulate | None:
 
 
 def fold_of(width: int, inner: Processor) -> CumulateWindow | None:
-    """The fold of a window over this typed processor; None if it is no cumulation."""
+    """Return the fold of a window over this typed processor; None if it is no cumulation."""
     found = cumulation(inner)
     if found is None:
         return None

@@ -44,7 +44,7 @@ from workbench.processors.held.together import Member, at_once, together
 from workbench.processors.passthrough import Passthrough
 
 MOST = 50_000
-"""The most processors of a pipeline."""
+"""Maximum number of processors of a pipeline."""
 
 
 @dataclass(frozen=True)
@@ -53,24 +53,24 @@ class Group(Holder):
 
     body: Pipeline
 
-    __call__: ClassVar[Any]  # gives a stream or several: what is inside decides
+    __call__: ClassVar[Any]  # one stream or several: the body decides
 
     @cached_property
     def size(self) -> int:
-        """How many processors there are in the body, with those in its groups."""
+        """The number of processors in the body, those in its groups included."""
         return sum(node.processor.size if isinstance(node.processor, Group) else 1 for node in self.body.nodes)
 
     @cached_property
     def flat(self) -> Pipeline:
         """The body without groups: a group inside it is as transparent as this one (its inputs do not join).
 
-        Nothing goes wrong in it: as a processor by itself a group has no faults.
+        It has no faults: these belong to the pipeline around it.
         """
         return flatten(self.body, faults=False)
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:
-        """The faults of the body and of the groups in it, on the pipes of `flat`."""
+        """The faults of the body and of its groups, on the pipes of `flat`."""
         return list_planned_faults(self.body)
 
     @property
@@ -140,7 +140,7 @@ class Group(Holder):
 
     @cached_property
     def _pipes(self) -> dict[str, int]:
-        """The numbers of the pipes: of the inputs, and then of the outputs of one processor after the other."""
+        """The numbers of the pipes: first the inputs, then the outputs of each processor in turn."""
         pipes = [name for name, _ in self.flat.inputs] + [pipe for node in self.flat.nodes for pipe in node.outputs]
         return {pipe: number for number, pipe in enumerate(pipes)}
 
@@ -158,7 +158,7 @@ class Group(Holder):
 
     @cached_property
     def together(self) -> Callable[[State, tuple[Any, ...]], Stepped] | None:
-        """Its step, one copy after the other, as a single function, where nothing waits in it."""
+        """Its step with one copy after the other as a single function, if nothing waits in it."""
         return together(self._members, self.in_arity, self._output_positions)
 
     @cached_property
@@ -192,21 +192,21 @@ class Group(Holder):
         return after, tuple([emission(carried[pipe]) for pipe in self._output_positions])
 
     def finish(self, state: State) -> tuple[Emission, ...]:
-        """What comes out when all inputs end: what a processor emits at its end flows on downstream."""
+        """Return the emission when all inputs end: what a processor emits at its end flows downstream."""
         _, carried = self._walk(state, [()] * self.in_arity, ends=True)
         return tuple([emission(carried[pipe]) for pipe in self._output_positions])
 
     def _walk(
         self, state: State, given: list[Sequence[Value]], *, ends: bool, each: Each = in_turn
     ) -> tuple[State, list[Sequence[Value]]]:
-        """One step with these events on the inputs: the state after it, and what every pipe carries."""
+        """Make one step with these events on the inputs: return the next state, and the events of every pipe."""
         after, carried = [], given
         plain = each is in_turn and not ends
         members = zip(self._members, self._functions, state, strict=True)
         for (processor, sources, targets, _), function, (inner, queues) in members:
             if plain and not any(queues) and not processor.merges:
                 alone = [carried[pipe][0] for pipe in sources if len(carried[pipe]) == 1]
-                if len(alone) == len(sources):  # as mostly: one event on each input, and none waits
+                if len(alone) == len(sources):  # the usual case: one event on each input, and none waits
                     if function is not None:
                         carried.append((function(*alone),))
                     else:
@@ -267,7 +267,7 @@ class Group(Holder):
 
     @cached_property
     def lags(self) -> dict[str, int | None]:
-        """For each pipe, what `Processor.lag` says of what leads to it."""
+        """The lag of each pipe, as `Processor.lag` of the part that leads to it."""
         found: dict[str, int | None] = {name: 0 for name, _ in self.flat.inputs}
         for node in self.flat.nodes:
             before, own = [found[pipe] for pipe in node.inputs], self.flat.typed[node.name].lag
@@ -286,13 +286,13 @@ class Group(Holder):
         return all(processor.prompt for processor in self.flat.typed.values())
 
     def _lagging(self, node: Node) -> tuple[int, ...] | None:
-        """How long the queues of a node get, however many fronts come; None where that is not known."""
+        """Return the maximum lengths of a node's queues for any number of fronts; None where they are unknown."""
         before = [self.lags[pipe] for pipe in node.inputs]
         known = [lag for lag in before if lag is not None]
         return tuple(max(known) - lag for lag in known) if len(known) == len(before) else None
 
     def _capacities(self, node: Node) -> tuple[int, ...]:
-        """`_lagging`, or Refused where it is not known."""
+        """Return `_lagging`; Refused where it is unknown."""
         found = self._lagging(node)
         if found is None:
             raise Refused(
@@ -323,7 +323,7 @@ class Group(Holder):
     def _walker(
         self, parts: list[tuple[Machine, Join | None]], state: State, given: Mapping[str, list[Maybe]], *, ends: bool
     ) -> tuple[State, tuple[Emission, ...]]:
-        """`_walk` on terms."""
+        """Make the step of `_walk` on terms."""
         carried = dict(given)
         after: list[Any] = []
         rest = list(state)
@@ -369,7 +369,7 @@ class Group(Holder):
 
 
 def showing(pipeline: Pipeline, output: str) -> Pipeline:
-    """The pipeline with one of its outputs alone, and what this needs."""
+    """Return the part of a pipeline that one of its outputs needs."""
     outputs = tuple(each for each in pipeline.outputs if each[0] == output)
     wanted, nodes = {pipe for _, pipe in outputs}, list[Node]()
     for node in reversed(pipeline.nodes):
@@ -383,10 +383,10 @@ def showing(pipeline: Pipeline, output: str) -> Pipeline:
 
 
 def flatten(program: Program, *, faults: bool = True) -> Pipeline:
-    """The graph of a program with every group replaced by its contents; pipes keep the names the user gave them.
+    """Replace every group in the graph of a program by its contents; pipes keep the names the user gave them.
 
-    A capacity that the graph itself gives to a queue inside a group comes before the group's own. The faults that
-    it and its groups have are injected (`faults.inject`), or else left out.
+    A capacity that the graph itself gives to a queue inside a group overrides the group's own. The faults of
+    the graph and its groups are injected (`faults.inject`), or left out.
     """
     pipeline = program.pipeline
     size = Group(pipeline).size
@@ -413,7 +413,7 @@ def flatten(program: Program, *, faults: bool = True) -> Pipeline:
 
 
 def with_room(flat: Pipeline, capacities: Mapping[str, int]) -> Pipeline:
-    """A flat pipeline whose processors have this room in their queues; other capacities are ignored."""
+    """Set these capacities of queues inside processors of a flat pipeline; other capacities are ignored."""
     if not any(queue in capacities for node in flat.nodes for queue in node.inside):
         return flat
     nodes = tuple(_roomy(node, capacities) for node in flat.nodes)
@@ -428,7 +428,7 @@ def _roomy(node: Node, capacities: Mapping[str, int]) -> Node:
 
 
 def list_planned_faults(pipeline: Pipeline) -> tuple[Fault, ...]:
-    """The faults of a pipeline and of the groups in it, on the pipes that it has when it is flat."""
+    """List the faults of a pipeline and of its groups, on the pipes of the flat pipeline."""
     found: list[Fault] = []
     for node in pipeline.nodes:
         if isinstance(node.processor, Group):
@@ -439,9 +439,9 @@ def list_planned_faults(pipeline: Pipeline) -> tuple[Fault, ...]:
 
 
 def _names(call: Node, group: Group) -> dict[str, str]:
-    """What the pipes of a group are called outside: `call.inner`, or as the call's pipes that they are.
+    """Return the outside names of a group's pipes: `call.inner`, or the pipes of the call that they are.
 
-    An input that is faulty inside the group is a pipe of its own: nobody else who reads the call's pipe is concerned.
+    An input that is faulty inside the group is a pipe of its own, so other readers of the call's pipe are unaffected.
     """
     body = group.flat
     names = {pipe: f"{call.name}.{pipe}" for pipe in body.domains}
@@ -455,14 +455,14 @@ def _names(call: Node, group: Group) -> dict[str, str]:
 
 
 def _pairs(call: Node, body: Pipeline) -> list[tuple[str, tuple[str, str]]]:
-    """The call's output pipes and what they show of the body."""
+    """Return the call's output pipes with the outputs of the body."""
     return list(zip(call.outputs, body.outputs, strict=True))
 
 
 def _inline_group(call: Node, group: Group) -> list[Node]:
-    """The group's nodes, renamed `call.inner`; the call's output pipes take the place of its own."""
+    """Return the group's nodes, renamed `call.inner`; the call's output pipes replace its own."""
     body, names = group.flat, _names(call, group)
-    # an input with a pipe of its own; an input shown as it is, or one pipe shown twice
+    # an input with a pipe of its own; an input that is an output, or one pipe with two outputs
     copies = [
         (names[name], pipe) for (name, _), pipe in zip(body.inputs, call.inputs, strict=True) if names[name] != pipe
     ]

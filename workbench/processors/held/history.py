@@ -1,8 +1,8 @@
-"""History: any processor, made afresh for every event and shown the last n events only.
+"""History: any processor, started afresh for every event on the last n events only.
 
 It is the specification of pipelining (Event Stream Processing with Multiple Threads, section 4.4, and the
-generalisation to a bounded number of past events that it names): copies that begin anew can run at the same time. A
-processor may be pipelined if it is equivalent to its `History`, which is what `verify.certify` asks.
+generalisation to a bounded number of past events that it names): copies that start afresh can run at the same time. A
+processor may be pipelined if it is equivalent to its `History`, which `verify.certify` checks.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class History(SingleHolder):
 
     symbol: ClassVar[str] = "↺"
 
-    __call__: ClassVar[Any]  # gives a stream or several: what is inside decides
+    __call__: ClassVar[Any]  # one stream or several: the inner processor decides
 
     def __post_init__(self) -> None:
         if self.events < 1:
@@ -96,7 +96,7 @@ class History(SingleHolder):
 
     @property
     def _past_count(self) -> int:
-        """The number of past fronts in the state: one more where the end of the stream shows the last ones again."""
+        """The number of past fronts in the state: one more if the inner processor emits at the end of the stream."""
         return self.events if self._inner.finishes else self.events - 1
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
@@ -126,7 +126,7 @@ class History(SingleHolder):
         start = tuple(const(slot.initial, slot.domain) for slot in inner.slots)
 
         def after(past: State, most: int) -> State:
-            """The inner state when it has seen the last events, `most` at most."""
+            """Return the inner state after the last events, `most` at most."""
             current: State = start
             seen, *events = past
             for age in range(min(most, kept), 0, -1):

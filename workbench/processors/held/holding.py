@@ -1,4 +1,4 @@
-"""What processors that hold another one have in common: running its machine, and the last event it emits."""
+"""Common parts of processors with an inner one: running its machine, and its last event."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from workbench.processors.prefix import Prefix
 
 
 class SingleHolder(Holder):
-    """Base of processors that hold another one, as `inner`; a pipeline becomes a group when it is held.
+    """Base of processors with an inner one, as `inner`; an inner pipeline becomes a group.
 
     Class attributes
     ----------------
-    splits: one for each output of a pipeline with several is what the language makes of it.
+    splits: whether the language makes one copy for each output of a pipeline with several.
     """
 
     splits: ClassVar[bool] = False
@@ -37,13 +37,13 @@ class SingleHolder(Holder):
 
     @cached_property
     def _push(self) -> Push:
-        """The step of the inner processor, kept at hand for every event."""
+        """The step of the inner processor, cached for every event."""
         together = self._inner.together if isinstance(self._inner, Group) else None
         return together or self._inner.step
 
     @cached_property
     def _initial_copy(self) -> State:
-        """The state in which each copy of the inner processor begins."""
+        """The initial state of each copy of the inner processor."""
         return self._inner.initial()
 
     @property
@@ -59,7 +59,7 @@ class SingleHolder(Holder):
 
 
 def wrap(where: str, inner: Processor | Pipeline) -> Processor:
-    """The processor that `where` holds, with one output; a pipeline as a group."""
+    """Return the inner processor of `where`, which must have one output; a pipeline becomes a group."""
     processor = Group(inner) if isinstance(inner, Pipeline) else inner
     if isinstance(processor, Group) and processor.faults:
         raise PipelineError(
@@ -80,7 +80,7 @@ def wrap(where: str, inner: Processor | Pipeline) -> Processor:
 
 
 def briefly(processor: Processor, most: int) -> Processor:
-    """A (typed) processor of which only the first event counts, and which sees no more than so many fronts."""
+    """Return a replacement of a (typed) processor for `most` fronts at most, of which only the first event counts."""
     if isinstance(processor, Deferring):
         return processor.first(most) if processor.boundless else processor
     if not isinstance(processor, Group) or not any(node.boundless for node in processor.flat.nodes):
@@ -94,7 +94,7 @@ def briefly(processor: Processor, most: int) -> Processor:
         inputs = node.inputs
         if not first or flat.typed[node.name].lag != 0:
             rest.update(inputs)
-        elif node.queues:  # more events than that need not wait there
+        elif node.queues:  # further events need not wait there
             inputs = tuple(f"{node.name}.first{i}" for i in range(len(inputs)))
             nodes += [Node(name, Prefix(1), (pipe,), (name,)) for name, pipe in zip(inputs, node.inputs, strict=True)]
         nodes.append(replace(node, processor=inner, inputs=inputs))
@@ -102,7 +102,7 @@ def briefly(processor: Processor, most: int) -> Processor:
 
 
 def check_verdicts(where: str, inner: Processor, inputs: tuple[Domain, ...]) -> None:
-    """That the processor that `where` holds emits truth values; TypingError if not."""
+    """Check that the inner processor of `where` emits truth values; TypingError if not."""
     (result,) = inner.results(inputs)
     if not isinstance(result, Bool):
         raise TypingError(
@@ -112,21 +112,21 @@ def check_verdicts(where: str, inner: Processor, inputs: tuple[Domain, ...]) -> 
 
 
 def first_event(out: Emission) -> Maybe:
-    """The first event emitted, if there is one."""
+    """Return the first event emitted, if there is one."""
     if isinstance(out, Maybe):
         return out
     return next((maybe for maybe in slots_of(out) if maybe.present), NOTHING)
 
 
 def last_event(out: Emission, before: Maybe) -> Maybe:
-    """The last event emitted, `before` if there is none."""
+    """Return the last event emitted, `before` if there is none."""
     if isinstance(out, Maybe):
         return out if out.present else before
     return next((maybe for maybe in reversed(slots_of(out)) if maybe.present), before)
 
 
 def advance(inner: Machine, state: State, last: Maybe, front: tuple[Any, ...]) -> tuple[State, Maybe]:
-    """One inner step, and the last event emitted so far."""
+    """Make one inner step, and return the state and the last event emitted so far."""
     following, (out,) = inner.step(state, front)
     computes(following, out)
     typed = tuple(as_state(new, slot) for new, slot in zip(following, inner.slots, strict=True))
@@ -134,7 +134,7 @@ def advance(inner: Machine, state: State, last: Maybe, front: tuple[Any, ...]) -
 
 
 def later(out: Emission, last: Maybe) -> Maybe:
-    """The last event of all that came: `last`, and then `out`."""
+    """Return the last of all events: of `last`, and then `out`."""
     for maybe in slots_of(out):
         present = as_term(maybe.present, Bool())
         last = Maybe(either(present, last.present), ite(present, maybe.value, last.value))
@@ -142,7 +142,7 @@ def later(out: Emission, last: Maybe) -> Maybe:
 
 
 def end_window(inner: Machine, state: State, last: Maybe) -> Maybe:
-    """The last event, given what the inner processor emits at the end of the window."""
+    """Return the last event, given the emission of the inner processor at the end of the window."""
     if inner.finish is None:
         return last
     (out,) = inner.finish(state)
@@ -151,7 +151,7 @@ def end_window(inner: Machine, state: State, last: Maybe) -> Maybe:
 
 
 def computes(following: State, *outs: Emission) -> None:
-    """Say that an inner step computes its next state, and what it emits (see `core.strict`)."""
+    """Record that an inner step computes its next state and its emission (see `core.strict`)."""
     mark_computed(following)
     for out in outs:
         for maybe in slots_of(out):
@@ -159,12 +159,12 @@ def computes(following: State, *outs: Emission) -> None:
 
 
 def as_state(value: Any, slot: Slot) -> Any:
-    """A next-state value as a term. Ranges are left as wide as arithmetic made them: the step keeps in bounds."""
+    """Convert a next-state value to a term. Ranges stay as wide as arithmetic made them; steps stay in bounds."""
     return value if isinstance(slot.domain, Range) and not isinstance(value, int) else as_term(value, slot.domain)
 
 
 def symbolic_step(inner: Machine, inputs: tuple[Domain, ...]) -> tuple[State, Emission]:
-    """One step from any state on any front."""
+    """Return one step from any state on any front."""
     state = tuple(var(f"s{i}", slot.domain) for i, slot in enumerate(inner.slots))
     front = tuple(var(f"x{i}", domain) for i, domain in enumerate(inputs))
     following, (out,) = inner.step(state, front)
@@ -172,13 +172,13 @@ def symbolic_step(inner: Machine, inputs: tuple[Domain, ...]) -> tuple[State, Em
 
 
 def always_emits(inner: Machine, inputs: tuple[Domain, ...]) -> bool:
-    """Whether every front makes it emit."""
+    """Whether every front makes the inner processor emit."""
     _, out = symbolic_step(inner, inputs)
     return any(maybe.present is True or maybe.present is TRUE for maybe in slots_of(out))
 
 
 def leaves_checked_domain(inner: Machine, inputs: tuple[Domain, ...]) -> bool:
-    """Whether the inner processor does arithmetic that can leave a checked domain."""
+    """Whether the inner processor has arithmetic that can leave a checked domain."""
     with strictly(TRUE) as found:
         following, out = symbolic_step(inner, inputs)
         computes(following, out)
@@ -186,5 +186,5 @@ def leaves_checked_domain(inner: Machine, inputs: tuple[Domain, ...]) -> bool:
 
 
 def bits(machine: Machine) -> int:
-    """State bits of a finite machine."""
+    """Return the number of state bits of a finite machine."""
     return sum(((slot.domain.size or 1) - 1).bit_length() for slot in machine.slots)

@@ -1,9 +1,9 @@
-"""Joins whose inputs have different lags, so that they pair events of different times.
+"""Find joins that pair events of different times, since their inputs have different lags.
 
-The rule of this module: each event of a pipe belongs to one of an input, and a join is even if those that it pairs
-belong to the same one. A difference that only written shifts make (`trim`, `insert`) is meant; one that windows make is
-not, nor what is left where shifts stand beside windows. Where a stream begins anew (behind a filter), or is thinned out
-or repeated otherwise than the one beside it, nothing is claimed.
+The rule of this module: each event of a pipe belongs to one of an input, and a join is even if the events that it pairs
+belong to the same one. A difference that only explicit shifts cause (`trim`, `insert`) is intended; one that windows
+cause is not, nor is the rest where shifts stand beside windows. Where a stream starts anew (behind a filter), or is
+thinned out or repeated differently from the one beside it, nothing is claimed.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ LOG = logging.getLogger("workbench")
 _said = deque[str](maxlen=1000)
 """The warnings that have been given."""
 MOST_SAID = 5
-"""Warnings of one pipeline; how many more there are is said in one line."""
+"""Maximum number of warnings of one pipeline; the number of further ones is one line."""
 
 
 class PipeLag(NamedTuple):
-    """To which events of an input those of a pipe belong.
+    """The relation of the events of a pipe to those of an input.
 
     Attributes
     ----------
-    origin: where its events are counted (all inputs of a row, or a pipe on which they begin anew), and what has thinned
-        them out or repeated them since then.
-    inside: the first that did that, or ended them: shifts are written before it.
-    pace: by how many events of the origin one is later than the one before, on average.
-    grid, rest: a shift behind stutters by a multiple of `grid` is one before them, too; what others have left over.
-    events: by how many events of the origin it lags.
-    unwritten: the same if written shifts do not count. Behind an even join they have done their work, and do.
-    meant: whether the next join compares it with nothing.
+    origin: the stream that counts its events (all inputs of a row, or a pipe on which they start anew), and the
+        processors that have thinned them out or repeated them since then.
+    inside: the first processor that did that, or ended the stream: shifts are written before it.
+    pace: the average distance of successive events in events of the origin.
+    grid, rest: a shift behind stutters by a multiple of `grid` is one before them, too; the rest of other shifts.
+    events: the lag in events of the origin.
+    unwritten: the lag without explicit shifts. Behind an even join these count.
+    meant: whether the next join does not compare it.
     """
 
     origin: tuple[str | Processor, ...] = ("",)
@@ -58,7 +58,7 @@ class PipeLag(NamedTuple):
     meant: bool = False
 
     def behind(self, processor: Processor, shift: int, pipe: str) -> PipeLag:
-        """That of an output, given by how many events the processor shifts what it emits."""
+        """Return the lag of an output, given the shift of the processor in events."""
         by, pace, grid, inside = shift * self.pace, self.pace, self.grid, self.inside or processor.keyword
         if isinstance(processor, Prefix):
             return self._replace(inside=inside)
@@ -75,32 +75,32 @@ class PipeLag(NamedTuple):
         return PipeLag((pipe,)) if self.rest else found
 
     def is_off(self, other: PipeLag) -> bool:
-        """Whether a join of the two pairs events of different times, and nobody meant that."""
+        """Whether a join of the two pairs events of different times unintentionally."""
         return (self.events, self.rest) != (other.events, other.rest) and self.unwritten != other.unwritten
 
     def call(self, shift: str, by: Fraction, text: str) -> str:
-        """What shifts an input by so many events of the origin."""
+        """Return the code that shifts an input by a number of events of the origin."""
         if self.inside and by.denominator == 1:
             return f"{shift}, {by}) inside '{text}', before '{self.inside}'"
         return f"{shift}, {by / self.pace}) around '{text}'"
 
 
 class UnevenJoin(NamedTuple):
-    """A join that pairs events of different times: its name, inside groups `group.node`, and what to say of it."""
+    """A join that pairs events of different times: its name, inside groups `group.node`, and the warning."""
 
     name: str
     lags: Mapping[str, Fraction]
-    """By how many events each of the inputs that are compared lags, by the name of the port."""
+    """The lag of each of the compared inputs in events, by the name of the port."""
     warning: PipelineError
 
 
 def lag_warnings(pipeline: Pipeline) -> list[PipelineError]:
-    """Warn of each place in a text where a join pairs events of different times."""
+    """Return a warning for each place in a text where a join pairs events of different times."""
     return list({str(w.where) or name: w for name, _, w in uneven_joins(pipeline)}.values())
 
 
 def warn_of_lags(pipeline: Pipeline, say: Callable[[str], object] = LOG.warning) -> None:
-    """Say each warning of a pipeline once, the first few of many, however often it is loaded and run."""
+    """Report each warning of a pipeline once, at most the first few, however often it is loaded and run."""
     texts = [str(each) for each in pipeline.derive("lag warnings", lambda: lag_warnings(pipeline))]
     if len(texts) > MOST_SAID:
         more = len(texts) - MOST_SAID
@@ -114,12 +114,12 @@ def warn_of_lags(pipeline: Pipeline, say: Callable[[str], object] = LOG.warning)
 
 
 def uneven_joins(pipeline: Pipeline) -> Iterator[UnevenJoin]:
-    """Find the joins that pair events of different times, in groups and in what is held, too."""
+    """Yield the joins that pair events of different times, those in groups and inner pipelines included."""
     yield from _walk(pipeline, [PipeLag()] * pipeline.in_arity, "", [])
 
 
 def _walk(pipeline: Pipeline, inputs: Sequence[PipeLag], path: str, outputs: list[PipeLag]) -> Iterator[UnevenJoin]:
-    """Find those in a pipeline whose inputs lag so; `outputs` takes the lags of its outputs."""
+    """Yield such joins in a pipeline with these lags of its inputs; `outputs` takes the lags of its outputs."""
     lags = {name: lag for (name, _), lag in zip(pipeline.inputs, inputs, strict=True)}
     for node in pipeline.nodes:
         processor = pipeline.typed[node.name]
@@ -141,7 +141,7 @@ def _walk(pipeline: Pipeline, inputs: Sequence[PipeLag], path: str, outputs: lis
 
 
 def _follow(pipe: str, processor: Processor, given: Sequence[PipeLag]) -> PipeLag:
-    """That of an output: the greatest of the inputs that are compared, and the processor's own."""
+    """Return the lag of an output: the greatest of the compared inputs, and the processor's own."""
     if len(given) > 1:
         given = [lag for lag in given if not lag.meant] or [given[0]._replace(meant=False)]
     shift, last = processor.shift, max(given, key=lambda lag: lag.events)
@@ -152,7 +152,7 @@ def _follow(pipe: str, processor: Processor, given: Sequence[PipeLag]) -> PipeLa
 
 
 def _compare(node: Node, given: Sequence[PipeLag], path: str) -> Iterator[UnevenJoin]:
-    """Find what a join pairs wrongly, among the inputs that count the same events."""
+    """Yield the join if it pairs inputs of the same origin unevenly."""
     texts = node.written if len(node.written) == len(given) else node.inputs
     named, name = list(zip(node.processor.ports, texts, given, strict=True)), f"{path}{node.name}"
     for origin in dict.fromkeys(lag.origin for lag in given):
@@ -163,7 +163,7 @@ def _compare(node: Node, given: Sequence[PipeLag], path: str) -> Iterator[Uneven
 
 
 def _warn(name: str, where: Location | str, inputs: Sequence[tuple[str, PipeLag]]) -> PipelineError:
-    """Say what is wrong with a join, and what to do; `inputs` are those compared, as the user wrote them."""
+    """Build the warning about a join; `inputs` are those compared, as the user wrote them."""
     first, last = min(lag.events for _, lag in inputs), max(lag.events for _, lag in inputs)
     lags = ", ".join(f"'{text}' {lag.events}" for text, lag in inputs)
     early = [lag.call("trim(...", last - lag.events, text) for text, lag in inputs if lag.events < last]

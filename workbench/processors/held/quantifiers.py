@@ -1,6 +1,6 @@
 """Quantifiers over the values in an event (LTL-FO+; Event Stream Processing with Multiple Threads, section 4.2).
 
-For every position a function of its front gives some values, and each of them a copy of the inner processor, which
+For every position a function of its front gives some values. For each of them a copy of the inner processor
 reads the value beside every front from there on; its first event is its verdict. The verdict of a position is that of
 all copies together, and is emitted, in order, as soon as it is known.
 """
@@ -61,11 +61,11 @@ class ForAll(SingleHolder, Divisible, Deferring):
 
     Parameters
     ----------
-    domain: the values of a front: a function that gives a tuple of them, or a map, whose keys they are.
+    domain: the values of a front: a function that returns a tuple of them, or a map, whose keys they are.
     inner: a processor, or a pipeline, with one output of truth values. Its first input carries the value, the others
         the fronts.
-    pending: the most positions that may wait for their verdict: more are an overflow. A model needs it where copies do
-        not give theirs at once.
+    pending: the maximum number of positions that wait for their verdict: more are an overflow. A model needs it if
+        copies do not emit their verdict at once.
     """
 
     domain: Function | TypedFunction
@@ -75,7 +75,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
     keyword: ClassVar[str] = "forall"
     symbol: ClassVar[str] = "∀"
     breaks: ClassVar[bool] = False
-    """The verdict of one copy that decides a position; without copies it is the other one."""
+    """The verdict of one copy that decides a position; without copies the verdict is the opposite."""
     shift: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
@@ -160,12 +160,12 @@ class ForAll(SingleHolder, Divisible, Deferring):
         return (self._verdicts([stream[:length] for stream in streams]),)
 
     def _verdicts(self, streams: Sequence[Stream]) -> list[Value]:
-        """Those of the positions up to the first that is not known yet."""
+        """Return the verdicts of the positions up to the first unknown one."""
         found = (self._verdict(tuple(stream[i:] for stream in streams)) for i in range(len(streams[0])))
         return list(itertools.takewhile(lambda verdict: verdict is not None, found))
 
     def _verdict(self, streams: tuple[Stream, ...]) -> bool | None:
-        """The verdict on the first position; the copies see the fronts from there on, until it is known."""
+        """Return the verdict on the first position; the copies see the fronts from there on, until it is known."""
         waiting = self._values(tuple(stream[0] for stream in streams))
         for seen in range(1, min(map(len, streams)) + 1):
             fronts = tuple(stream[:seen] for stream in streams)
@@ -177,7 +177,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
                 break
         return None if waiting else not self.breaks
 
-    # --- operation: for each position that waits its verdict, or the copies that have not given theirs -----------
+    # --- operation: for each waiting position its verdict, or the copies without a verdict ------------------------
 
     def step(self, state: State, front: tuple[Any, ...], each: Each = in_turn) -> Stepped:
         if self.on_values is not None and each is in_turn:
@@ -193,15 +193,15 @@ class ForAll(SingleHolder, Divisible, Deferring):
         return tuple(after[known:]), (emission(after[:known]),)
 
     def _copies(self, front: tuple[Any, ...]) -> list[tuple[Value, State]]:
-        """Those that begin with a front."""
+        """Return the copies that start with a front."""
         return [(value, self._initial_copy) for value in self._values(front)]
 
     def _is_broken(self, said: Maybe) -> Any:
-        """Whether a copy gives the verdict that decides."""
+        """Return whether a copy emits the deciding verdict."""
         return said.value if self.breaks else negate(said.value)
 
     def _feed(self, copies: Iterable[Any], front: tuple[Any, ...], push: Push) -> Any:
-        """A position after its copies have seen the front: a verdict, or those that have given none."""
+        """Return a position after its copies have seen the front: a verdict, or the copies without one."""
         silent, broken = [], False
         for value, before in copies:
             following, (out,) = push(before, (value, *front))
@@ -222,9 +222,9 @@ class ForAll(SingleHolder, Divisible, Deferring):
         return self._inner
 
     def list_refuted(self, state: State, front: tuple[Any, ...]) -> list[tuple[int, list[tuple[Value, State]]]]:
-        """The positions that a front makes false, by their numbers among those that wait and the one that it begins.
+        """Return the positions that a front makes false, by their numbers among the waiting ones and its own.
 
-        Each with the values whose copies say false, and the states of these copies before that.
+        Each has the values whose copies emit false, and the states of these copies before that.
         """
         found: list[tuple[int, list[tuple[Value, State]]]] = []
         for number, at in enumerate([*state, self._copies(front)]):
@@ -236,7 +236,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
                 found.append((number, false))
         return found
 
-    # --- in several places: every so manieth position has all of its copies in one of them ------------------------
+    # --- in several places: each place has all copies of every n-th position --------------------------------------
 
     @property
     def undivided(self) -> str:
@@ -274,7 +274,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
 
         return (0, ((),) * places), step
 
-    # --- the finite machine: where a copy gives its verdict at once, it has no state ------------------------------
+    # --- the finite machine: a copy with an immediate verdict has no state ----------------------------------------
 
     @cached_property
     def _brief(self) -> Processor:
@@ -368,12 +368,12 @@ class Exists(ForAll):
 
 
 def _count_known(positions: Sequence[Any]) -> int:
-    """How many verdicts there are before the first position that waits."""
+    """Return the number of verdicts before the first position that waits."""
     return next((i for i, at in enumerate(positions) if not isinstance(at, bool)), len(positions))
 
 
 def _greater() -> Pipeline:
-    """Whether the first event that differs from the value is greater."""
+    """Return a pipeline: whether the first event that differs from the value is greater."""
     reads = (("v", INT), ("x", INT))
     differs = Node("differs", ApplyFunction(f.NE), ("v", "x"), ("differs",))
     more = Node("more", ApplyFunction(f.LT), ("v", "x"), ("more",))
@@ -382,7 +382,7 @@ def _greater() -> Pipeline:
 
 
 def _element(keyword: str, function: TypedFunction) -> Domain:
-    """The domain of the values that a function gives."""
+    """Return the domain of the values that a function returns."""
     given = function.result
     if isinstance(given, Map):
         return given.key
@@ -397,7 +397,7 @@ def _element(keyword: str, function: TypedFunction) -> Domain:
 
 
 def _elements(value: Any, element: Domain) -> list[tuple[Any, Any]]:
-    """The values that a symbolic one stands for, and whether each is there."""
+    """Return the values in a symbolic one, each with its presence."""
     if isinstance(value, Entries):
         return [(present, const(key, element)) for key, (present, _) in value.items()]
     return [(TRUE, as_term(field, element)) for field in value]

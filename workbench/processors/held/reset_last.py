@@ -23,7 +23,7 @@ from workbench.processors.trim import Trim
 class ResetLast(SingleHolder):
     """The last event that `inner` emits on each batch: a batch ends with a front at which the last input is true.
 
-    The end of a batch is the end of the inner processor's stream, as for a window. The batch that is not over when the
+    The end of a batch is the end of the inner processor's stream, as for a window. A batch that is incomplete when the
     stream ends yields nothing.
 
     `inner` is a processor, or a pipeline, with one output.
@@ -60,7 +60,7 @@ class ResetLast(SingleHolder):
                 (events,) = self._inner.denote(tuple(stream[start : i + 1] for stream in streams[:-1]))
                 out.extend(events[-1:])
                 start = end
-        self._inner.denote_open(tuple(stream[start:end] for stream in streams[:-1]))  # it may be an error already
+        self._inner.denote_open(tuple(stream[start:end] for stream in streams[:-1]))  # it may raise an error already
         return (out,)
 
     def initial(self) -> State:

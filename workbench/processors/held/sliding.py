@@ -1,12 +1,12 @@
 """Windows over associative functions, in arrays: a step costs the same, or little more, for every width.
 
-Folding a window anew costs as many operations as it is wide. Where the function is associative there is less to do
+Folding a window anew costs as many operations as it is wide. An associative function allows less
 (Tangwongsan, Hirzel and Schneider, "In-order sliding-window aggregation in worst-case constant time", VLDB J. 30, 2021,
-compare such ways). Here there are two that do the same in every step:
+compare such methods). Here are two that do the same work in every step:
 
-- where it has an inverse, the event that leaves the window is taken out of the total;
-- else the folds of the last 1, 2, 4, ... events are kept, each made of two earlier ones, and the window is made of
-  those that its width in binary names: a step costs about log2 of the width.
+- if the function has an inverse, the event that leaves the window is removed from the total;
+- otherwise the folds of the last 1, 2, 4, ... events are kept, each from two earlier ones, and the window is combined
+  from those in the binary form of its width: a step costs about log2 of the width.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.cumulate_window import associative
 
 NARROW = 8
-"""Up to this width folding the window anew is as fast."""
+"""The greatest width at which folding the window anew is as fast."""
 
 
 def sliding(width: int, inner: Processor, inputs: tuple[Domain, ...]) -> Stored | None:
-    """The window's machine; None where there is nothing better than to fold it anew."""
+    """Return the window's machine; None if folding it anew is best."""
     cumulate = associative(inner)
     if cumulate is None or width <= NARROW:
         return None
@@ -40,7 +40,7 @@ def sliding(width: int, inner: Processor, inputs: tuple[Domain, ...]) -> Stored 
 
 
 def can_remove(cumulate: Cumulate, events: Domain) -> bool:
-    """Whether events can be taken out of a total: what has not come yet is the default, and must take out nothing."""
+    """Whether events can be removed from a total: before the first event, the default must remove nothing."""
     assert isinstance(cumulate.function, TypedFunction)
     return cumulate.function.function.inverse is not None and events.default == 0
 
@@ -60,7 +60,7 @@ def _next(position: Any, size: int) -> Any:
 
 
 def _removing(width: int, cumulate: Cumulate, kept: Domain) -> Stored:
-    """The total of the window, from which the oldest event is taken when a new one comes."""
+    """Maintain the total of the window, from which the oldest event is removed when a new one comes."""
     domain = cumulate.domain
     assert domain is not None
     slots = (
@@ -87,18 +87,18 @@ def _removing(width: int, cumulate: Cumulate, kept: Domain) -> Stored:
 
 
 def _replace_oldest(cumulate: Cumulate, total: Any, value: Any, oldest: Any) -> Any:
-    """A total with one event in the place of another; it leaves a word on the way only where the result does."""
+    """Replace one event in a total by another; it leaves a word on the way only where the result does."""
     function: Any = cumulate.function
     inverse = function.function.inverse
     whole = inverse(function(total, value), oldest)
     if not can_escape([whole], Integers):
         return whole
-    # an event of the total's sign is added last: by then the one that leaves has made it smaller, or larger anyway
+    # an event of the total's sign is added last: by then the removed one has made it smaller, or larger anyway
     return ite(EQ(LT(total, 0), LT(value, 0)), function(inverse(total, oldest), value), whole)
 
 
 def _doubling(width: int, cumulate: Cumulate) -> Stored:
-    """Folds of the last 1, 2, 4, ... events; what came before them is remembered for so many steps."""
+    """Maintain folds of the last 1, 2, 4, ... events; earlier folds are remembered for that number of steps."""
     domain, function = cumulate.domain, cumulate.function
     assert domain is not None
     assert isinstance(function, TypedFunction)
@@ -129,7 +129,7 @@ def _doubling(width: int, cumulate: Cumulate) -> Stored:
 
 
 def _delay(memories: Iterator[Cells], now: Any, steps: int, value: Any) -> Any:
-    """The value of so many steps ago."""
+    """Return the value of `steps` steps ago."""
     cells, position = next(memories), MOD(now, steps)
     before = cells.at(position, steps)
     cells.put(position, value)

@@ -3,7 +3,7 @@
     "creating one copy of the processor upon each new input event. This event is then pushed into all the current
     copies" - so a step costs as many inner steps as there are copies, which may run side by side.
 
-The first event that a copy emits is the verdict on the position at which it was made. `temporal` has the same operators
+The first event that a copy emits is the verdict on the position at which it started. `temporal` has the same operators
 on a stream of truth values, where no copies are needed.
 """
 
@@ -63,7 +63,7 @@ class GloballyOf(SingleHolder):
         return (0, ())
 
     def step(self, state: State, front: tuple[Any, ...], each: Each = in_turn) -> Stepped:
-        """The state is the number of positions that wait, and the copies with the positions at which they began."""
+        """Step all copies. The state is the number of waiting positions, and the copies with their first positions."""
         waiting, copies = state
         following, decided = [], 0
         copies = (*copies, (waiting, self._initial_copy))

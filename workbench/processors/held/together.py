@@ -1,9 +1,9 @@
-"""Processors in lockstep as one: the steps of all of them written out as a single Python function.
+"""Processors in lockstep as one: all their steps as a single Python function.
 
-Where every pipe carries exactly one event at each front, nothing ever waits, and there is nothing to decide: the
-processors step one after the other. A processor that holds a pipeline runs it for every event, often for every slice.
-The function of `x + cumulate(x, *)`, where `s` is the state of a processor, `t` the one after the step, `q` its queues
-and `p` what a pipe carries:
+If every pipe carries exactly one event at each front, nothing ever waits, and nothing has to be decided: the
+processors step one after the other. A processor with an inner pipeline runs it for every event, often for every slice.
+The function of `x + cumulate(x, *)`, where `s` is the state of a processor, `t` its next state, `q` its queues
+and `p` the event of a pipe:
 
     def step(state, front):
         [p0] = front
@@ -33,16 +33,16 @@ class Member(NamedTuple):
 
     @property
     def queues(self) -> tuple[tuple[()], ...]:
-        """Its queues when nothing waits."""
+        """Its empty queues."""
         return ((),) * len(self.node.queues)
 
 
 def together(
     members: Sequence[Member], inputs: int, shown: Sequence[int]
 ) -> Callable[[State, tuple[Any, ...]], Stepped] | None:
-    """The step of all, from a front of so many inputs to the events on the pipes shown.
+    """Compile the step of all members, from a front of `inputs` inputs to the events on the pipes `shown`.
 
-    Its state is, for each processor, its own and its empty queues. None if they are not all in lockstep.
+    Its state has, for each processor, its own and its empty queues. None if they are not all in lockstep.
     """
     if not all(member.processor.lockstep and not member.processor.merges for member in members):
         return None
@@ -68,7 +68,7 @@ def together(
 
 
 def at_once(members: Sequence[Member], inputs: int, shown: Sequence[int]) -> Callable[..., Any] | None:
-    """The event that all of them make of the values of a front, where each is a function and one pipe is shown."""
+    """Compile a function from a front's values to the event; None unless all members are functions, with one output."""
     if len(shown) > 1 or any(member.processor.on_values is None or member.processor.merges for member in members):
         return None
     scope: dict[str, Any] = {}
@@ -83,9 +83,9 @@ def at_once(members: Sequence[Member], inputs: int, shown: Sequence[int]) -> Cal
 def statement(
     processor: Processor, number: int, sources: Sequence[int], targets: Sequence[int], scope: dict[str, Any]
 ) -> list[str]:
-    """What a processor does with a front, where a function on values makes its event; else nothing.
+    """Return the code of a processor for a front, if a function on values computes its event; else nothing.
 
-    The next state is in the last of two lines, where there is a state.
+    The next state is in the last of two lines, if there is a state.
     """
     for before, function in (("", processor.on_values), (f"s{number}[0], ", processor.on_total)):
         if function is not None:

@@ -1,7 +1,7 @@
-"""The finite machine of a quantifier whose copies wait: positions in a line, each with its copies yet silent.
+"""The finite machine of a quantifier with waiting copies: positions in order, each with its undecided copies.
 
-The rule of this module: the state is canonical. A copy that has given its verdict is as if it had never been, and so
-are all copies of a position that is decided and waits for those before it.
+The rule of this module: the state is canonical. A copy with a verdict is removed, and so are
+all copies of a decided position that waits for those before it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workbench.processors.held.holding import as_state, computes
 
 
 def waiting_place(variable: str) -> int | None:
-    """Of which position in the line, the oldest is 0, a variable keeps something; None if of none."""
+    """Return the number, from 0 for the oldest, of the position that a variable belongs to; None if it has none."""
     found = re.search(r":position(\d+)\.", variable)
     return int(found[1]) if found else None
 
@@ -31,12 +31,12 @@ class WaitingCopy(NamedTuple):
 
     there: Any
     value: Any
-    """The one that it reads beside every front."""
+    """The value that it reads beside every front."""
     state: State
 
 
 class WaitingPosition(NamedTuple):
-    """Whether a copy has given the verdict that decides, and the copies."""
+    """Whether a copy has emitted the deciding verdict, and the copies."""
 
     broken: Any
     copies: tuple[WaitingCopy, ...]
@@ -44,13 +44,13 @@ class WaitingPosition(NamedTuple):
 
 @dataclass(frozen=True)
 class WaitingCopies:
-    """What is kept of at most `room` positions, and what a front does to them.
+    """The state of at most `room` positions, and their step on a front.
 
     Attributes
     ----------
     inner: the machine of a copy, for `room + 1` fronts.
     element: the domain of the values.
-    keys: the values that a position can have a copy of; None where a copy keeps its own.
+    keys: the values for which a position can have a copy; None where a copy stores its own.
     breaks: the verdict of one copy that decides a position.
     """
 
@@ -61,7 +61,7 @@ class WaitingCopies:
     breaks: bool
 
     def slots(self) -> tuple[Slot, ...]:
-        """How many wait, and what is kept of each, the oldest first."""
+        """Return the number of waiting positions, and the state of each, the oldest first."""
         found = [Slot("waiting", Integer(self.room + 1, Overflowing.CHECKED), 0)]
         for place in range(self.room):
             found.append(Slot(f"position{place}.broken", BOOL, False))
@@ -74,7 +74,7 @@ class WaitingCopies:
         return tuple(found)
 
     def step(self, state: State, front: tuple[Any, ...], given: Sequence[tuple[Any, Any]]) -> Stepped:
-        """One front; `given` is whether there is each value that it has, and the value."""
+        """Take one front; `given` has, for each of its possible values, whether it is present, and the value."""
         waiting, *rest = state
         begun = WaitingPosition(FALSE, tuple(WaitingCopy(*each, self._initial) for each in given))
         places = [*self._places(rest), self._nothing]
@@ -91,7 +91,7 @@ class WaitingCopies:
         return self._after(waiting, places, leading), (said,)
 
     def _after(self, waiting: Any, places: Sequence[WaitingPosition], leading: Sequence[Any]) -> State:
-        """The state without the leading positions; the others move by powers of two, n of them by n log n choices."""
+        """Remove the leading positions; the others move by powers of two, n of them by n log n choices."""
         count, kept, shift = waiting + 1, list(places), 1
         for number, known in enumerate(leading):
             count = ite(known, waiting - number, count)
@@ -119,7 +119,7 @@ class WaitingCopies:
         return WaitingPosition(FALSE, tuple(WaitingCopy(*copy) for copy in copies))
 
     def _places(self, rest: Sequence[Any]) -> list[WaitingPosition]:
-        """The positions that the parts of a state are, behind the first."""
+        """Build the positions from the parts of a state behind the first."""
         parts, found = iter(rest), []
         for _ in range(self.room):
             broken, copies = next(parts), []
@@ -131,7 +131,7 @@ class WaitingCopies:
         return found
 
     def _feed(self, place: WaitingPosition, front: tuple[Any, ...]) -> WaitingPosition:
-        """A position after its copies have seen the front."""
+        """Return a position after its copies have seen the front."""
         seen = [self._step_copy(copy, front) for copy in place.copies]
         found = (both(said.present, said.value if self.breaks else negate(said.value)) for _, said in seen)
         broken = either(place.broken, disjunction(found))
@@ -142,7 +142,7 @@ class WaitingCopies:
         return WaitingPosition(broken, tuple(copies))
 
     def _step_copy(self, copy: WaitingCopy, front: tuple[Any, ...]) -> tuple[State, Maybe]:
-        """A copy's state after the front, and the first event that it emits, if it is there."""
+        """Return a copy's state after the front, and its first event, if the copy is present."""
         with when(copy.there):
             following, (out,) = self.inner.step(copy.state, (copy.value, *front))
             computes(following, out)
@@ -151,7 +151,7 @@ class WaitingCopies:
 
 
 def _first(out: Emission, there: Any) -> Maybe:
-    """The first of the events that are emitted, where `there` holds."""
+    """Return the first of the events that are emitted, where `there` holds."""
     said = Maybe(FALSE, FALSE)
     for each in reversed(slots_of(out)):
         said = Maybe(either(each.present, said.present), ite(each.present, each.value, said.value))
@@ -159,7 +159,7 @@ def _first(out: Emission, there: Any) -> Maybe:
 
 
 def _choose(condition: Any, new: Any, old: Any) -> Any:
-    """One of two values of the same shape."""
+    """Return one of two values of the same shape."""
     if isinstance(new, tuple):
         made = [_choose(condition, a, b) for a, b in zip(new, old, strict=True)]
         return type(new)(*made) if hasattr(new, "_fields") else tuple(made)

@@ -64,7 +64,7 @@ class Window(SingleHolder, Divisible):
     ----------
     width: number of events in a window, at least 1.
     inner: a processor, or a pipeline, with one output.
-    encoding: how the finite model keeps the window; `auto` takes the one with fewer state bits.
+    encoding: how the finite model stores the window; `auto` chooses the one with fewer state bits.
     """
 
     width: int
@@ -104,12 +104,12 @@ class Window(SingleHolder, Divisible):
 
     @cached_property
     def _fold(self) -> CumulateWindow | None:
-        """How to do with less than running the inner processor anew, if that is known."""
+        """The incremental fold in place of running the inner processor anew, if there is one."""
         return fold_of(self.width, self._inner)
 
     @cached_property
     def copies(self) -> bool:
-        return self.width > 1 and associative(self._inner) is None  # else there is less to do than to step copies
+        return self.width > 1 and associative(self._inner) is None  # otherwise there is less work than stepping copies
 
     def initial(self) -> State:
         return () if self._fold is None else self._fold.initial()
@@ -136,7 +136,7 @@ class Window(SingleHolder, Divisible):
         return (last_event(final, last),)
 
     def _step_copies(self, state: State, front: tuple[Any, ...], each: Each) -> tuple[State, tuple[Maybe, ...]]:
-        """The same with a copy for each window that has begun, last in the state."""
+        """Make the step with a copy for each window that has started, last in the state."""
         copies = _Copies()
         if state and isinstance(state[-1], _Copies):
             state, copies = state[:-1], state[-1]
@@ -149,7 +149,7 @@ class Window(SingleHolder, Divisible):
             state, out = (*state[1:], front if self._fold is None else front[0]), self._emit(*copies[0])
         return (*state, _Copies(copies[1:])), out
 
-    # --- in several places: every so manieth window is looked at in one of them -----------------------------
+    # --- in several places: each place evaluates every n-th window --------------------------------------------
 
     @property
     def undivided(self) -> str:
@@ -261,20 +261,20 @@ class Window(SingleHolder, Divisible):
 
 
 Copy = tuple[State, Maybe]
-"""The state of an inner processor that has seen the last events, and what it emitted last."""
+"""The state of an inner processor that has seen the last events, and its last emission."""
 
 
 class _Copies(tuple[Copy | None, ...]):
-    """The copy of each window that has begun, the oldest first; None where it is to be made anew from the events.
+    """The copy of each window that has started, the oldest first; None where it must be made anew from the events.
 
-    That is so where no copies were stepped when the window began, and where the copy has failed: a window that is not
-    complete yet says nothing.
+    That is the case if no copies were stepped when the window started, or if the copy has failed: an incomplete window
+    emits nothing.
     """
 
     __slots__ = ()
 
     def push(self, inner: Processor, windows: int, front: tuple[Any, ...], each: Each) -> _Copies:
-        """All copies advanced by a front, the one of a new window included: `windows` together."""
+        """Advance all copies by a front, that of a new window included: `windows` in number."""
         step = stepping(inner, each)
 
         def advanced(state: State, last: Maybe) -> Copy | None:

@@ -1,6 +1,6 @@
 """Slice: a copy of a processor for each part of a stream (Event Stream Processing with Multiple Threads, section 4.2).
 
-A key says to which slice a front goes; each slice is a copy of the inner processor of its own. For every front the
+A key determines the slice of a front; each slice is its own copy of the inner processor. For every front the
 output is the map from each slice to the last event that it has emitted.
 """
 
@@ -56,7 +56,7 @@ from workbench.processors.slices.slice_table import SliceTable, scalar
 from workbench.processors.trim import Trim
 
 SliceEvent = tuple[Value, Value, bool]
-"""What a slice emits: its key, the last event of a front, and whether the slice ends with it."""
+"""The emission of a slice: its key, the last event of a front, and whether the slice ends with it."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ class Slice(SingleHolder, Divisible):
     Parameters
     ----------
     key: the slice of a front.
-    inner: a processor, or a pipeline, with one output; each slice is a copy of it, made when its first front comes.
-    to_all: fronts at which this is true go to all slices there are, whatever their key; they make none, and a slice
-        that has ended is not one of them.
-    until: a slice ends at a front when this is true of the last event it emits there. Its last event stays in the
+    inner: a processor, or a pipeline, with one output; each slice is a copy of it, created with its first front.
+    to_all: fronts for which this is true go to all present slices, whatever their key; they create none, and a slice
+        that has ended is not present.
+    until: a slice ends at a front when this is true for the last event it emits there. Its last event stays in the
         map; the next front of its key starts it afresh.
-    forget: a slice that ends leaves the map, too.
+    forget: whether a slice that ends also leaves the map.
     """
 
     key: Function | TypedFunction
@@ -84,7 +84,7 @@ class Slice(SingleHolder, Divisible):
     splits: ClassVar[bool] = True
     lockstep: ClassVar[bool] = True
     copied: ClassVar[type[SliceMachine]] = MapMachine
-    """What makes the copies of finite machines."""
+    """The class of its finite machines."""
 
     def __post_init__(self) -> None:
         for name in ("key", "to_all", "until"):
@@ -117,7 +117,7 @@ class Slice(SingleHolder, Divisible):
         return (self.map_of(inputs),)
 
     def map_of(self, inputs: tuple[Domain, ...]) -> Map:
-        """The domain of the maps from slices to what they emit."""
+        """Return the domain of the maps from slices to their last events."""
         assert isinstance(self.key, TypedFunction)
         return Map(self.key.result, self._inner.results(inputs)[0])
 
@@ -133,7 +133,7 @@ class Slice(SingleHolder, Divisible):
         return (self._show(self._unfold(streams)[1]),)
 
     def _show(self, said: Sequence[Sequence[SliceEvent]]) -> list[Value]:
-        """The output, given what slices emit at each front, and at the end where they do."""
+        """Return the output, given the emissions of slices at each front, and at the end where there are some."""
         last, out = dict[Value, Value](), list[Value]()
         for events in said:
             for key, value, over in events:
@@ -144,7 +144,7 @@ class Slice(SingleHolder, Divisible):
         return out
 
     def _unfold(self, streams: tuple[Stream, ...]) -> tuple[dict[Value, list[Any]], list[list[SliceEvent]]]:
-        """The fronts that each slice has seen since it began, and what slices emit at each front."""
+        """Return the fronts that each slice has seen since it started, and the emissions of slices at each front."""
         lives: dict[Value, list[Any]] = {}
         said: list[list[SliceEvent]] = []
         for front in zip(*streams, strict=False):
@@ -165,7 +165,7 @@ class Slice(SingleHolder, Divisible):
         (events,) = self._inner.denote(streams) if ended else self._inner.denote_open(streams)
         return events
 
-    # --- operation: the inner states and the last events, as maps that share what did not change ---------------
+    # --- operation: the inner states and the last events, as persistent maps -------------------------------------
 
     @cached_property
     def copies(self) -> bool:
@@ -190,7 +190,7 @@ class Slice(SingleHolder, Divisible):
         return self._emit(inner, state, said)
 
     def _step_slices(self, inner: Any, front: tuple[Any, ...], each: Each) -> Iterable[tuple[Value, Stepped]]:
-        """What a front makes of the slices to which it goes."""
+        """Return the steps of the slices to which a front goes."""
         push = self._push
         if self.to_all is not None and self.to_all(*front):
             if each is not in_turn:
@@ -202,7 +202,7 @@ class Slice(SingleHolder, Divisible):
         return ((key, push(inner.get(key, self._initial_copy), front)),)
 
     def _feed(self, inner: Any, key: Value, stepped: Stepped, said: list[SliceEvent]) -> Any:
-        """The inner states after a slice has seen a front; what it emits is put to what others have `said`."""
+        """Return the inner states after a slice has seen a front; its emission is appended to `said`."""
         after, (out,) = stepped
         present, value = last_event(out, NOTHING)
         if present:
@@ -213,7 +213,7 @@ class Slice(SingleHolder, Divisible):
         return inner.set(key, after)
 
     def _emit(self, inner: Any, state: State, said: Iterable[SliceEvent]) -> Stepped:
-        """The step with these inner states, in which slices have emitted this."""
+        """Return the step with these inner states and emissions of slices."""
         last = state[1]
         for key, value, over in said:
             if not (over and self.forget):
@@ -266,7 +266,7 @@ class Slice(SingleHolder, Divisible):
 
         return self.initial(), step
 
-    # --- the finite machine: a copy of the inner one for each key ----------------------------------------------
+    # --- the finite machine: a copy of the inner one for each key ------------------------------------------------
 
     def refusal(self, form: str) -> str:
         inner = super().refusal(form)
@@ -282,7 +282,7 @@ class Slice(SingleHolder, Divisible):
         return f"there may be too many slices, one for each value of {keys}, and a model has {MOST_KEYS} at most"
 
     def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
-        """Where the maps are not finite: a table of the slices."""
+        """Return a table of the slices, if the maps are not finite."""
         if self._inner.finishes or not scalar(self.map_of(inputs).key) or self.map_of(inputs).finite:
             return None
         return SliceTable(self.copied(self, self._inner.machine(inputs), inputs)).stored()
@@ -294,7 +294,7 @@ class Slice(SingleHolder, Divisible):
         return self.copied(self, self._inner.machine(inputs, horizon), inputs).machine()
 
     def over(self, said: Maybe) -> Any:
-        """Whether a slice ends with what it says."""
+        """Return whether a slice ends with its emission."""
         if self.until is None:
             return FALSE
         ends = as_term(self.until(said.value), BOOL)
@@ -302,7 +302,7 @@ class Slice(SingleHolder, Divisible):
         return both(said.present, ends)
 
     def address(self, front: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Of a symbolic front: its key, and whether it goes to all slices."""
+        """Return the key of a symbolic front, and whether it goes to all slices."""
         assert isinstance(self.key, TypedFunction)
         key = as_term(self.key(*front), self.key.result)
         everywhere = FALSE if self.to_all is None else as_term(self.to_all(*front), BOOL)

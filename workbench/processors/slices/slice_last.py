@@ -1,4 +1,4 @@
-"""SliceLast: what slices emit, beside their keys, as it comes (BeepBeep, `SliceLast`)."""
+"""SliceLast: the emissions of slices, beside their keys, as they come (BeepBeep, `SliceLast`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.processors.slices.slice_machine import LastMachine, SliceMachine
 class SliceLast(Slice):
     """For every front a record of key and value for each slice that it makes emit something, in the order of keys.
 
-    The parameters are those of `Slice`. A step costs what the slices that are fed cost, however many there are.
+    The parameters are those of `Slice`. The cost of a step is that of the slices that are fed, not of all.
     """
 
     forget: bool = field(default=False, init=False, repr=False)
@@ -45,7 +45,7 @@ class SliceLast(Slice):
         return [pair for events in said for pair in self._sort(events)]
 
     def _sort(self, said: Iterable[SliceEvent]) -> list[tuple[Value, Value]]:
-        """Keys and values in the order of the keys' domain, or of the keys themselves where it has no end."""
+        """Return keys and values in the order of the keys' domain, or of the keys themselves if it is infinite."""
         pairs = [(key, value) for key, value, _ in said]
         domain = None if len(pairs) < 2 else getattr(self.key, "result", None)
         if domain is None:

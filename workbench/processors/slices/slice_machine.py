@@ -23,8 +23,8 @@ class FedCopy(NamedTuple):
 
     Attributes
     ----------
-    key: which it is.
-    copy: what is kept of it then.
+    key: the key of the slice.
+    copy: its state after the front.
     said: the last event that it emits at this front.
     """
 
@@ -36,12 +36,12 @@ class FedCopy(NamedTuple):
 class SliceMachine(ABC):
     """The finite machine of a slice processor.
 
-    For each key: whether the slice is there (where that is not the same as to have been fed), the inner state, and
-    what is remembered of it. What is not there holds the initial state, and the default.
+    For each key: whether the slice is present (where that differs from having been fed), the inner state, and
+    the memory of it. An absent slice has the initial state, and the default.
     """
 
     kept: int | None = None
-    """The inner slot that always holds the event emitted last, if that is remembered, and there is one."""
+    """The inner slot that always has the event emitted last, if that is remembered, and there is one."""
 
     def __init__(self, slice: Slice, inner: Machine, inputs: tuple[Domain, ...]) -> None:
         self.slice, self.inner = slice, inner
@@ -53,23 +53,23 @@ class SliceMachine(ABC):
 
     @abstractmethod
     def memory(self, inputs: tuple[Domain, ...]) -> Sequence[Slot]:
-        """What is remembered of a slice."""
+        """Return the slots of the memory of a slice."""
 
     @abstractmethod
     def remember(self, copy: tuple[Any, ...], said: Maybe, over: Any) -> tuple[Any, ...]:
-        """What is remembered of a slice that has emitted this, and may be over."""
+        """Return the memory of a slice that has emitted this, and may be over."""
 
     @abstractmethod
     def show(self, slices: Sequence[FedCopy]) -> Emission:
-        """What is emitted at a front."""
+        """Return the emission at a front."""
 
     @abstractmethod
     def show_last(self, slices: Sequence[FedCopy]) -> Emission:
-        """What is emitted at the end of the stream."""
+        """Return the emission at the end of the stream."""
 
     @abstractmethod
     def show_table(self, table: FedTable) -> Emission | Scattered:
-        """What is emitted at a front where the copies are rows of a table."""
+        """Return the emission at a front if the copies are rows of a table."""
 
     def machine(self) -> Machine:
         slots = tuple(Slot(f"{s.name}.{word}", s.domain, s.initial) for _, word in self.map.slots for s in self.own)
@@ -97,18 +97,18 @@ class SliceMachine(ABC):
         return (self.show_last(slices),)
 
     def _each(self, state: State) -> Iterator[tuple[tuple[Any, ...], Any]]:
-        """The copies, each with its key."""
+        """Yield the copies, each with its key."""
         size = len(self.own)
         for i, (candidate, _) in enumerate(self.map.slots):
             yield tuple(state[i * size : (i + 1) * size]), const(candidate, self.map.key)
 
     def inner_state(self, copy: tuple[Any, ...]) -> State:
-        """That of the inner processor."""
+        """Return the state of the inner processor."""
         first = int(self.lives)
         return copy[first : first + len(self.inner.slots)]
 
     def feed(self, copy: tuple[Any, ...], front: tuple[Any, ...]) -> tuple[tuple[Any, ...], Maybe]:
-        """What is kept of a slice after it has seen the front, and the last event that it has emitted at it."""
+        """Return the state of a slice after the front, and the last event that it emits at it."""
         after, said = advance(self.inner, self.inner_state(copy), self.nothing, front)
         over = self.slice.over(said)
         if over is not FALSE:
@@ -118,7 +118,7 @@ class SliceMachine(ABC):
 
 
 class MapMachine(SliceMachine):
-    """That of `Slice`: the last event of each slice is remembered."""
+    """The machine of `Slice`: the last event of each slice is remembered."""
 
     def memory(self, inputs: tuple[Domain, ...]) -> Sequence[Slot]:
         self.kept = self._find_kept(inputs)
@@ -137,13 +137,13 @@ class MapMachine(SliceMachine):
         )
 
     def entry(self, copy: tuple[Any, ...]) -> tuple[Any, Any]:
-        """The slice in the map: whether it is there, and its value."""
+        """Return whether the slice is in the map, and its value."""
         if self.kept is None:
             return copy[-2], copy[-1]
         return copy[-1], ite(copy[-1], copy[int(self.lives) + self.kept], self.nothing.value)
 
     def _after(self, copy: tuple[Any, ...], said: Maybe) -> tuple[Any, Any]:
-        """The slice in the map behind what it has emitted."""
+        """Return the slice's entry in the map after its emission."""
         present, value = self.entry(copy)
         return either(said.present, present), ite(said.present, said.value, value)
 
@@ -165,7 +165,7 @@ class MapMachine(SliceMachine):
 
 
 class LastMachine(SliceMachine):
-    """That of `SliceLast`: nothing is remembered."""
+    """The machine of `SliceLast`: nothing is remembered."""
 
     def memory(self, inputs: tuple[Domain, ...]) -> Sequence[Slot]:
         del inputs
@@ -176,7 +176,7 @@ class LastMachine(SliceMachine):
         return ()
 
     def show(self, slices: Sequence[FedCopy]) -> Emission:
-        """Where only one slice is fed, a single event."""
+        """Return the emission at a front: a single event, if only one slice is fed."""
         said = [Maybe(each.said.present, (each.key, each.said.value)) for each in slices]
         if len(said) == 1 or self.lives:
             return said[0] if len(said) == 1 else Burst(said)

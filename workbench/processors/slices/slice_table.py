@@ -1,4 +1,4 @@
-"""The machine of slices by any key: a row for each slice that there has been, in a table (`core.memory`)."""
+"""The machine of slices by any key: a table (`core.memory`) with a row for each slice so far."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def scalar(keys: Domain) -> bool:
 class SliceTable:
     """The copies of a slice processor as rows.
 
-    Where each front makes a slice emit, it is in the map if its row is used.
+    If each front makes a slice emit, a slice is in the map if its row is used.
     """
 
     def __init__(self, copies: SliceMachine) -> None:
@@ -31,7 +31,7 @@ class SliceTable:
         self.slots = copies.own if copies.kept is None else copies.own[:-1]
 
     def stored(self) -> Stored:
-        """The machine and its table."""
+        """Return the machine and its table."""
         fresh = tuple(slot.initial for slot in self.slots) if self.copies.kept is None else ()
         row = Tuple((BOOL, self.copies.map.key, *(slot.domain for slot in self.slots)))
         return Stored({"slices": KeyedArray(row, fresh=fresh)}, self._machine)
@@ -47,7 +47,7 @@ class SliceTable:
         return Machine((), step)
 
     def columns(self, slices: Cells) -> tuple[Term, ...]:
-        """See `Content.columns`."""
+        """Return the columns for `Content.columns`."""
         used, key, *rest = slices.columns
         names = {"is_present": [used]}
         for slot in self.slots:
@@ -66,7 +66,7 @@ class FedTable:
         self.place, self.one = slices.find(self.key), negate(self.everywhere)
 
     def before(self, place: Any) -> tuple[Any, ...]:
-        """The copy in a row before the step; a fresh one where the row is not used."""
+        """Return the copy in a row before the step; a fresh one if the row is not used."""
         used, _, *kept = self.slices.at(place)
         used = TRUE if place is ROW else used
         fresh = (const(slot.initial, slot.domain) for slot in self.table.slots)
@@ -74,16 +74,16 @@ class FedTable:
         return copy if self.copies.kept is None else (*copy, used)
 
     def alive(self, place: Any) -> Any:
-        """Whether there is a slice in a row, before the step."""
+        """Return whether a row has a slice, before the step."""
         return self.before(place)[0]
 
     def after(self, place: Any) -> tuple[tuple[Any, ...], Maybe]:
-        """The copy in a row if it sees the front, and what its slice then emits."""
-        with strictly(TRUE):  # terms are made of what is computed elsewhere
+        """Return the copy in a row after the front, and the emission of its slice."""
+        with strictly(TRUE):  # the values of these terms are computed elsewhere
             return self.copies.feed(self.before(place), self.front)
 
     def keep(self) -> None:
-        """Write what the step changes."""
+        """Write the changes of the step."""
         size = len(self.table.slots)
         self.slices.keep(self.place, self.key, self.after(self.place)[0][:size], self.one)
         if self.everywhere is not FALSE:
@@ -91,7 +91,7 @@ class FedTable:
         self._mark_computed()
 
     def _mark_computed(self) -> None:
-        """Say what the inner processors compute (see `core.strict`)."""
+        """Record what the inner processors compute (see `core.strict`)."""
         with when(self.one):
             self.copies.feed(self.before(self.place), self.front)
         if self.everywhere is not FALSE:
@@ -100,7 +100,7 @@ class FedTable:
             leaves_domain(self.slices.somewhere(self.everywhere, found.escape))
 
     def emission(self) -> Maybe | Scattered:
-        """What slices emit, beside their keys."""
+        """Return the emissions of slices, beside their keys."""
         (_, said), own = self.after(self.place), self.slices.at(ROW)[1]
         if self.everywhere is FALSE:
             return Maybe(said.present, (self.key, said.value))
@@ -109,10 +109,10 @@ class FedTable:
         return Scattered(both(self.one, said.present), (self.key, said.value), rows)
 
     def change(self, copies: MapMachine) -> Change:
-        """The map from slices to what they have emitted."""
+        """Return the map from slices to their last events."""
 
         def entry(place: Any, changed: Any) -> tuple[Any, Any]:
-            """Whether a slice is in the map after the step, and its value; `changed`: whether it has seen the front."""
+            """Whether a slice is in the map after the step, and its value; `changed`: whether it saw the front."""
             return copies.entry(ite(changed, self.after(place)[0], self.before(place)))
 
         def look(key: Any) -> tuple[Any, Any]:
