@@ -7,7 +7,7 @@ from workbench.executors.table import KEY, PYTHON_SECONDS, RULE_PROCESSES, RULE_
 from workbench.extensions import later
 
 RULES, PROCESSES = 4, 0.5
-"""The most rules that an event concerns, as a rule of thumb, and the seconds until worker processes have started."""
+"""Typical maximum number of rules that an event concerns, and seconds to start worker processes."""
 
 
 def _estimate(size: RunSize) -> float:

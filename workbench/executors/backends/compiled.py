@@ -66,7 +66,7 @@ def _open_keyed(pipeline: Program, start: Start, partition: Partition) -> Sessio
 
 
 START, ROW_SECONDS = 0.2, 1e-7
-"""About how many seconds the start takes, with code that has to be compiled, and how many a row."""
+"""Approximate seconds for the start, compilation included, and for a row."""
 
 
 def _estimate(size: RunSize) -> float:

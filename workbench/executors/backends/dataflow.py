@@ -1,4 +1,4 @@
-"""The dataflow executor: several processors and several steps at the same time, and no processor without news."""
+"""The dataflow executor: several processors and several steps at the same time, and none without new events."""
 
 from __future__ import annotations
 

@@ -40,13 +40,13 @@ def _open_keyed(pipeline: Program, start: Start, partition: Partition) -> Sessio
     from workbench.executors.compiled.keyed.session import KeyedColumnSession
     from workbench.executors.compiled.keyed.tables import make_compiled_keys
 
-    # rows of many keys come as they come, each a step of another run: a GPU would wait for memory, not compute
+    # rows of many keys are mixed, each a step of another run: a GPU would wait for memory, not compute
     start.say("keys run on the CPU" if gpu_name() else "runs on the CPU, since no NVIDIA GPU answers")
     return KeyedColumnSession(make_compiled_keys(Compiled(pipeline, maps=False)), partition)
 
 
 def _missing() -> str:
-    """What there is not; the driver is looked for first, for the library takes a while to load."""
+    """Return what is missing; checks the driver first, since the library is slow to load."""
     import ctypes
     import os
 

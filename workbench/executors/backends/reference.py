@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from workbench.executors.session import Session
 
 MOST = 10
-"""So often it is told of which values quantifiers are false, where nobody says how often."""
+"""Default number of explanations of false quantifiers."""
 
 
 def _make(pipeline: Program, start: Start) -> Backend:
@@ -48,7 +48,7 @@ def _make(pipeline: Program, start: Start) -> Backend:
 
 @contextmanager
 def _page(path: str, program: str, found: Sequence[Refutation], most: int) -> Iterator[None]:
-    """A page of what is found in the block; a path to which it cannot be written is refused at once."""
+    """Open a page for what is found in the block; a path that cannot be written is refused at once."""
     from workbench.events.files import check_page_name, destination
 
     refutation_page = later("workbench.show.refutation_page", "refutation_page")

@@ -1,13 +1,13 @@
 """The reference executor, with the copies of quantifiers, windows and slices in worker processes.
 
-Python's lock lets no two threads of one process compute; so copies that need nothing of each other are divided among
-processes (Multiple Threads, section 4.2). Each worker is given all events, computes what comes before its copies, and
-says what its copies say; this process runs the rest of the pipeline, on what all of them say of each front. So values,
-order, the step at which something comes out, queues and errors are those of the reference executor. Events travel in
-batches, and some batches are on their way at a time: who reads faster than workers compute waits for them.
+Python's lock lets only one thread of a process compute; so independent copies are divided among processes (Multiple
+Threads, section 4.2). Each worker gets all events, computes what precedes its copies, and returns their answers; this
+process runs the rest of the pipeline, on all answers for each front. So values, order, the step of each output, queues
+and errors are those of the reference executor. Events are sent in batches, several of which are in flight: a reader
+that is faster than the workers waits for them.
 
-The rule of this module: workers end with what they work for. After an error, or when somebody lost interest in the
-middle of a stream, they are ahead of this process: it wants a `reset`, and gets other ones.
+The rule of this module: workers end with their stream. After an error, or when a stream is abandoned, they are ahead of
+this process: it must be `reset`, and gets new ones.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from workbench.interrupts import hold
 from workbench.processors.held.group import flatten
 
 FIRST, BATCH = 16, 128
-"""Steps that are sent together: in the first batch, then twice as many each time, up to the second number."""
+"""Number of steps in the first batch, and the maximum, up to which batches double in size."""
 AHEAD = 12
-"""Batches that are on their way: workers have work also while this process waits for a core."""
+"""Number of batches in flight: workers then have work while this process waits for a core."""
 
 
 class Processes(Overlapped):
-    """A running pipeline whose copies are in worker processes.
+    """A running pipeline with copies in worker processes.
 
     Parameters
     ----------
     pipeline, capacities, oracle: as for `Reference`.
-    processes: how many workers.
-    live: whether the next step may be long in coming: then every step is answered before the next is asked for.
+    processes: number of workers.
+    live: whether the next step may be delayed: then every step is answered before the next is requested.
 
     Raises
     ------
-    Refused: nothing in the pipeline can be divided, and why.
+    Refused: nothing in the pipeline can be divided; says why.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Processes(Overlapped):
         return push
 
     def _fail(self, holder: Divisible, failed: Sequence[Failed]) -> NoReturn:
-        """Raise the error that the reference executor would have come to first."""
+        """Raise the error that the reference executor would have met first."""
         order = None if any(each.order is None for each in failed) else holder.first_failed([e.order for e in failed])
         raise next(each.error for each in failed if each.order == order)
 
@@ -108,7 +108,7 @@ class Processes(Overlapped):
         _stop(self._workers)
         with hold():
             if self._finalizer is not None:
-                self._finalizer.detach()  # nothing is left to do: it would only swallow a Ctrl-C that comes meanwhile
+                self._finalizer.detach()  # a finalizer with nothing to do would only swallow a Ctrl-C
                 self._finalizer = None
         for each in self._arrived.values():
             each.clear()
@@ -160,7 +160,7 @@ class Processes(Overlapped):
         self._behind = False
 
     def _send_steps(self, steps: Steps) -> Iterator[Mapping[str, Value]]:
-        """The steps, each when workers have said what they say of it. Steps are read ahead."""
+        """Yield the steps, each once the workers have answered it. Steps are read ahead."""
         source, failed = iter(steps), None
         under_way: deque[list[Mapping[str, Value]]] = deque()
         more, size = True, min(FIRST, self._batch)
@@ -173,7 +173,7 @@ class Processes(Overlapped):
                         batch.append(next(source))
                 except StopIteration:
                     more = False
-                except Exception as error:  # comes after what was made of the steps before it
+                except Exception as error:  # raised after the output of the steps before it
                     more, failed = False, error
                 if batch:
                     self._send([Ended(None) if step is END else step for step in batch])
@@ -206,11 +206,11 @@ class Processes(Overlapped):
 
     @property
     def _has_answer(self) -> bool:
-        """Whether all have said, or say no more, what they say of the oldest steps."""
+        """Whether all workers have answered the oldest steps, or have ended."""
         return all(worker.connection.poll() for worker in self._workers)
 
     def _receive(self) -> None:
-        """What the workers say of the oldest steps that were sent."""
+        """Receive the answers of the workers for the oldest batch."""
         answers = []
         for worker in self._workers:
             try:
@@ -228,7 +228,7 @@ class Processes(Overlapped):
             hint="there may be too little memory: ask for fewer --processes",
         )
 
-    # --- what is not for it ---
+    # --- unsupported operations ---
 
     def snapshot(self) -> bytes:
         raise Refused("the state of a pipeline whose copies are in other processes cannot be saved")
@@ -241,7 +241,7 @@ class Processes(Overlapped):
 
 
 def divided(flat: Pipeline) -> tuple[str, ...]:
-    """The holders of a flat pipeline whose copies are divided: those with none of them before.
+    """Return the holders whose copies are divided: those that no other such holder precedes.
 
     Raises
     ------
@@ -270,7 +270,7 @@ def divided(flat: Pipeline) -> tuple[str, ...]:
 
 
 def _stop(workers: list[Forked]) -> None:
-    """Workers have nothing to lose."""
+    """Kill the workers, which have nothing to lose."""
     with hold():
         for each in workers:
             each.process.kill()

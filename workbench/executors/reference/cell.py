@@ -1,7 +1,7 @@
-"""The running processors of the reference executor: explicit state, and a deque per input of a join.
+"""The running processors of the reference executor: explicit state, and a queue per input of a join.
 
-The rule of this module: whatever a cell does within a step can be undone, because a step that fails must
-leave nothing half-done.
+The rule of this module: all effects of a cell within a step can be undone, because a step that fails must leave no
+trace.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from workbench.executors.backend import Oracle
 Emissions = tuple[Emission, ...]
 Saved = tuple[list[list[Value]], bool]
 Carried = Mapping[int, list[Value]] | Sequence[list[Value]]
-"""The events on each pipe, by its slot."""
+"""The events on each pipe, by slot."""
 CellPlan = tuple[int, "Cell", Push, int, int, bool, tuple[tuple[int, bool], ...]]
-"""Of a processor what a step needs to know: see `Cell.plan`."""
+"""The plan of a processor for a step: see `Cell.plan`."""
 
 JOINED, SEVERAL = -1, -2
 """In place of the pipe that a processor reads: it joins several, at most one event of each; several fronts a step."""
 
 
 class _Absent:
-    """The content of a pipe that carries no event; a type of its own, since any value may be an event."""
+    """The content of a pipe without an event; a type of its own, since any value may be an event."""
 
     __slots__ = ()
 
@@ -42,13 +42,13 @@ ABSENT: Any = _Absent()
 
 
 class Cell:
-    """One processor that runs: its queues, and the slots of the pipes it reads and writes.
+    """A running processor: its queues, and the slots of the pipes it reads and writes.
 
-    The states of all processors lie in one list of the executor, which a step copies to be undone.
+    The states of all processors are in one list of the executor, which a step copies so that it can be undone.
 
     Parameters
     ----------
-    step: what the executor steps it with.
+    step: the function that steps the processor.
     """
 
     __slots__ = (
@@ -73,9 +73,9 @@ class Cell:
         self.reset()
 
     def plan(self, index: int, wide: Sequence[bool]) -> CellPlan:
-        """Its number, itself and its step; the one pipe that it reads, `JOINED` or `SEVERAL`; where it writes.
+        """Return its number, itself and its step; the one pipe that it reads, `JOINED` or `SEVERAL`; and its targets.
 
-        The last three are its only target, -1 where there are several; whether that is wide; and all, with that.
+        The last three are its only target, or -1; whether that is wide; and all targets, each with whether it is wide.
         """
         narrow = not any(wide[slot] for slot in self.sources)
         source = self.sources[0] if len(self.sources) == 1 else JOINED if self.queues else SEVERAL
@@ -92,7 +92,7 @@ class Cell:
     # --- within a step ---
 
     def join(self, current: Sequence[Any] | Mapping[int, Any]) -> tuple[Value, ...] | None:
-        """Queue what has arrived; the front that is consumed, if every queue holds an event."""
+        """Queue the arrived events; return the front that is consumed, if every queue has an event."""
         arrived, self._popped = self._arrived, None
         arrived.clear()
         if not any(self.queues):
@@ -128,7 +128,7 @@ class Cell:
     # --- where a pipe can carry several events ---
 
     def feed(self, state: State, arrivals: Sequence[Sequence[Value]], when: int) -> tuple[State, list[Emissions]]:
-        """The state after every front that these arrivals complete, and the results."""
+        """Process every front that these arrivals complete; return the last state, and the results."""
         emitted, step = [], self.step
         for front in self.collect(arrivals):
             found = ABSENT
@@ -140,7 +140,7 @@ class Cell:
         return state, emitted
 
     def collect(self, arrivals: Sequence[Sequence[Value]]) -> list[tuple[Value, ...]]:
-        """The fronts that these arrivals complete; what is left waits in the queues."""
+        """Return the fronts that these arrivals complete; other events wait in the queues."""
         if not self.queues:
             return self.processor.merge_arrivals(arrivals)
         fronts: list[tuple[Value, ...]] = []
@@ -154,9 +154,9 @@ class Cell:
     def tick(
         self, state: State, carried: Carried, oracle: Oracle, when: int, *, ends: bool = False
     ) -> tuple[State, list[Emissions]]:
-        """The state of a clocked processor after one step, and what it emits.
+        """Run one step of a clocked processor; return its state and its emissions.
 
-        What its oracles say is put on their pipes where it counts.
+        Values of its oracles are put on their pipes where they take effect.
         """
         source, *oracles = self.sources
         events = carried[source]
@@ -178,13 +178,13 @@ class Cell:
         return state, [results]
 
     def carry(self, emitted: Sequence[Emissions], carried: Sequence[list[Value]]) -> None:
-        """Put what was emitted on the pipes."""
+        """Put emissions on the pipes."""
         for results in emitted:
             for slot, emission in zip(self.targets, results, strict=True):
                 carried[slot].extend(events_of(emission))
 
     def settle(self) -> None:
-        """The step is over: `feed` cannot be undone any more."""
+        """End the step: `feed` can no longer be undone."""
         self._received, self._taken = [], []
 
     def unfeed(self) -> None:
@@ -198,7 +198,7 @@ class Cell:
         self.settle()
 
     def finish(self, state: State, when: int) -> list[Emissions]:
-        """What the processor emits at its end; nothing the second time."""
+        """Return what the processor emits at its end; nothing the second time."""
         if self.finished:
             return []
         self.finished = True
@@ -208,11 +208,11 @@ class Cell:
             raise failure(f"{when} (end of the stream)", self.node, (), error) from error
 
     def save(self) -> Saved:
-        """A copy of what can change."""
+        """Return a copy of the mutable state."""
         return [list(queue) for queue in self.queues], self.finished
 
     def restore(self, saved: Saved) -> None:
-        """Back to a saved copy."""
+        """Restore a saved copy."""
         contents, self.finished = saved
         for queue, content in zip(self.queues, contents, strict=True):
             queue.clear()
@@ -222,7 +222,7 @@ class Cell:
 def failure(
     when: int | str, node: Node, front: tuple[Value, ...], error: Exception, found: Any = ABSENT
 ) -> WorkbenchError:
-    """An error in a processor's step, saying when, where and on which events; `found` is what it gave, if it did."""
+    """Return the error of a processor's step, with time, place and events; `found` is its result, if any."""
     told = _locate_error(when, node, front, error, found)
     return told.at(step=when) if isinstance(when, int) else told
 
@@ -239,7 +239,7 @@ def _locate_error(
     shown = ", ".join(f"{port} = {value!r}" for port, value in zip(ports, front, strict=False))
     start = f"step {when}: processor '{node.name}' ({node.processor})" + (f" on {shown}" if front else "")
     if isinstance(error, Overflow) and isinstance(node.processor, Keeping) and error.queue in node.rooms:
-        # its own, and none in a processor inside it
+        # its own queue, not one of an inner processor
         queue, room = f"{node.name}.{error.queue}", node.rooms[error.queue]
         what = f"queue '{queue}' overflows: its capacity is {room} and more {node.processor.holds} would wait"
         full = error.retold(f"{start}: {what}", where=error.where or node.where)

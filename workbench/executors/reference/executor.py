@@ -1,6 +1,6 @@
 """The reference executor: runs a pipeline on any Python objects, one step at a time (`network`).
 
-Pull mode is a second, demand driven algorithm (`pull`).
+Pull mode is a second, demand-driven algorithm (`pull`).
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ class Reference(Network):
     ----------
     pipeline: what to run; its groups are flattened, so pipes and queues of groups are called `group.name`.
     capacities: queue name to capacity; None takes the pipeline's own. Queues without one are unbounded.
-    oracle: what makes the faults of the pipeline strike, beside the events on its oracles: asked whenever one could,
-        with the name of the oracle; None: nothing happens.
+    oracle: decides when faults of the pipeline strike, in addition to events on its oracles: called with an
+        oracle's name whenever its fault could strike; None: none strikes.
     """
 
     def reset(self) -> None:
-        """Back to the state before the first event; sources connected for pulling are let go."""
+        """Return to the state before the first event, and disconnect pull sources."""
         super().reset()
         self._pull: Pull | None = None
 
     # --- pushing ------------------------------------------------------------------------------------------
 
     def step(self, events: Mapping[str, Value]) -> StepRecord:
-        """One step: these events arrive together. `{}` is an idle step, which changes nothing; `END` ends the input."""
+        """Run one step, in which these events arrive together. `{}` is an idle step; `END` ends the input."""
         if events is END:
             return self._record(self._end(None))
         current = self._empty.copy()
@@ -56,7 +56,7 @@ class Reference(Network):
         return self._record([self._events(slot, content) for slot, content in enumerate(current)])
 
     def emitted(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[dict[str, list[Value]]]:
-        """What comes out in each step, before the next one is asked for; the rest of their records is not made."""
+        """Yield the outputs of each step before the next step is requested, without the rest of its record."""
         empty, advance, holds, positions = self._empty, self._advance, self._holds, self._positions
         shown = [(output, slot, self._wide[slot]) for output, slot in self._shown]
         for events in steps:
@@ -85,26 +85,26 @@ class Reference(Network):
         )
 
     def _events(self, slot: int, carried: Any) -> list[Value]:
-        """What a pipe carries, as a list: a wide pipe carries a list already."""
+        """Return what a pipe carries as a list; the content of a wide pipe is a list already."""
         if carried is ABSENT:
             return []
         return carried if self._wide[slot] else [carried]
 
     def trace(self, steps: Steps) -> list[StepRecord]:
-        """The records of several steps."""
+        """Return the records of several steps."""
         return [self.step(events) for events in steps]
 
     def push(self, value: Value, input: str | None = None) -> Any:
-        """One event on one input; the output's events, or a dictionary of them where there are several."""
+        """Push one event into one input; return the events of the output, or a dictionary of several outputs."""
         outputs = self.step({self.flat.ports.only("input", input): value}).outputs
         return next(iter(outputs.values())) if len(outputs) == 1 else dict(outputs)
 
     def push_fast(self, value: Value, input: str | None = None) -> Pending[Any]:
-        """`push`, which may still go on when this returns (here it does not); `wait_for` gives its events."""
+        """Push an event without blocking (here it is done at once); `wait_for` returns the events."""
         return Done(lambda: self.push(value, input))
 
     def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
-        """Whole streams in lockstep (step i carries the i-th event of each), then their end.
+        """Run whole streams in lockstep (step i takes the i-th event of each), then end them.
 
         Streams are a mapping by input name, a sequence in the order of the inputs, or, for a single input,
         the stream itself. With `end=False` the inputs stay open.
@@ -117,7 +117,7 @@ class Reference(Network):
         return shown
 
     def lockstep(self, streams: Any, shown: Mapping[str, list[Value]]) -> None:
-        """The same without the end of the streams; what comes out is added to what is `shown`, also before an error."""
+        """Run whole streams in lockstep without ending them; outputs are appended to `shown`, also before an error."""
         sinks = [
             (shown[output].extend if self._wide[slot] else shown[output].append, slot) for output, slot in self._shown
         ]
@@ -141,9 +141,9 @@ class Reference(Network):
                     keep(current[slot])
 
     def _take_fronts(self, streams: Sequence[Any], sinks: Sequence[Callable[[Any], None]]) -> int:
-        """Take the fronts that all streams have, as far as that is one function; how many were taken.
+        """Process the fronts for which all streams have events with one function, if possible; return their number.
 
-        What fails there is left to a step that can say what failed.
+        A failing front is left to a step that can report the error.
         """
         whole = None if self._closed or any(self.lines.values()) else self._whole
         if whole is None or not all(map(_holds_all, self._sources, streams)):
@@ -154,10 +154,10 @@ class Reference(Network):
         return self.steps - before
 
     def end(self, name: str | None = None) -> dict[str, list[Value]]:
-        """End one input, or all that are still open; the outputs' events that this causes.
+        """End one input, or all that are open; return the output events that this causes.
 
-        A processor finishes when all its inputs have ended; what it emits then flows on before the processors
-        downstream finish in their turn.
+        A processor finishes when all its inputs have ended; its emissions then flow on before the processors downstream
+        finish in turn.
         """
         contents = self._end(name)
         return {output: list(contents[slot]) for output, slot in self._shown}
@@ -170,25 +170,25 @@ class Reference(Network):
                 hint="push into an executor of its own, or call reset() first",
             )
 
-    # --- to be continued elsewhere ------------------------------------------------------------------------
+    # --- saving and restoring -----------------------------------------------------------------------------
 
     def snapshot(self) -> bytes:
-        """The state between two steps, for `restore` of an executor of the same pipeline; `executors/snapshot.py`.
+        """Return the state between two steps, for `restore` of an executor of the same pipeline.
 
         Raises
         ------
-        Refused: it holds Python objects of other types than data has, or the pipeline is pulled.
+        Refused: it holds Python objects that have no form as data, or the pipeline is pulled.
         """
         if self._pull is not None:
             raise Refused("the state of a pipeline that is pulled cannot be saved: its sources would have to be, too")
         return seal(self.fingerprint, to_text(self._save()))
 
     def restore(self, snapshot: bytes) -> None:
-        """Go on from a saved state.
+        """Resume from a saved state.
 
         Raises
         ------
-        StateError: it is damaged, or of another pipeline; then nothing has changed.
+        StateError: the state is damaged, or of another pipeline; then nothing has changed.
         """
         content = from_text(unseal(self.fingerprint, snapshot))
         try:
@@ -204,13 +204,13 @@ class Reference(Network):
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """What tells the states of this pipeline from those of others."""
+        """The hash that identifies states of this pipeline."""
         return fingerprint(self.name, self.flat, self.capacities)
 
     # --- pulling ------------------------------------------------------------------------------------------
 
     def connect(self, **sources: Iterable[Value]) -> Self:
-        """Connect every input to a source (any iterable) to pull from; returns the executor itself."""
+        """Connect every input to a source (any iterable) to pull from; return the executor itself."""
         if self.capacities:
             raise Refused(
                 "pull mode has no steps, so queue capacities have no meaning in it",
@@ -235,11 +235,11 @@ class Reference(Network):
         return self
 
     def pull(self, output: str | None = None) -> Value:
-        """The next event of an output; StopIteration when the sources have ended and no more can come."""
+        """Return the next event of an output; StopIteration when the sources have ended and no more can come."""
         return self._connected_pull.next(self.flat.ports.only("output", output))
 
     def puller(self, output: str | None = None) -> Callable[[], Value]:
-        """`pull` of one output, for many events: whether it can be called is looked at once."""
+        """Return a function that pulls from one output many times; checks only once whether that is possible."""
         return partial(self._connected_pull.next, self.flat.ports.only("output", output))
 
     @property
@@ -249,7 +249,7 @@ class Reference(Network):
         return self._pull
 
     def pull_fast(self, output: str | None = None) -> Pending[Value]:
-        """`pull`, which may still go on when this returns (here it does not); `wait_for` gives the event."""
+        """Pull an event without blocking (here it is done at once); `wait_for` returns the event."""
         return Done(lambda: self.pull(output))
 
     def __iter__(self) -> Iterator[Value]:

@@ -1,6 +1,6 @@
 """The reference executor for each key of a log.
 
-The rule of this module: there is one executor, into which the state of a key is put, and out of which it is taken.
+The rule of this module: a single executor switches between the states of keys.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ class ReferenceKeys(KeyedRuns):
 
     Parameters
     ----------
-    running: in its initial state.
+    running: the executor, in its initial state.
     """
 
     def __init__(self, running: Reference) -> None:
         self.running = running
         self._states: list[Any] = []
         self._now = -1
-        """The key whose state the executor has; -1: none."""
+        """The key whose state the executor holds; -1: none."""
         self._given: RowEvents = {}
         self._emitted = self._emit()
 
     def step_row(self, code: int, events: RowEvents) -> StepEvents:
-        """The outputs of a step of this key; a new one has the number of keys that there are."""
+        """Run a step of this key, and return its outputs; a new key has the number of keys so far."""
         self._turn(code)
         self._given = events
         try:
@@ -46,7 +46,7 @@ class ReferenceKeys(KeyedRuns):
             raise
 
     def end_key(self, code: int) -> StepEvents:
-        """The outputs of the end of this key's streams."""
+        """End this key's streams, and return the outputs."""
         self._turn(code)
         found = self.running.end()
         self._now = -1
@@ -78,7 +78,7 @@ class ReferenceKeys(KeyedRuns):
         self.running.restore(state)
 
     def _gather(self, made: Iterator[StepEvents]) -> KeyedOutputs:
-        """Gather what comes out of steps, up to the first one that cannot be made."""
+        """Collect the outputs of steps, up to the first one that fails."""
         found: dict[str, list[tuple[int, Value]]] = {name: [] for name in self.running.pipeline.ports.shown}
         wrong, done = None, 0
         try:
@@ -91,16 +91,16 @@ class ReferenceKeys(KeyedRuns):
         return KeyedOutputs({name: ValueColumn.of(events) for name, events in found.items()}, wrong)
 
     def _emit(self) -> Iterator[StepEvents]:
-        """Make the steps that are given, one after the other."""
+        """Run the given steps, one after the other."""
         return self.running.emitted(iter(lambda: self._given, None))
 
     def _leave(self, code: int) -> Any:
-        """The state of a key, which the executor has no longer."""
+        """Return the state of a key, which the executor then no longer holds."""
         self._turn(code)
         return self.running.leave()
 
     def _turn(self, code: int) -> None:
-        """Let the executor go on as this key."""
+        """Switch the executor to this key."""
         if code == self._now:
             return
         if self._now >= 0:
@@ -118,7 +118,7 @@ class KeyedRowSession(KeyedSession):
 
     Parameters
     ----------
-    running: in its initial state.
+    running: the executor, in its initial state.
     """
 
     runs: ReferenceKeys

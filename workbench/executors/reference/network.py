@@ -1,8 +1,8 @@
-"""The processors of a pipeline that runs, and how a step goes through them.
+"""The processors of a running pipeline, and the path of a step through them.
 
-The rule of this module: a step happens completely or not at all. One step is one upstream push and all that it
-triggers; a queue's length is counted when the step is over, so an event that arrives and is consumed in the same step
-needs no slot. After an error (overflow, a value outside its domain, a failing function) all is as before the step.
+The rule of this module: a step takes effect completely or not at all. One step is one upstream push and all that it
+triggers; queue lengths count at its end, so an event that arrives and is consumed in the same step needs no slot. After
+an error (overflow, a value outside its domain, a failing function) the state is as before the step.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from workbench.processors.held.group import with_room
 
 
 class Network:
-    """The cells of a flat pipeline, their states, and which inputs have ended.
+    """The cells of a flat pipeline, their states, and the inputs that have ended.
 
     The parameters are those of `Reference`.
     """
@@ -69,13 +69,13 @@ class Network:
         return dict(capacities)
 
     def pushing(self, name: str) -> Push:
-        """What the processor of this name is stepped with: where executors differ."""
+        """Return the function that steps this processor; executors override it."""
         return self.flat.typed[name].step
 
     def observe(self, observed: Callable[[Cell], Push], *, counts: bool = False) -> None:
-        """Step processors with what is made of them, for who looks at a run from outside.
+        """Replace the step function of each processor by `observed` of its cell, to observe a run from outside.
 
-        `counts`: and at `steps`, so that steps are made one by one.
+        `counts`: the observer reads `steps`, so steps are run one by one.
         """
         for cell in self._cells:
             cell.step = observed(cell)
@@ -89,11 +89,11 @@ class Network:
 
     @cached_property
     def _whole(self) -> WrittenOut | None:
-        """A step in which every input has an event and nothing waits, where that is one function."""
+        """A function for steps in which every input has an event and nothing waits, or None."""
         return write_out(self._cells, self._wide, len(self._sources), [slot for _, slot in self._shown])
 
     def reset(self) -> None:
-        """Back to the state before the first event."""
+        """Return to the state before the first event."""
         for cell in self._cells:
             cell.reset()
         self._states = [cell.processor.initial() for cell in self._cells]
@@ -103,34 +103,34 @@ class Network:
         """Number of steps so far; the first one is step 0."""
 
     def lengths(self) -> dict[str, int]:
-        """Queue name to the number of events waiting now."""
+        """Return the number of events that wait now, by queue."""
         found = {name: len(queue) for name, queue in self.lines.items()}
         for index in self._inside:
             found.update(self.inner_lengths(index))
         return found
 
     def inner_lengths(self, index: int) -> Iterator[tuple[str, int]]:
-        """The queues inside a processor, and how much each holds."""
+        """Return the queues inside a processor, and their lengths."""
         cell = self._cells[index]
         assert isinstance(cell.processor, Keeping)
         return zip(cell.node.inside, cell.processor.waiting(self._states[index]), strict=True)
 
     @cached_property
     def lines(self) -> Mapping[str, deque[Value]]:
-        """The queues themselves: the events waiting now, oldest first. To be looked at only."""
+        """The queues themselves: the events waiting now, oldest first. Read only."""
         pairs = (pair for cell in self._cells for pair in zip(cell.node.queues, cell.queues, strict=True))
         return dict(pairs)
 
     def contents(self) -> dict[str, tuple[Value, ...]]:
-        """Queue name to the events waiting now, oldest first."""
+        """Return the events that wait now, oldest first, by queue."""
         return {name: tuple(queue) for name, queue in self.lines.items()}
 
     @property
     def states(self) -> dict[str, State]:
-        """The state of every processor now, by name."""
+        """The present state of every processor, by name."""
         return {cell.node.name: state for cell, state in zip(self._cells, self._states, strict=True)}
 
-    # --- what comes in --------------------------------------------------------------------------------------
+    # --- inputs ---------------------------------------------------------------------------------------------
 
     def _admitted(self, position: int, value: Value) -> Value:
         if self._closed:
@@ -154,7 +154,7 @@ class Network:
             ).at(step=self.steps)
 
     def _close_inputs(self, name: str | None) -> None:
-        """Take no more events on one input, or on all that are still open."""
+        """Close one input, or all that are open."""
         names = [name] if name is not None else [n for n, i in self._positions.items() if not self._ended[i]]
         if not names:
             raise PipelineError(f"all inputs of {self.flat.ports.of} have ended", hint="call reset() to start afresh")
@@ -167,12 +167,12 @@ class Network:
     # --- a step ---------------------------------------------------------------------------------------------
 
     def _advance_clocked(self, current: list[Any]) -> None:
-        """One step where some processors work on steps."""
+        """Run one step where some processors work on steps."""
         before, fed = self._states.copy(), 0
         when = self.steps
         contents: list[list[Value]] = [[] if value is ABSENT else [value] for value in current]
         for slot in self._oracles.values():
-            contents[slot] = []  # it shows what counts
+            contents[slot] = []  # the pipe carries only values that take effect
 
         def oracle(pipe: str) -> Value | None:
             said = current[self._oracles[pipe]]
@@ -204,7 +204,7 @@ class Network:
         self.steps += 1
 
     def _advance_fronts(self, current: list[Any]) -> None:
-        """One step over the pipes' contents, in place: an event, or a list of events on a pipe of another width."""
+        """Run one step on the pipes' contents, in place: an event, or a list of events on a wide pipe."""
         states = self._states
         before = states.copy()
         met: list[Cell] = []
@@ -224,7 +224,7 @@ class Network:
                     if front is None:
                         continue
                 else:
-                    several, cell = cell, None  # it says itself what failed
+                    several, cell = cell, None  # it reports its failure itself
                     self._advance_several(index, several, current, met)
                     continue
                 found = nothing
@@ -254,7 +254,7 @@ class Network:
         self.steps += 1
 
     def _advance_several(self, index: int, cell: Cell, current: list[Any], met: list[Cell]) -> None:
-        """All fronts of one processor in a step, where several can be complete."""
+        """Process all fronts of one processor in a step, where several can be complete."""
         arrivals: list[Sequence[Value]] = []
         for slot in cell.sources:
             carried = current[slot]
@@ -285,7 +285,7 @@ class Network:
     # --- the end of streams ---------------------------------------------------------------------------------
 
     def _end(self, name: str | None) -> list[list[Value]]:
-        """End inputs; what every pipe carries then."""
+        """End inputs; return what every pipe then carries."""
         before = self._save()
         self._close_inputs(name)
         try:
@@ -301,14 +301,14 @@ class Network:
         return contents
 
     def _drain(self) -> list[list[Value]]:
-        """Let the processors whose inputs have all ended finish; the events on every pipe meanwhile."""
+        """Let the processors whose inputs have all ended finish; return the events on every pipe meanwhile."""
         contents: list[list[Value]] = [[] for _ in self._pipes]
         over = self._ended + [False] * (len(self._pipes) - len(self._ended))
         when = self.steps
         for index, cell in enumerate(self._cells):
             sources = cell.sources
             if cell.clocked:
-                sources = sources[:1]  # what oracles say has no end
+                sources = sources[:1]  # oracles do not end
                 ends = over[sources[0]]
                 self._states[index], emitted = cell.tick(self._states[index], contents, lambda _: None, when, ends=ends)
             else:
@@ -322,28 +322,28 @@ class Network:
             cell.carry(emitted, contents)
         return contents
 
-    # --- one of several runs ----------------------------------------------------------------------------------
+    # --- switching between runs -----------------------------------------------------------------------------
 
     def leave(self) -> Any:
-        """The state between two steps, all inputs being open, for `enter`; the executor has to be given another."""
+        """Return the state between two steps, with all inputs open, for `enter`; another state must then be entered."""
         return self.steps, self._states, tuple([tuple(queue) for queue in self.lines.values()])
 
     def enter(self, state: Any) -> None:
-        """Go on from a state that was left."""
+        """Resume from a state that was left."""
         self.steps, self._states, contents = state
         for queue, events in zip(self.lines.values(), contents, strict=True):
             queue.clear()
             queue.extend(events)
 
-    # --- as it was ------------------------------------------------------------------------------------------
+    # --- rollback -------------------------------------------------------------------------------------------
 
     def _save(self) -> tuple[int, bool, list[bool], list[State], list[Saved]]:
-        """A copy of what can change."""
+        """Return a copy of the mutable state."""
         cells = [cell.save() for cell in self._cells]
         return self.steps, self._closed, self._ended.copy(), self._states.copy(), cells
 
     def _go_back(self, saved: Any) -> None:
-        """To what was saved."""
+        """Restore a saved copy."""
         self.steps, self._closed, self._ended, self._states, cells = saved
         for cell, each in zip(self._cells, cells, strict=True):
             cell.restore(each)

@@ -1,8 +1,8 @@
-"""Pull mode of the reference executor: demand driven, as in BeepBeep.
+"""Pull mode of the reference executor: demand-driven, as in BeepBeep.
 
-Asking an output for an event asks its processor for a front, which asks the processors upstream, down to the
-sources. Every reader of a pipe has a buffer of its own, so a branch of a fork keeps what another branch asked
-for. The demands wait on an explicit stack: a long chain of processors is no deep recursion.
+A request for an output event asks its processor for a front, which asks the processors upstream, down to the sources.
+Every reader of a pipe has a buffer of its own, so a branch of a fork keeps what another branch has requested. The
+demands are on an explicit stack, so that a long chain of processors does not recurse deeply.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ NO_MORE = (0, ABSENT)
 
 
 class PullPipe:
-    """A pipe: the buffers of its readers, and whether its producer is done."""
+    """A pipe: the buffers of its readers, and whether its producer has ended."""
 
     def __init__(self) -> None:
         self.readers: list[deque[Value]] = []
         self.ended = False
 
     def reader(self) -> deque[Value]:
-        """A buffer for one more reader."""
+        """Add a reader, and return its buffer."""
         self.readers.append(deque())
         return self.readers[-1]
 
     def carry(self, value: Value) -> None:
-        """Hand one event to every reader."""
+        """Append an event to the buffer of every reader."""
         for buffer in self.readers:
             buffer.append(value)
 
@@ -58,7 +58,7 @@ class PullSource:
 
 
 class Puller:
-    """A processor that fires when it is asked to."""
+    """A processor that fires on demand."""
 
     def __init__(
         self, node: Node, processor: Processor, step: Push, sources: list[Demand], targets: list[PullPipe]
@@ -68,7 +68,7 @@ class Puller:
         self.fronts = 0
 
     def advance(self) -> Demand | None:
-        """The first input that is needed and has no event; None after having fired, or ended."""
+        """Fire, or end, and return None; or return the first input that lacks an event."""
         exhausted = False
         for demand in self.sources:
             if not demand.buffer:
@@ -94,14 +94,14 @@ class Puller:
         return None
 
     def emit(self, results: tuple[Emission, ...]) -> None:
-        """Carry what is present."""
+        """Put the present emissions on the pipes."""
         for pipe, emission in zip(self.targets, results, strict=True):
             for value in events_of(emission):
                 pipe.carry(value)
 
 
 class Demand:
-    """One reader's wish for an event of a pipe."""
+    """A reader's demand for events of a pipe."""
 
     def __init__(self, pipe: PullPipe, producer: PullSource | Puller) -> None:
         self.pipe, self.producer = pipe, producer
@@ -109,7 +109,7 @@ class Demand:
 
 
 class Pull:
-    """A pipeline connected to sources, to be pulled at its outputs; `steps` are those of its processors, by name."""
+    """A pipeline connected to sources, to be pulled at its outputs; `steps` has step functions by processor."""
 
     def __init__(self, pipeline: Pipeline, sources: Mapping[str, Iterable[Value]], steps: Mapping[str, Push]) -> None:
         pipes = {name: PullPipe() for name in pipeline.domains}
@@ -128,7 +128,7 @@ class Pull:
         self.outputs = {name: demand(pipe) for name, pipe in pipeline.outputs}
 
     def next(self, output: str) -> Value:
-        """The next event of an output; StopIteration at its end."""
+        """Return the next event of an output; StopIteration at its end."""
         goal = self.outputs[output]
         stack = [goal]
         while stack:

@@ -1,4 +1,4 @@
-"""Faults at random: an oracle for the reference executor that lets them strike now and then, reproducibly."""
+"""Random faults: a reproducible oracle for the reference executor that makes faults strike at random."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.processors.held.group import flatten
 
 
 class RandomFaults:
-    """Lets each fault strike with a probability whenever it can.
+    """An oracle that makes each fault strike with a probability whenever it can.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class RandomFaults:
         self._random = random.Random(seed)
 
     def __call__(self, oracle: str) -> Value | None:
-        """What this oracle says now."""
+        """Return a value of this oracle, or None."""
         if self._random.random() >= self.rate:
             return None
         return self._random.choice(self._said[oracle])

@@ -1,7 +1,7 @@
-"""Why a quantifier is false: for which values, and in them for which values of the quantifiers inside.
+"""Explanations of false quantifiers: for which values, and for which values of the quantifiers inside them.
 
-The rule of this module: it looks at a run from outside. What a quantifier says false of is computed once more, at the
-fronts at which it says so, and nowhere else.
+The rule of this module: it observes a run from outside. The values that make a quantifier false are recomputed only at
+the fronts at which it is false.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from workbench.processors.held.group import Group
 from workbench.processors.held.quantifiers import ForAll
 
 FEW = 3
-"""Culprits that a text names, at each level."""
+"""Maximum number of culprits in a text, at each level."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Culprit:
 
     Attributes
     ----------
-    name: what the processor calls it.
-    because: those of the quantifiers in the processor.
+    name: its name in the processor.
+    because: the culprits of the quantifiers in the processor.
     """
 
     name: str
@@ -43,14 +43,14 @@ class Culprit:
 
 @dataclass(frozen=True)
 class Refutation:
-    """A position of which a quantifier is false.
+    """A position at which a quantifier is false.
 
     Attributes
     ----------
     quantifier: the name of its processor in the pipeline.
-    step: at which the position came, counted from 0.
-    known: the step at which it was known to be false.
-    culprits: the values, in their order; none for `exists` where there are no values.
+    step: the step of the position, counted from 0.
+    known: the step at which the verdict was known.
+    culprits: the values, in order; none for `exists` where there are no values.
     """
 
     quantifier: str
@@ -69,19 +69,19 @@ class Refutation:
 
 
 def listed(culprits: Sequence[Culprit]) -> str:
-    """Culprits in words, some of them."""
+    """Format culprits, some of them."""
     more = f" and {len(culprits) - FEW:,} more" if len(culprits) > FEW else ""
     return ", ".join(map(str, culprits[:FEW])) + more
 
 
 class Refutations:
-    """What the quantifiers of a pipeline that runs are false of.
+    """The refutations of the quantifiers of a running pipeline.
 
     Parameters
     ----------
-    running: the executor; it is to be told before it runs.
-    most: how many are found, and with how many values each has reasons, at most.
-    tell: is told of each as it is found.
+    running: the executor; to be passed before it runs.
+    most: maximum number of refutations, and of values with reasons in each.
+    tell: receives each refutation when it is found.
     """
 
     def __init__(
@@ -126,13 +126,13 @@ class Refutations:
 
 
 def _rank(copy: tuple[Value, State]) -> tuple[str, int, str]:
-    """Where a value comes: texts in their order, numbers in theirs; that of a map is another one in each run."""
+    """Return a sort key for values: texts and numbers in order; maps iterate in a different order in each run."""
     text = str(copy[0])
     return type(copy[0]).__name__, len(text) if isinstance(copy[0], int) else 0, text
 
 
 def _culprit(inner: Processor, value: Value, before: State, front: tuple[Any, ...], *, reasons: bool = True) -> Culprit:
-    """A value, and what the quantifiers inside say of it, where they have seen nothing before."""
+    """Build the culprit for a value, with the culprits of inner quantifiers, if these have no earlier events."""
     if not isinstance(inner, Group):
         return Culprit("value", value)
     names = [name for name, _ in inner.body.inputs]

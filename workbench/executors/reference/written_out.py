@@ -1,8 +1,8 @@
-"""Steps through a whole pipeline, written out as one Python function, as long as every input has an event in each.
+"""Steps through a whole pipeline as one generated Python function, for steps in which every input has an event.
 
-Where a join reads only pipes that carry an event in each of these steps, nothing ever waits. The function of
-`filter(x + cumulate(x, *), even(x))`, where `s` is the state of a processor, `t` the one after the step, and `p` what
-a pipe carries:
+Where a join reads only pipes that carry an event in each of these steps, nothing ever waits. The function of `filter(x
++ cumulate(x, *), even(x))`, where `s` is the state of a processor, `t` the one after the step, and `p` the content of a
+pipe:
 
     def advance(network, fronts, sinks):
         [s0, s1, s2, s3] = network._states
@@ -35,13 +35,13 @@ from workbench.executors.reference.cell import ABSENT, Cell
 from workbench.processors.held.together import statement
 
 WrittenOut = Callable[[Any, Iterable[tuple[Any, ...]], Sequence[Callable[[Any], None]]], None]
-"""Takes a network through steps, from an event of each input in each; what outputs carry is given to a sink each.
+"""Runs a network on fronts with an event of each input; each output's events are passed to its sink.
 
-A step that fails has not been made, and those before it have."""
+A step that fails has no effect, earlier steps have."""
 
 
 def write_out(cells: Sequence[Cell], wide: Sequence[bool], inputs: int, shown: Sequence[int]) -> WrittenOut | None:
-    """The function; None where something could wait, or reads several events a step."""
+    """Generate the function; None where an event could wait, or a processor reads several events a step."""
     certain = set(range(inputs))
     body: list[str] = []
     scope: dict[str, Any] = {"absent": ABSENT, "events_of": events_of}
@@ -85,7 +85,7 @@ def write_out(cells: Sequence[Cell], wide: Sequence[bool], inputs: int, shown: S
 
 
 def _write_front(number: int, cell: Cell, wide: Sequence[bool], scope: dict[str, Any]) -> Sequence[str]:
-    """What a processor does with a front; a line where it has no state."""
+    """Return the lines that process a front; a single line where there is no state."""
     processor = cell.processor
     if cell.step == processor.step and (made := statement(processor, number, cell.sources, cell.targets, scope)):
         return made

@@ -1,9 +1,8 @@
-"""Errors on their way from Spark's workers to the driver, and what Spark's own errors mean.
+"""Transfer of errors from Spark's workers to the driver, and interpretation of Spark's own errors.
 
-The rule of this module: what a worker raises arrives as it was, class, place and hint. Spark passes on only texts and
-Java's stack traces, so an error travels at the end of its message, behind the text for people who meet it as it is.
-Spark's own errors are recognised by the names of its conditions, `[CANNOT_LOAD_STATE_STORE]`, and by those of its
-classes.
+The rule of this module: a worker's error arrives unchanged: class, place and hint. Spark transfers only texts and
+Java's stack traces, so an error is encoded at the end of its message, after the text for human readers. Spark's own
+errors are recognised by the names of its conditions, `[CANNOT_LOAD_STATE_STORE]`, and by those of its classes.
 """
 
 from __future__ import annotations
@@ -28,26 +27,26 @@ FAILURES: tuple[tuple[str, type[WorkbenchError], str, str], ...] = (
     (r"Python worker exited|PythonWorkerFactory", SparkError, "a Python process of Spark's was killed", AGAIN),
     (r"Py4JNetworkError|Connection(?:Refused|Reset)Error", SparkError, "the Java process of Spark's was killed", AGAIN),
 )  # fmt: skip
-"""The pattern of a failure of Spark's, the error that it is, what is wrong (before what Spark says), and what to do."""
+"""Pattern of a Spark failure, corresponding error class, what is wrong (before Spark's message), and what to do."""
 
 Locate = Callable[[WorkbenchError, str | None, int, int | None], WorkbenchError]
-"""Names the row of the log that an error is about, given the parts of its `RowPlace`."""
+"""Adds the row of the log to an error, given the parts of its `RowPlace`."""
 _MARK = re.compile(r"\[workbench:([A-Za-z0-9+/=]+)\]")
 
 RowPlace = tuple[str | None, int, int | None]
-"""The key of a row as messages show it (None: it has none), the task that has read it, and its number among the rows of
-that; None for the end of the key's streams."""
+"""The key of a row as in messages (None: it has none), the task that has read it, and its number among the rows of that
+task; None for the end of the key's streams."""
 
 
 class PlacedError(Exception):
-    """An error about a row whose number in the log only the driver knows, who knows what all tasks have read."""
+    """An error about a row whose number in the log only the driver knows, since it knows what all tasks have read."""
 
     def __init__(self, error: WorkbenchError, place: RowPlace) -> None:
         self.error, self.place = error, place
 
 
 class CarriedError(Exception):
-    """An error of workbench in a form that Spark passes on."""
+    """An error of workbench in a form that Spark transfers."""
 
     def __init__(self, error: WorkbenchError, place: RowPlace | None = None) -> None:
         parts = [type(error).__name__, error.what, str(error.where), error.hint, place]
@@ -56,7 +55,7 @@ class CarriedError(Exception):
 
 @contextlib.contextmanager
 def carry() -> Iterator[None]:
-    """In a worker: raise errors of workbench so that `bring_back` raises them again on the driver."""
+    """Raise errors of workbench, in a worker, so that `bring_back` raises them again on the driver."""
     try:
         yield
     except PlacedError as error:
@@ -66,7 +65,7 @@ def carry() -> Iterator[None]:
 
 
 def error_in(error: BaseException, locate: Locate | None = None) -> WorkbenchError | None:
-    """The error of workbench that an error of Spark's carries, if any; `locate` names the row that it is about."""
+    """Return the workbench error in an error of Spark, if any; `locate` adds the row that it is about."""
     match = _MARK.search(str(error))
     if match is None:
         return None
@@ -80,12 +79,12 @@ def error_in(error: BaseException, locate: Locate | None = None) -> WorkbenchErr
 
 @contextlib.contextmanager
 def bring_back(where: str = "", locate: Locate | None = None) -> Iterator[None]:
-    """On the driver: raise an error of workbench that a worker met, and any other of Spark's as a `SparkError`.
+    """Raise, on the driver, a worker's workbench error as it was, and any other error of Spark as a `SparkError`.
 
     Parameters
     ----------
-    where: the folder of what is kept from one run to the next.
-    locate: names the row of the log that an error is about.
+    where: the folder of the state that is kept between runs.
+    locate: adds the row of the log to an error.
     """
     try:
         yield
@@ -102,7 +101,7 @@ def bring_back(where: str = "", locate: Locate | None = None) -> Iterator[None]:
 
 
 def find_known_failure(error: Exception) -> tuple[type[WorkbenchError], str, str] | None:
-    """What a failure of Spark's means, if it is one of `FAILURES`: an error, what is wrong, and what to do."""
+    """Return error class, what is wrong, and what to do for a Spark failure in `FAILURES`; else None."""
     text = f"{type(error).__name__}: {error}"
     for pattern, kind, what, hint in FAILURES:
         if match := re.search(pattern, text, re.MULTILINE):
@@ -112,9 +111,9 @@ def find_known_failure(error: Exception) -> tuple[type[WorkbenchError], str, str
 
 
 def summarize(error: Exception) -> str:
-    """Say what is wrong without stack traces: the first line of Spark's, and the error that has caused it.
+    """Summarize an error without stack traces: Spark's first line, and the error that has caused it.
 
-    That is Python's, or Java's where Python's only says that Java had one.
+    The cause is Python's error, or Java's where Python's only says that Java had one.
     """
     if failure := find_known_failure(error):
         return failure[1]

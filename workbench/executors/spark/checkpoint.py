@@ -1,7 +1,7 @@
-"""The checkpoint of a stream, beside Spark's own notes: what query it is of, and which output is its own.
+"""The checkpoint of a stream, beside Spark's own files: the query and the output to which it belongs.
 
-The rule of this module: one checkpoint, one query, one output. Whoever goes on with another of them is refused before
-anything is written.
+The rule of this module: one checkpoint, one query, one output. A run that continues with another query or output is
+refused before anything is written.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ ABOUT = "workbench.json"
 
 
 def see_checkpoint(checkpoint: Path, job: Mapping[str, Any], output: str, format: str) -> None:
-    """See that a checkpoint is that of the same query, or note what this one is; and that the output is its own.
+    """Check that a checkpoint and an output belong to this query; record the query in a new checkpoint.
 
     Parameters
     ----------
-    job: what may not change of what workers run (`Job.about`).
-    output, format: the folder of the output, and how it is written.
+    job: properties of the workers' job that must not change (`Job.about`).
+    output, format: the folder of the output, and its format.
 
     Raises
     ------
-    StateError: it is another's, or the output has what the checkpoint knows nothing of.
+    StateError: it belongs to another query, or the output has files that are unknown to the checkpoint.
     """
     file = checkpoint / ABOUT
     about = {"form": FORM, **job, "output": str(Path(output).resolve()), "format": format}
@@ -61,7 +61,7 @@ def _refuse_change(before: Mapping[str, Any], about: Mapping[str, Any], checkpoi
 
 
 def _read(file: Path) -> dict[str, Any] | None:
-    """What a checkpoint says that it is of; None where it is new."""
+    """Return the query of a checkpoint; None where it is new."""
     try:
         before = json.loads(file.read_text())
         if not isinstance(before, dict):
@@ -74,10 +74,10 @@ def _read(file: Path) -> dict[str, Any] | None:
 
 
 def _refuse_others(output: Path, checkpoint: Path) -> None:
-    """Refuse an output in which there is more than the micro-batches that the checkpoint has begun.
+    """Refuse an output that has more than the micro-batches that the checkpoint has begun.
 
-    Spark notes a micro-batch in `offsets` before it does it, and begins with 0 where there is no note: it would write
-    over some of what is there, and leave the rest.
+    Spark records a micro-batch in `offsets` before it runs it, and begins with 0 without a record: it would overwrite
+    some of the output, and leave the rest.
     """
     begun = max((int(path.name) for path in (checkpoint / "offsets").glob("*") if path.name.isdigit()), default=-1)
     for path in sorted(output.glob("[!._]*")):

@@ -1,7 +1,7 @@
-"""Which executor runs a pipeline for each key, on the workers of Spark.
+"""The choice of the executor that runs a pipeline for each key, on the workers of Spark.
 
-The rule of this module: the compiled executor runs what it can, and the reference executor the rest. Which of the two
-it is, is decided once, before the first event, and reported.
+The rule of this module: the compiled executor runs what it can, and the reference executor the rest. The choice is made
+once, before the first event, and reported.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _opened: dict[str, KeyedRuns] = {}
 
 @dataclass(frozen=True)
 class Choice:
-    """Which executor runs a pipeline.
+    """The executor that runs a pipeline.
 
     Attributes
     ----------
-    pipeline: what runs.
+    pipeline: the pipeline.
     backend: `compiled` or `reference`.
-    reason: why it is not the compiled one, if it is not.
-    fingerprint: that of its states, in hexadecimal digits.
+    reason: why the compiled executor does not run it; empty if it does.
+    fingerprint: the fingerprint of its states, in hexadecimal digits.
     """
 
     pipeline: Program
@@ -38,7 +38,7 @@ class Choice:
     fingerprint: str
 
     def open(self) -> KeyedRuns:
-        """Open the runs of successive keys, none of which has come; a worker process has one for all its tasks."""
+        """Open the runs of successive keys, without any key; a worker process has one instance for all its tasks."""
         if self.fingerprint not in _opened:
             _opened[self.fingerprint] = (
                 make_compiled_keys(Compiled(self.pipeline, maps=False))
@@ -51,7 +51,7 @@ class Choice:
 
 
 def choose(pipeline: Program, backend: str = "auto") -> Choice:
-    """The executor for a pipeline.
+    """Choose the executor for a pipeline.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def choose(pipeline: Program, backend: str = "auto") -> Choice:
 
     Raises
     ------
-    Refused: neither does.
+    Refused: neither runs it.
     """
     reason = ""
     running: Compiled | Reference

@@ -1,4 +1,4 @@
-"""Events in the columns of Spark; what the columns are, `events/columns` says."""
+"""Conversion of events to and from Spark columns; `events/columns` defines the columns."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from workbench.events.columns import as_json, kind
 from workbench.events.values import UnreadableError, from_json, parse_json, short
 
 STEP = "step"
-"""The column of the outputs that says in which step of its key an event came out."""
+"""The output column with the step of each event, counted per key."""
 
 
 def output_schema(program: Ported, key: str, key_type: str) -> str:
-    """The columns of what a program makes of each key, as Spark writes schemas.
+    """Return the output columns of a program for each key, as a Spark schema.
 
     Raises
     ------
-    InputError: two of them would have one name.
+    InputError: two columns would have the same name.
     """
     shown = program.ports.shown
     for name in shown:
@@ -44,7 +44,7 @@ class RowError(Exception):
 
     Attributes
     ----------
-    row: its number in the batch.
+    row: the row's index in the batch.
     """
 
     def __init__(self, row: int, error: WorkbenchError) -> None:
@@ -52,11 +52,11 @@ class RowError(Exception):
 
 
 def read_events(domains: Mapping[str, Domain], columns: Sequence[Any], count: int) -> LogBatch:
-    """Read the events of each input in so many rows from their Arrow columns.
+    """Read the events of each input in `count` rows from their Arrow columns.
 
     Raises
     ------
-    RowError: the first row in which JSON text is no event of an input.
+    RowError: names the first row in which JSON text is no event of an input.
     """
     from workbench.events.input_columns import decode_column
 
@@ -77,7 +77,7 @@ def read_events(domains: Mapping[str, Domain], columns: Sequence[Any], count: in
 
 
 def _parse(text: str, domain: Domain, name: str) -> Value | DomainError:
-    """The event of an input that is JSON text, or what is wrong with that."""
+    """Parse the JSON text of an event of an input, or return the error."""
     try:
         return from_json(parse_json(text), domain)
     except UnreadableError as error:

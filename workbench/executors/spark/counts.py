@@ -1,6 +1,6 @@
-"""What Spark's workers count, for the account of a run and for the rows that could not be read.
+"""The counts of Spark's workers, for the account of a run and for unreadable rows.
 
-The rule of this module: Spark may do a task twice, so a task reports its whole count under its name, and the last
+The rule of this module: Spark may run a task twice, so a task reports its whole count under its name, and the last
 report of a name counts.
 """
 
@@ -17,14 +17,14 @@ ErrorText = tuple[str, str, str]
 
 
 class TaskCounts(NamedTuple):
-    """What has become of the rows that a task has read.
+    """The counts of a task for the rows that it has read.
 
     Attributes
     ----------
-    columns: those that no input needs.
-    kept: the bad rows, where they are kept.
-    unended: what is wrong at the end of parts of files, unless other parts tell otherwise; by the files.
-    note: what else has been found out about the rows, by their form.
+    columns: columns that no input uses.
+    kept: the bad rows, if they are kept.
+    unended: by file, an error at the end of a part, which counts only if all other parts have it, too.
+    note: further findings about the rows, by their form.
     """
 
     account: Account
@@ -35,7 +35,7 @@ class TaskCounts(NamedTuple):
 
 
 class _ByName:
-    """How Spark merges reports: by their names."""
+    """The merge operation of Spark for reports: by name."""
 
     def zero(self, value: dict[Any, Any]) -> dict[Any, Any]:
         del value
@@ -54,20 +54,20 @@ class Counts:
 
     @classmethod
     def on(cls, spark: Any) -> Self:
-        """Open them for the workers of a session."""
+        """Create reports for the workers of a session."""
         return cls(spark.sparkContext.accumulator({}, _ByName()))
 
     def add_read(self, task: int | str, rows: TaskCounts) -> None:
-        """In a worker: report what a task has read."""
+        """Report what a task has read, in a worker."""
         self._accumulator.add({("read", task): rows})
 
     def add_run(self, partition: int, account: Account) -> None:
-        """In a worker: report how many rows of a partition have been computed, and how many events came out."""
+        """Report how many rows of a partition have been computed, and how many events were emitted, in a worker."""
         self._accumulator.add({("ran", partition): account})
 
     @property
     def notes(self) -> list[Any]:
-        """The notes of all tasks, in the order of their names."""
+        """The notes of all tasks, sorted by task name."""
         return [task.note for task in self._tasks]
 
     @property
@@ -75,20 +75,20 @@ class Counts:
         return [rows for (what, _), rows in sorted(self._accumulator.value.items(), key=_name) if what == "read"]
 
     def rows_before(self, task: int) -> int:
-        """How many rows the tasks before this one have read, which all of them have by now."""
+        """Return how many rows the tasks before this one have read; all of them must be done."""
         reports = self._accumulator.value.items()
         return sum(rows.account.rows for (what, number), rows in reports if what == "read" and number < task)
 
     def settle(self, reporter: Reporter, parts: Mapping[str, int]) -> None:
-        """Add what has been counted since the last time to the account of a run.
+        """Add the counts since the last call to the account of a run.
 
         Parameters
         ----------
-        parts: of how many tasks the files are that are read by several.
+        parts: number of tasks for each file that several tasks read.
 
         Raises
         ------
-        InputError: no part of a file had what was asked for.
+        InputError: no part of a file had what was requested.
         """
         for file, count in parts.items():
             errors = [rows.unended[file] for rows in self._tasks if file in rows.unended]
@@ -111,5 +111,5 @@ def _name(report: tuple[tuple[str, int | str], Any]) -> tuple[str, int | str]:
 
 
 def error_text(error: InputError) -> ErrorText:
-    """An error in a form that is sent to the driver."""
+    """Return an error in a form that can be sent to the driver."""
     return error.what, str(error.where), error.hint

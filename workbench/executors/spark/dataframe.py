@@ -1,4 +1,4 @@
-"""A pipeline for each key of a DataFrame of a user's own, which has no order but that of its columns."""
+"""Pipelines for each key of a user's DataFrame, whose only order is that of its columns."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ ORDERED = (*WHOLE, *FLOATS, "string", "date", "timestamp", "timestamp_ntz")
 def run_keyed(
     pipeline: AnyProgram, dataframe: DataFrame, *, key: str, order: str | Sequence[str], backend: str = "auto"
 ) -> DataFrame:
-    """Run a pipeline once for each key: its rows, in their order, are the steps of the streams, which then end.
+    """Run a pipeline once per key: the rows of a key, in order, are the steps of the streams, which then end.
 
     Parameters
     ----------
     pipeline: its inputs are columns of the same names; a null is no event in this step.
-    key: the column that tells the streams apart.
-    order: the column or columns that order the rows of a key: numbers, texts, dates or times. No two rows of a key may
-        agree in all of them.
+    key: the column that separates the streams.
+    order: the column or columns that order the rows of a key: numbers, texts, dates or times. No two rows of a key
+        may agree in all of them.
     backend: `compiled`, `reference`, or `auto` for the first of them that runs the pipeline.
 
     Returns
     -------
-    A row per step in which something came out: the key, `step` (counted from 0 for each key) and a column per output,
-    null where that output had nothing. It is lazy, as DataFrames are; the workers need `workbench` on their path.
+    A row per step with output: the key, `step` (counted from 0 for each key) and a column per output, null where that
+    output had no event. It is lazy, as DataFrames are; the workers need `workbench` on their path.
 
     Raises
     ------
     InputError: a column is missing, or of a type that does not fit its input.
     Refused: no executor runs the pipeline.
 
-    What workers meet (a value outside its domain, two rows of the same order) reaches you as an exception of Spark's
-    with our message; inside `with workbench.executors.spark.carry.bring_back():` it is the error itself.
+    Errors in workers (a value outside its domain, two rows of the same order) are raised as Spark exceptions with
+    workbench's message; inside `with workbench.executors.spark.carry.bring_back():` as the errors themselves.
     """
     orders = (order,) if isinstance(order, str) else tuple(order)
     if not orders:
@@ -57,11 +57,11 @@ def run_keyed(
 
 
 def lay_out(frame: DataFrame, program: Ported, layout: Layout) -> KeyLog:
-    """Take the columns of a layout from a DataFrame.
+    """Select the columns of a layout from a DataFrame.
 
     Raises
     ------
-    InputError: a column is missing, or of a type that does not fit what it is for.
+    InputError: a column is missing, or its type does not fit its use.
     """
     types = dict(frame.dtypes)
     for name in (layout.key, *layout.orders):
@@ -79,7 +79,7 @@ def require_column(name: str, columns: Sequence[str] | dict[str, str], what: str
 
 
 def refuse_key(name: str, kind_of: str) -> None:
-    """Refuse a column as key: of floats, which are seldom equal, or of no scalars."""
+    """Refuse a key column of floats, which are seldom equal, or of values that are not scalars."""
     if kind_of.startswith((*FLOATS, "struct", "array", "map", "variant")):
         raise InputError(
             f"the key '{name}' is of type {kind_of}, which does not separate streams", hint="cast it to string"
@@ -87,11 +87,11 @@ def refuse_key(name: str, kind_of: str) -> None:
 
 
 def order_column(frame: DataFrame, name: str, kind_of: str) -> Column:
-    """Cast a column to a type that Spark and workers order in the same way: whole numbers, floats or texts.
+    """Cast a column to a type that Spark and workers order in the same way: integers, floats or texts.
 
     Raises
     ------
-    InputError: values of its type do not order rows.
+    InputError: values of its type cannot order rows.
     """
     from pyspark.sql import functions as F
 

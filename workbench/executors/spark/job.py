@@ -1,8 +1,8 @@
-"""What Spark's workers run: a program on the rows of groups, one group after the other.
+"""The jobs of Spark's workers: a program on the rows of groups, one group after the other.
 
-The rule of this module: a group is the rows that one run of a program takes, in their order; they are those of a key
-for a pipeline, and those of a bucket of keys for rules. A row's first column is its group, and those that order the
-rows of a group come next. Rows come and outputs go as Arrow record batches, so that a job is tested without Spark.
+The rule of this module: a group is the rows of one run of a program, in order: the rows of a key for a pipeline, and
+those of a bucket of keys for rules. A row's first column is its group, followed by the order columns. Rows and outputs
+are Arrow record batches, so that a job is tested without Spark.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ class GroupRun(ABC):
 
     @abstractmethod
     def feed(self, rows: Any) -> Iterator[Any]:
-        """Run on the next rows, which may go on with the last group, and give the outputs as record batches."""
+        """Run on the next rows, which may continue the last group, and yield the outputs as record batches."""
 
     @abstractmethod
     def end(self) -> Iterator[Any]:
-        """End the last group, and give the outputs."""
+        """End the last group, and yield the outputs."""
 
 
 class StoredRun(GroupRun):
-    """A run of one group, whose state is kept from one micro-batch to the next.
+    """A run of one group, whose state is kept between micro-batches.
 
-    Rows that come before the last one of an earlier micro-batch are refused.
+    Rows that precede the last one of an earlier micro-batch are refused.
     """
 
     @abstractmethod
     def save(self) -> bytes:
-        """Give the state after the last row."""
+        """Return the state after the last row."""
 
     @abstractmethod
     def restore(self, state: bytes) -> None:
-        """Go on from a state instead of from the beginning."""
+        """Resume from a state instead of the initial one."""
 
 
 class Job(ABC):
-    """A program, as it is sent to workers, and what the columns of its rows are.
+    """A program in a form that is sent to workers, and the columns of its rows.
 
     Attributes
     ----------
-    group, group_type: the column of groups, and its type as Spark writes it.
-    orders: the columns by which the rows of a group are ordered.
-    schema: the columns of the outputs as Spark writes them.
+    group, group_type: the group column, and its Spark type.
+    orders: the columns that order the rows of a group.
+    schema: the columns of the outputs, as a Spark schema.
     """
 
     @property
@@ -80,19 +80,19 @@ class Job(ABC):
 
     @abstractmethod
     def about(self) -> Mapping[str, Any]:
-        """Say what may not change while a stream goes on: what runs, and by what rows are grouped and ordered."""
+        """Return what must not change while a stream goes on: the program, and the group and order columns."""
 
     @abstractmethod
     def count_rows(self, rows: Any) -> int:
-        """Count the rows of a log among some rows."""
+        """Return the number of log rows among some rows."""
 
     @abstractmethod
     def count_events(self, outputs: Any) -> int:
-        """Count the events in a record batch of outputs."""
+        """Return the number of events in a record batch of outputs."""
 
 
 def group_starts(groups: Any) -> Any:
-    """Find where each group begins in its column, as an array. There are rows, and those of a group are together."""
+    """Return the start of each group in a nonempty column, as an array; rows of a group must be adjacent."""
     import numpy as np
     import pyarrow.compute as pc
 
@@ -101,18 +101,18 @@ def group_starts(groups: Any) -> Any:
 
 
 def split_groups(rows: Any) -> Iterator[Any]:
-    """Split a record batch with rows into those of each group, which are together."""
+    """Split a nonempty record batch into its groups, whose rows must be adjacent."""
     starts = group_starts(rows.column(0)).tolist()
     for first, last in zip(starts, [*starts[1:], len(rows)], strict=True):
         yield rows.slice(first, last - first)
 
 
 def join_state(notes: Any, snapshot: bytes) -> bytes:
-    """Put the state of an executor, and JSON that belongs to it, into one value."""
+    """Combine the state of an executor, and JSON notes on it, into one value."""
     return seal(_MARK, json.dumps(notes).encode() + b"\n" + snapshot)
 
 
 def split_state(state: bytes) -> tuple[Any, bytes]:
-    """Take a value of `join_state` apart; StateError where it is damaged, or of another form."""
+    """Split a value of `join_state`; StateError where it is damaged, or of another form."""
     notes, _, snapshot = unseal(_MARK, state, "query").partition(b"\n")
     return json.loads(notes), snapshot

@@ -1,4 +1,4 @@
-"""The rows of a log for a pipeline on Spark: the key of each, what orders it, its position, and an event per input."""
+"""The rows of a log for a pipeline on Spark: key, order columns, position, and an event per input."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from workbench.executors.spark.layout import Layout
 from workbench.executors.spark.reader import RowForm, RowOrigin, TaskRows
 
 BATCH = 4096
-"""Rows that are made columns at a time."""
+"""Number of rows that are converted to columns at a time."""
 ORDER_TYPES = "o0 double, o1 long, o2 string"
-"""What one column of texts becomes, to be ordered by: a number (infinite for a text), it as an integer, the text."""
+"""Sort keys of a text column: a number (infinite for a text), the number as an integer, and the text."""
 _DATED = "^[0-9]+-"
-"""How a text begins that is no number: ISO 8601 has such dates."""
+"""The beginning of a text that is no number: ISO 8601 dates have it."""
 _WORD = Range(-(2**63), 2**63 - 1)
 
 
 @dataclass(frozen=True)
 class KeyRowForm(RowForm):
-    """The columns of a layout.
+    """The columns of a layout, as a row form.
 
     Parameters
     ----------
-    ports: the key, what rows are ordered by, and the inputs of the program.
-    inputs: which of these are inputs.
+    ports: the key, the order columns, and the inputs of the program.
+    inputs: the names of the inputs.
     """
 
     ports: Ports
@@ -48,7 +48,7 @@ class KeyRowForm(RowForm):
 
     @property
     def schema(self) -> str:
-        """The columns as Spark writes them."""
+        """The columns in Spark's notation."""
         layout, domains = self.layout, self.ports.domains
         types = {"file": "string", "task": "long", "row": "long"}
         columns = ["key " + kind(domains[layout.key]), *(order_types(domains[name]) for name in layout.orders)]
@@ -57,7 +57,7 @@ class KeyRowForm(RowForm):
         return ", ".join(columns)
 
     def with_places(self, *places: str) -> KeyRowForm:
-        """The same with other columns for the position of a row (`Layout.places`)."""
+        """Return the form with other columns for the position of a row (`Layout.places`)."""
         return replace(self, layout=replace(self.layout, places=places))
 
     def begin(self, reading: Reading, reporter: Reporter) -> KeyRows:
@@ -65,17 +65,17 @@ class KeyRowForm(RowForm):
 
 
 def order_types(domain: Domain) -> str:
-    """The columns by which rows are ordered that a column becomes."""
+    """Return the types of the sort keys of a column."""
     return ORDER_TYPES if kind(domain) == "string" else f"o0 {kind(domain)}"
 
 
 class KeyRows(TaskRows):
-    """Makes the columns of a layout; rows are numbered as the account counts them."""
+    """A builder of the columns of a layout; rows are numbered as the account counts them."""
 
     def __init__(self, form: KeyRowForm, reporter: Reporter) -> None:
         self.form, self.ports, self.account = form, form.ports, reporter.account
         self._events = 0
-        """Those for inputs, which keys are not."""
+        """Number of events for inputs, keys not included."""
 
     def columns(self, blocks: Iterator[LogBlock], shown: str, origin: RowOrigin) -> Iterator[Any]:
         sizes = {True: sys.maxsize, False: BATCH}
@@ -89,7 +89,7 @@ class KeyRows(TaskRows):
         self.account.events_in = self._events
 
     def _columns(self, batch: LogBatch, shown: str) -> Mapping[str, Any]:
-        """The rows of a batch as Arrow columns."""
+        """Return the rows of a batch as Arrow columns."""
         if batch.columns is not None:
             return {name: self._column(name, each) for name, each in batch.columns.items()}
         domains = self.ports.domains
@@ -103,7 +103,7 @@ class KeyRows(TaskRows):
         return given.events if isinstance(domain, Words) else events_to_arrow(domain, given.fields, given.present)
 
     def _batch(self, columns: Mapping[str, Any], numbers: Any, shown: str, origin: RowOrigin) -> Any:
-        """The columns of the layout; rows in which there is nothing are left out."""
+        """Return the columns of the layout, without empty rows."""
         import pyarrow as pa
 
         layout, count = self.form.layout, len(numbers)
@@ -122,7 +122,7 @@ class KeyRows(TaskRows):
         return self._drop_empty(made, key, inputs) if key.null_count else made
 
     def _drop_empty(self, rows: Any, key: Any, inputs: Sequence[Any]) -> Any:
-        """The rows with a key or an event."""
+        """Return the rows with a key or an event."""
         import pyarrow.compute as pc
 
         there = key.is_valid()
@@ -134,7 +134,7 @@ class KeyRows(TaskRows):
 
 
 def _order(name: str, column: Any, shown: str) -> list[Any]:
-    """The columns by which rows are ordered; null where a row has nothing to be ordered by."""
+    """Return the sort keys of a column; null where a row has no value."""
     import pyarrow as pa
 
     if not pa.types.is_string(column.type):
@@ -148,11 +148,11 @@ def _order(name: str, column: Any, shown: str) -> list[Any]:
 
 
 def order_columns(name: str, texts: Any, where: str) -> list[Any]:
-    """The Arrow columns by which rows are ordered, given an Arrow array of texts: numbers, exactly, before texts.
+    """Return the sort keys of an Arrow array of texts, as Arrow columns: numbers, exactly, before texts.
 
     Raises
     ------
-    InputError: one is a number that is none of 64 bits.
+    InputError: a number does not fit in 64 bits.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

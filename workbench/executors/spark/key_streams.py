@@ -1,9 +1,9 @@
 """A pipeline on the rows of successive keys: a stream of each key, one after the other.
 
 The rows of a key are brought together (a shuffle by key), sorted within the partition, and fed to the pipeline from
-Arrow batches (`mapInArrow`). They are never in memory all at once, so a stream may be of any length.
+Arrow batches (`mapInArrow`). They are never all in memory at once, so a stream may have any length.
 
-The rule of this module: the rows of a key come together and in order, and that is verified row by row, not believed.
+The rule of this module: the rows of a key must be adjacent and in order, which is verified row by row.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PipelineJob(Job):
-    """A pipeline for each key, of which a step is a row of the output where something comes out.
+    """A pipeline for each key, with an output row per step that has output.
 
     Parameters
     ----------
-    choice: what runs.
-    layout: what the columns are.
+    choice: the pipeline and its executor.
+    layout: the layout of the columns.
     key_type: Spark's type of the key.
     """
 
@@ -85,9 +85,9 @@ class KeyLog:
     Attributes
     ----------
     key_type: Spark's type of the key.
-    counts: what workers report, if they do.
+    counts: the reports of workers, if any.
     shown: the name of the log in messages.
-    parts: how many tasks read each of the files that are read in parts.
+    parts: number of tasks for each file that is read in parts.
     """
 
     rows: DataFrame
@@ -98,7 +98,7 @@ class KeyLog:
     parts: Mapping[str, int] = field(default_factory=dict)
 
     def job(self, choice: Choice) -> PipelineJob:
-        """The job that runs a pipeline on each key."""
+        """Return the job that runs a pipeline on each key."""
         return PipelineJob(choice, self.layout, self.key_type)
 
     def run(self, choice: Choice) -> DataFrame:
@@ -106,7 +106,7 @@ class KeyLog:
         return run_groups(self.job(choice), self.rows, self.counts)
 
     def locate(self, error: WorkbenchError, key: str | None, task: int, row: int | None) -> WorkbenchError:
-        """Say of an error that a worker met which row of the log it is about, given its `RowPlace`."""
+        """Add the row of the log to an error of a worker, given its `RowPlace`."""
         assert self.counts is not None
         number = None if row is None else row + self.counts.rows_before(task)
         if key is None and number is not None:
@@ -114,20 +114,20 @@ class KeyLog:
         return locate_error(self.layout.key, str(key), number, self.shown, error)
 
     def settle(self, reporter: Reporter) -> None:
-        """Add what workers have counted to an account; InputError where a file has nothing of what an input needs."""
+        """Add the counts of workers to an account; InputError where a file has none of the columns for an input."""
         if self.counts is not None:
             self.counts.settle(reporter, self.parts)
 
 
 class KeyStreams(GroupRun):
-    """The streams of successive keys: their runs, of which the last one may go on."""
+    """The streams of successive keys: their runs, of which the last one may continue."""
 
     def __init__(self, runs: KeyedRuns, ports: Ports, layout: Layout) -> None:
         self.runs, self.ports, self.layout = runs, ports, layout
         self.key: Any = None
-        """An Arrow scalar; None where the state is that of whatever key comes."""
+        """The key as an Arrow scalar; None where the state belongs to whichever key comes."""
         self.before: tuple[Any, ...] | None = None
-        """The order of the last row of this key, () where it is not known; None where no key is open."""
+        """The order of the last row of this key, () where it is unknown; None where no key is open."""
 
     def feed(self, rows: Any) -> Iterator[Any]:
         import numpy as np
@@ -144,7 +144,7 @@ class KeyStreams(GroupRun):
         if not further:
             yield from self.end()
         cuts: Any = np.append(starts, len(keys))
-        firsts = cuts - np.where(cuts == 0, self.runs.steps(0) if further else 0, 0)  # where step 0 of a key would be
+        firsts = cuts - np.where(cuts == 0, self.runs.steps(0) if further else 0, 0)  # the offset of step 0 of each key
         codes: Any = np.repeat(np.arange(len(starts)), np.diff(cuts))
         made = self.runs.step(codes, events, len(starts))
         over = self.runs.finish(int(codes[-1 if made.wrong is None else made.wrong[0]]))
@@ -169,7 +169,7 @@ class KeyStreams(GroupRun):
             yield from merge_rows([(self._batch(pa.repeat(self.key, len(at)), np.full(len(at), steps), columns), at)])
 
     def _read(self, columns: Sequence[Any], keys: Any, orders: Sequence[Any]) -> LogBatch:
-        """Read the events of each input; an error names the first row that has one."""
+        """Read the events of each input; an error names its first row."""
         try:
             return read_events(self.ports.domains, columns, len(keys))
         except RowError as wrong:
@@ -178,7 +178,7 @@ class KeyStreams(GroupRun):
     def _columns(
         self, made: KeyedOutputs, located: Callable[[int, WorkbenchError], Exception]
     ) -> tuple[Any, Sequence[Any]]:
-        """The step of each row that comes out, and the columns; `located` says of a step's error which row it is."""
+        """Return the step of each output row, and the columns; `located` adds the row to the error of a step."""
         from workbench.events.output_columns import outputs_to_columns
 
         if made.wrong is not None:
@@ -189,7 +189,7 @@ class KeyStreams(GroupRun):
             raise located(_wide_step(made), error) from error
 
     def _locate_error(self, keys: Any, orders: Sequence[Any] | None, row: int, error: WorkbenchError) -> Exception:
-        """The error of a row, or of the end of its key's streams, which have no order."""
+        """Return the error of a row, or of the end of its key's streams, which has no order."""
         return self.layout.located(keys[int(row)].as_py(), orders and _at(orders, int(row)), error)
 
     def _batch(self, keys: Any, steps: Any, columns: Sequence[Any]) -> Any:
@@ -200,10 +200,10 @@ class KeyStreams(GroupRun):
         names = [self.layout.key, STEP, *self.ports.shown]
         return pa.RecordBatch.from_arrays([keys, numbers_to_arrow(INT, steps), *columns], names=names)
 
-    # --- what is verified -------------------------------------------------------------------------------------
+    # --- verification -----------------------------------------------------------------------------------------
 
     def _refuse_nulls(self, rows: Any, orders: Sequence[Any], *, nan: bool = False) -> None:
-        """Refuse a row without a key or without what orders it, which `nan` says that NaN does not."""
+        """Refuse a row without a key or an order value; with `nan`, NaN counts as missing."""
         for number, what in enumerate([f"key '{self.layout.key}'", *(f"'{n}'" for n in self.layout.orders)]):
             missing = rows.column(number).is_null(nan_is_null=nan)
             if missing.true_count:
@@ -213,11 +213,11 @@ class KeyStreams(GroupRun):
                 raise self.layout.located(key, _at(orders, row), found)
 
     def _check(self, keys: Any, orders: Sequence[Any], starts: Any, *, further: bool) -> None:
-        """Refuse rows of a key that do not go up, or are ordered by numbers and texts.
+        """Refuse rows of a key that are not in ascending order, or are ordered by both numbers and texts.
 
         Parameters
         ----------
-        starts: where the rows of each key begin.
+        starts: start of the rows of each key.
         further: whether the first row has the key of the last batch.
         """
         import numpy as np
@@ -262,12 +262,12 @@ class KeyStreams(GroupRun):
 
 
 class StoredStreams(KeyStreams, StoredRun):
-    """The stream of one key, which goes on from one micro-batch to the next."""
+    """The stream of one key, which continues from one micro-batch to the next."""
 
     def __init__(self, runs: KeyedRuns, ports: Ports, layout: Layout) -> None:
         super().__init__(runs, ports, layout)
         self._last: list[Any] = []
-        """What orders the last row of an earlier micro-batch, but for its place."""
+        """The order of the last row of an earlier micro-batch, without its position."""
 
     def feed(self, rows: Any) -> Iterator[Any]:
         orders = rows.columns[1 : 1 + self.layout.width]
@@ -285,7 +285,7 @@ class StoredStreams(KeyStreams, StoredRun):
         self.before = ()
 
     def _refuse_late(self, key: Any, first: tuple[Any, ...]) -> None:
-        """Refuse a row that comes before the last one of an earlier micro-batch."""
+        """Refuse a row that precedes the last one of an earlier micro-batch."""
         at, before = self.layout.texts, (*self._last, *first[len(self._last) :])
         if self._last and at is not None and first[at] and not before[at]:
             raise make_mixed_error(self.layout, key, before, first, "in an earlier micro-batch")
@@ -301,7 +301,7 @@ class StoredStreams(KeyStreams, StoredRun):
 
 
 def merge_rows(parts: Sequence[tuple[Any, Any]]) -> Iterator[Any]:
-    """Merge record batches in the order of their rows' slots, which each part has in order."""
+    """Merge record batches by the slots of their rows, which are sorted in each part."""
     import numpy as np
     import pyarrow as pa
 
@@ -317,11 +317,11 @@ def merge_rows(parts: Sequence[tuple[Any, Any]]) -> Iterator[Any]:
 
 
 def _wide_step(made: KeyedOutputs) -> int:
-    """The first step in which a whole number of more than 64 bits comes out."""
+    """Return the first step whose output has an integer of more than 64 bits."""
     events = (pair for each in made.outputs.values() for pair in zip(each.steps.tolist(), each.events(), strict=True))
     return min(int(step) for step, event in events if isinstance(event, int) and not -(2**63) <= event < 2**63)
 
 
 def _at(columns: Sequence[Any], row: int) -> tuple[Any, ...]:
-    """A row of some Arrow columns."""
+    """Return a row of Arrow columns as a tuple."""
     return tuple(column[row].as_py() for column in columns)

@@ -13,15 +13,15 @@ from workbench.executors.spark.carry import PlacedError
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of the rows that a worker gets: the key, what they are ordered by, and one per input.
+    """The columns of the rows for a worker: the key, the order columns, and one per input.
 
     Attributes
     ----------
-    key: what the user calls the key.
-    orders: what the user calls the columns that order the rows; those of the place in the log come after them.
-    places: what the last columns of the order are: a row's `file`, or the `task` that has read it (or neither, where
-        there is one), and its number among those, `row`.
-    parts: how many columns of the layout stand for `orders`; None if each stands for itself.
+    key: the user's name of the key.
+    orders: the user's names of the order columns; the position in the log is used after them.
+    places: the last order columns: a row's `file`, or the `task` that has read it (or neither, where there is only
+        one), and its number in the file or task, `row`.
+    parts: number of columns for `orders`; None if each is one column.
     """
 
     key: str
@@ -31,37 +31,37 @@ class Layout:
 
     @property
     def named(self) -> int:
-        """How many columns stand for what the user orders by."""
+        """Number of columns for the user's order columns."""
         return len(self.orders) if self.parts is None else self.parts
 
     @property
     def texts(self) -> int | None:
-        """Which column of the order holds a text, unless a number orders the row; None where it cannot be both."""
+        """The order column with a text, unless a number orders the row; None where only one kind is possible."""
         return 2 if self.places and self.named == 3 else None
 
     @property
     def width(self) -> int:
-        """How many columns order the rows."""
+        """Number of order columns."""
         return self.named + len(self.places)
 
     def format_order(self, order: Sequence[Any]) -> str:
-        """What a row is ordered by, as the user wrote it, from its columns of order."""
+        """Format the order columns of a row as the user wrote them."""
         if self.texts is not None:  # a text, a whole number, or a number
             number, whole, text = order[:3]
             return text or str(whole if whole == number else number)
         return ", ".join(map(str, order[: self.named]))
 
     def names(self, inputs: int) -> list[str]:
-        """The names of the columns."""
+        """Return the names of the columns."""
         return ["key", *(f"o{i}" for i in range(self.width)), *(f"x{i}" for i in range(inputs))]
 
     def located(self, key: Any, order: Sequence[Any] | None, error: WorkbenchError) -> Exception:
-        """An error as it is raised, with the row that it is about.
+        """Return an error with the row that it is about, as it is raised.
 
         Parameters
         ----------
-        key: that of the row; None where it has none.
-        order: the columns of order of the row; None for the end of the key's streams.
+        key: the key of the row; None where it has none.
+        order: the order columns of the row; None for the end of the key's streams.
         """
         if not self.places:
             return error if key is None else error.retold(f"key {key!r}: {error.what}", where=error.where)
@@ -73,7 +73,7 @@ class Layout:
 
 
 def make_mixed_error(layout: Layout, key: Any, number: Sequence[Any], text: Sequence[Any], before: str) -> Exception:
-    """The error for two rows of a key, one ordered by a number (that was there `before`), one by a text."""
+    """Return the error for two rows of a key, one ordered by a number (found `before`), one by a text."""
     what = f"'{layout.orders[0]}' is a text here ({layout.format_order(text)}), and a number {before}"
     hint = "numbers and texts have no order between them: correct the column, or order by another one"
     return layout.located(key, text, InputError(f"{what} ({layout.format_order(number)})", hint=hint))

@@ -1,8 +1,8 @@
-"""Logs in files as rows that a pipeline can be run on by key, with their place in the log.
+"""Logs in files as rows on which a pipeline can run by key, with their position in the log.
 
-How the log's own order is established: the files are in the order that they have without Spark, workers read parts of
-them as tasks with numbers, and rows are numbered as they are read. What only Spark can read (`hdfs://`), and what is
-still to come, is read file by file.
+The log's own order is established as follows: the files are in the order that they have without Spark, workers read
+parts of them as numbered tasks, and rows are numbered as they are read. What only Spark can read (`hdfs://`), and files
+that are still to come, are read file by file.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LEAST, MOST = 1 << 22, 1 << 25
-"""Bytes that a task reads."""
+"""Minimum and maximum number of bytes that a task reads."""
 BINARY = "path string, modificationTime timestamp, length long, content binary"
 
 
@@ -49,13 +49,13 @@ def read_log(
     spark: SparkSession, path: LogPath | Sequence[LogPath], program: Ported, *, key: str, order: str | None = None,
     reading: Reading | None = None, reporter: Reporter | None = None,
 ) -> KeyLog:  # fmt: skip
-    """A log: a file, several, a folder or a pattern; or what Spark itself has a name for (`hdfs://`).
+    """Open a log: a file, several, a folder or a pattern; or a name that only Spark knows (`hdfs://`).
 
     Parameters
     ----------
-    key, order: columns; without `order` the log's own order counts. Among rows that agree in `order` it counts, too.
-    reading: what the user says about columns and rows.
-    reporter: reports which columns no input needs.
+    key, order: columns; without `order`, and among rows that agree in it, the log's own order counts.
+    reading: the user's options for columns and rows.
+    reporter: reports which columns no input uses.
 
     Raises
     ------
@@ -85,15 +85,15 @@ def follow_log(
     spark: SparkSession, folder: str, program: Ported, *, key: str, order: str | None, files: int | None = None,
     reading: Reading | None = None,
 ) -> KeyLog:  # fmt: skip
-    """A folder to which files are added, as a stream.
+    """Open a folder to which files are added, as a stream.
 
     Parameters
     ----------
-    files: how many are taken at a time; None for all that there are.
+    files: number of files at a time; None for all.
 
     Raises
     ------
-    InputError: there is no such folder; or no file yet to tell what keys are.
+    InputError: there is no such folder; or no file yet that shows the type of keys.
     """
     reading, (name,) = replace(reading or Reading(), words=True), file_names(folder)
     remote = is_remote([name])
@@ -111,7 +111,7 @@ def follow_log(
 
 
 def follow_files(spark: SparkSession, folder: str, files: int | None) -> DataFrame:
-    """The files in a folder as they come: their paths, and what is in them; so many at a time."""
+    """Return the files in a folder as they come, with paths and contents; `files` at a time."""
     source = spark.readStream.format("binaryFile").schema(BINARY)
     if files:
         source = source.option("maxFilesPerTrigger", str(files))
@@ -120,17 +120,17 @@ def follow_files(spark: SparkSession, folder: str, files: int | None) -> DataFra
 
 
 def file_names(path: LogPath | Sequence[LogPath]) -> list[str]:
-    """What the user names, local files without `file:`."""
+    """Return the names that the user gives, local files without `file:`."""
     return [re.sub(LOCAL_FILE, "/", str(each)) for each in list_named_files(path) or ()]
 
 
 def is_remote(names: Sequence[str]) -> bool:
-    """Whether only Spark can read these."""
+    """Whether only Spark can read these names."""
     return any("://" in name for name in names)
 
 
 def first_file(folder: str) -> LogPath | None:
-    """The first file in a folder; None if there is none yet."""
+    """Return the first file in a folder; None if there is none yet."""
     if os.path.isdir(folder) and not any(path.name[0] not in "._" for path in Path(folder).iterdir()):
         return None
     return log_files(folder)[0]
@@ -138,7 +138,7 @@ def first_file(folder: str) -> LogPath | None:
 
 @contextlib.contextmanager
 def readable(path: str) -> Iterator[None]:
-    """What Spark says of files that it cannot read, as an InputError."""
+    """Raise InputError for files that Spark cannot read."""
     try:
         with bring_back():
             yield
@@ -149,7 +149,7 @@ def readable(path: str) -> Iterator[None]:
 
 
 def _form(program: Ported, reading: Reading, key: str, order: str | None, first: LogPath | None) -> KeyRowForm:
-    """The columns of a log that is read file by file, the first of which tells what its keys are."""
+    """Return the columns of a log, given its first file, which shows the type of keys."""
 
     def port(name: str) -> Port:
         domain = domains.get(name)
@@ -169,7 +169,7 @@ def _form(program: Ported, reading: Reading, key: str, order: str | None, first:
 
 
 def _refuse_order(name: str, domain: Domain) -> None:
-    """InputError where a column does not order rows."""
+    """Refuse a column that cannot order rows, with InputError."""
     if as_json(domain) or isinstance(domain, Bool):
         raise InputError(f"column '{name}' has {domain}, which does not order rows", hint="use numbers, texts or times")
 
@@ -183,7 +183,7 @@ def _log(names: DataFrame, reader: LogReader, shown: str, parts: dict[str, int] 
 def read_tasks(
     files: Sequence[LogPath], ports: Ports, reading: Reading, reporter: Reporter, wanted: int
 ) -> list[LogTask]:  # fmt: skip
-    """What tasks read: parts of large files, or several small ones; all, if the first rows only are asked for."""
+    """Return what each task reads: parts of large files, or several small ones; only one task with `head`."""
     sizes = [os.path.getsize(file) for file in files]
     size = min(max(sum(sizes) // wanted, LEAST), MOST)
     tasks: list[list[tuple[str, FilePart]]] = [[]]
@@ -209,5 +209,5 @@ def _parts(file: LogPath, ports: Ports, reading: Reading, reporter: Reporter, si
 
 
 def count_parts(tasks: Iterable[LogTask]) -> Counter[str]:
-    """Of how many parts the files are that tasks read in parts."""
+    """Return the number of parts of each file that is read in parts."""
     return Counter(file for task in tasks for file, part in task if part != WHOLE)

@@ -1,6 +1,6 @@
-"""The rows of outputs in files and on the standard output.
+"""Output rows in files and on the standard output.
 
-The rule of this module: text is written by what writes it without Spark, so values look alike, whoever makes them.
+The rule of this module: the writers of other backends write text, so that values have the same form.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     from workbench.events.writers import RowWriter
 
 _UNMARKED = ("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
-"""The option with which Spark writes no `_SUCCESS`."""
+"""The option that keeps Spark from writing `_SUCCESS`."""
 
 
 def output_formats() -> list[str]:
-    """The formats that outputs are written in: texts, and what Spark writes itself."""
+    """Return the output formats: texts, and those that Spark writes itself."""
     return [row.name for row in format_rows().values() if row.writer is not None and (row.text or row.spark)]
 
 
 def row_ports(rows: DataFrame, known: Mapping[str, Domain] = MappingProxyType({})) -> Ports:
-    """The columns of rows: the outputs of a program, and what their types say of others, of keys and steps."""
+    """Return the columns of rows: the outputs of a program, and others, as keys and steps, by Spark type."""
     kinds = {"bigint": INT, "double": FLOAT, "boolean": BOOL}
     return Ports("rows", (), tuple(Port(n, known.get(n) or kinds.get(kind, STR)) for n, kind in rows.dtypes))
 
 
 def row_events(row: Mapping[str, Any], ports: Ports, time: str = "") -> dict[str, Value]:
-    """The events in a row of Spark's, as they are written without it; of a column of times some are whole numbers."""
+    """Return the events in a row of Spark, as other backends write them; whole floats of a time column are int."""
     found = {}
     for name, domain in ports.shown.items():
         if (value := row[name]) is not None:
@@ -53,13 +53,13 @@ def row_events(row: Mapping[str, Any], ports: Ports, time: str = "") -> dict[str
 
 
 class RowLines:
-    """Makes texts of rows, those of a batch together: the function for `mapInArrow`."""
+    """A converter of rows to text, batch by batch: the function for `mapInArrow`."""
 
     def __init__(self, ports: Ports, format: str, time: str) -> None:
         self.ports, self.format, self.time = ports, format, time
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The lines of each batch, under those that a file begins with."""
+        """Yield the lines of each batch, preceded by the header of a file."""
         from pyspark import TaskContext
 
         text = io.StringIO(newline="")
@@ -69,7 +69,7 @@ class RowLines:
                 for row in batch.to_pylist():
                     writer.row(row_events(row, self.ports, self.time))
                 yield from _take_json(text)
-            if cast(Any, TaskContext.get()).partitionId() == 0:  # what files begin with is there though no row is
+            if cast(Any, TaskContext.get()).partitionId() == 0:  # the header of a file is there even without rows
                 writer.end()
                 yield from _take_json(text)
 
@@ -90,13 +90,13 @@ def _take_json(text: io.StringIO) -> Iterator[Any]:
 
 
 def _open(spark: Any, folder: str) -> tuple[Any, Any]:
-    """Open a folder as Hadoop knows it: its path, and the file system in which it is."""
+    """Open a Hadoop folder: return its path, and its file system."""
     path = spark._jvm.org.apache.hadoop.fs.Path(folder)
     return path, path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
 
 
 def _rename(spark: Any, folder: str, ending: str) -> None:
-    """Have the names of the files in a folder end with their format, and not as those of texts."""
+    """Rename the files in a folder so that they end with their format, not with `.txt`."""
     path, files = _open(spark, folder)
     for each in files.listStatus(path):
         name = each.getPath().getName()
@@ -105,7 +105,7 @@ def _rename(spark: Any, folder: str, ending: str) -> None:
 
 
 def _mark_complete(spark: Any, folder: str) -> None:
-    """Mark a folder as Spark marks it when all files are there."""
+    """Mark a folder as complete, as Spark does."""
     path, files = _open(spark, folder)
     files.create(path.suffix("/_SUCCESS")).close()
 
@@ -114,18 +114,18 @@ def write_rows(
     rows: DataFrame, ports: Ports, folder: str, format: str, *, mode: str = "errorifexists", time: str = "",
     settle: Callable[[], object] = lambda: None,
 ) -> None:  # fmt: skip
-    """Write rows into a folder, as Spark writes: part files, and `_SUCCESS` when all are there and settled.
+    """Write rows into a folder, as Spark does: part files, and `_SUCCESS` when all are there and settled.
 
     Parameters
     ----------
-    ports: the columns, and what they hold.
+    ports: the columns, and their domains.
     time: the column of times, if there is one.
-    format: of `output_formats`; CSV and TSV have a header. Keys are in files as a whole, steps in their order.
-    settle: what is still to be seen to when the rows are there, which are removed if it fails.
+    format: one of `output_formats`; CSV and TSV have a header. Keys are in files as a whole, steps in order.
+    settle: final checks once the rows are there, which are removed if it fails.
 
     Raises
     ------
-    InputError: the folder is there already.
+    InputError: the folder exists already.
     """
     if mode == "errorifexists" and "://" not in folder and Path(folder).exists():
         raise InputError("there is something already", where=folder, hint="choose another --output, or remove it")
@@ -139,7 +139,7 @@ def write_rows(
             rows.write.mode(mode).option(*_UNMARKED).format(row.spark).save(folder)
         settle()
         _mark_complete(rows.sparkSession, folder)
-    except BaseException:  # else the same command would not be let in again
+    except BaseException:  # otherwise the same command would be refused the next time
         if "://" not in folder:
             shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -149,15 +149,15 @@ def print_rows(
     rows: DataFrame, ports: Ports, format: str, *, time: str = "", settle: Callable[[], object] = lambda: None,
     clear: Callable[[], object] = lambda: None,
 ) -> None:  # fmt: skip
-    """Write rows as text on the standard output, as they are written without Spark.
+    """Write rows as text on the standard output, as other backends do.
 
     Parameters
     ----------
     time, settle: as in `write_rows`; `settle` comes before the first row.
-    clear: takes away what stands where a row is to be printed.
+    clear: removes progress output from where a row is to be printed.
     """
     found = (row_events(row.asDict(), ports, time) for row in rows.toLocalIterator())
-    first = list(itertools.islice(found, 1))  # nothing is written before it is known that there is something
+    first = list(itertools.islice(found, 1))  # nothing is written before it is known that there are rows
     settle()
     with write_events("-", ports, format=format) as writer:
         for row in itertools.chain(first, found):

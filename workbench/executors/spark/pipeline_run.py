@@ -1,4 +1,4 @@
-"""A pipeline for each key of a log, as the options of the command say."""
+"""The run of a pipeline for each key of a log, by the options of the command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def run_pipeline_on_spark(pipeline: Program, start: Start) -> None:
-    """Run and write, as the options of the command say."""
+    """Run a pipeline and write its output, by the options of the command."""
     args = start.options
     if not args.key:
         raise InputError("the spark backend runs the pipeline once per key", hint=_propose_key(pipeline, args))
@@ -41,9 +41,9 @@ def run_pipeline_on_spark(pipeline: Program, start: Start) -> None:
 
 
 def _propose_key(pipeline: Program, args: RunOptions) -> str:
-    """What to write, with the columns of the log that are no inputs."""
+    """Propose an option --key, with the columns of the log that are not inputs."""
     names: list[str] = []
-    with suppress(WorkbenchError, OSError):  # what is wrong with the log is said when it is read
+    with suppress(WorkbenchError, OSError):  # errors of the log are reported when it is read
         for file in look(args.input, pipeline, args.reading(pipeline)):
             names += [each.name for each in file.columns if not each.inputs]
     if not names:
@@ -53,7 +53,7 @@ def _propose_key(pipeline: Program, args: RunOptions) -> str:
 
 @dataclass
 class SparkPipelineRun(SparkRun):
-    """A pipeline that is to run for each key of a log."""
+    """The run of a pipeline for each key of a log."""
 
     choice: Choice
     start: Start
@@ -78,7 +78,7 @@ class SparkPipelineRun(SparkRun):
         return step_groups(self.job, self.log.rows, self.log.counts)
 
     def _columns(self) -> dict[str, Any]:
-        """Which column is the key, which ones order rows, and how all are read."""
+        """Return the key column, the order column, and how to read all columns."""
         args = self.start.options
         return {"key": args.key or "", "order": args.order, "reading": self.reading}
 
@@ -86,7 +86,7 @@ class SparkPipelineRun(SparkRun):
         return row_ports(outputs, self.choice.pipeline.ports.shown)
 
     def sort_printed(self, outputs: DataFrame) -> DataFrame:
-        """The rows in the order of keys and steps; those of one step stay as they came."""
+        """Sort the rows by key and step; rows of one step stay in order."""
         from pyspark.sql import functions as F
 
         numbered = outputs.withColumn("workbench_row", F.monotonically_increasing_id())

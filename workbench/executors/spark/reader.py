@@ -1,8 +1,7 @@
-"""Logs as Spark's workers read them: parts of files, as tasks with numbers, or files one by one.
+"""Reading of logs by Spark's workers: parts of files, as numbered tasks, or files one by one.
 
-The rule of this module: files are read as they are without Spark, in parts where that is possible (`events/parts`).
-What columns are made of the rows, a `RowForm` says, and what has become of them is sent to the driver under the name of
-the task.
+The rule of this module: files are read as without Spark, in parts where possible (`events/parts`). A `RowForm`
+determines the columns of the rows; their counts are sent to the driver under the name of the task.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ from workbench.executors.spark.carry import carry
 from workbench.executors.spark.counts import Counts, ErrorText, TaskCounts, error_text
 
 LOCAL_FILE = "^file:/+"
-"""How Spark begins the names of local files, in more than one way; here they begin with a slash."""
+"""The prefixes that Spark gives to the names of local files, which begin with a slash here."""
 LogTask = tuple[tuple[str, FilePart], ...]
-"""Parts of files, one after the other."""
+"""Consecutive parts of files."""
 RowOrigin = int | str
-"""Where rows are from: the number of the task that reads them, or the file that is read as a whole."""
+"""The origin of rows: the number of the task that reads them, or the file that is read as a whole."""
 
 
 class TaskReporter(Reporter):
-    """Keeps what is to be sent of a task."""
+    """A reporter that collects what a task sends to the driver."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +46,7 @@ class TaskReporter(Reporter):
 
 
 class TaskRows(ABC):
-    """Makes the columns of Spark out of the rows that a task reads.
+    """A builder of Spark columns from the rows that a task reads.
 
     Attributes
     ----------
@@ -58,29 +57,29 @@ class TaskRows(ABC):
 
     @abstractmethod
     def columns(self, blocks: Iterator[LogBlock], shown: str, origin: RowOrigin) -> Iterator[Any]:
-        """Make record batches of the blocks of a file, or of a part of one, that messages call `shown`."""
+        """Yield record batches of the blocks of a file, or of a part; `shown` is its name in messages."""
 
     def end(self) -> Any:
-        """Complete the account of the task, and give what else its rows have told."""
+        """Complete the account of the task, and return further findings about its rows."""
         return None
 
 
 class RowForm(ABC):
-    """Which rows are read, and what columns of Spark they become."""
+    """The rows to read, and their Spark columns."""
 
     @abstractmethod
     def begin(self, reading: Reading, reporter: Reporter) -> TaskRows:
-        """Begin a task, whose account the reporter has."""
+        """Begin a task, whose account belongs to the reporter."""
 
 
 @dataclass
 class LogReader(ABC):
-    """Reads a part of a log: a function for `mapInArrow`.
+    """A reader of a part of a log: a function for `mapInArrow`.
 
     Parameters
     ----------
-    reading: what the user says about columns and rows.
-    counts: are told what has been read.
+    reading: the user's options for columns and rows.
+    counts: receive what has been read.
     """
 
     form: RowForm
@@ -88,17 +87,17 @@ class LogReader(ABC):
     counts: Counts
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The rows of what these batches name."""
+        """Yield the rows of the parts or files that these batches name."""
         with carry():
             yield from self.read(batches)
 
     @abstractmethod
     def read(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The same, where errors are ours."""
+        """Yield the rows; errors are raised as those of workbench."""
 
     @contextmanager
     def _task(self, name: RowOrigin) -> Iterator[tuple[TaskRows, TaskReporter]]:
-        """A task, and a reporter whose account is sent to the driver in the end."""
+        """Open a task with a reporter whose account is sent to the driver at the end."""
         reporter = TaskReporter()
         if self.reading.bad_rows != "skip":
             reporter.keep = reporter.kept.append
@@ -118,7 +117,7 @@ class LogReader(ABC):
         rows: TaskRows,
         reporter: TaskReporter,
     ) -> Iterator[Any]:
-        """The rows of a part of a file, which have this origin, and are numbered as the account counts them."""
+        """Yield the rows of a part of a file, with this origin, numbered as the account counts them."""
         with (
             readable(path), log_reader(part_stream(stream, part), path, rows.ports, self.reading, reporter) as (
                 reader, lines, shown,
@@ -138,11 +137,11 @@ class LogReader(ABC):
 
 @dataclass
 class PartReader(LogReader):
-    """Reads parts of files: it is given the numbers of tasks.
+    """A reader of parts of files, given the numbers of tasks.
 
     Parameters
     ----------
-    tasks: what each of them reads.
+    tasks: what each task reads.
     """
 
     tasks: Mapping[int, LogTask] = field(default_factory=dict)
@@ -158,7 +157,7 @@ class PartReader(LogReader):
 
 
 class FileReader(LogReader):
-    """Reads files: it is given their names, and what is in them, where only Spark can read that."""
+    """A reader of files, given their names and, where only Spark can read them, their contents."""
 
     def read(self, batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:

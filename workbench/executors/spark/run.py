@@ -1,7 +1,7 @@
-"""`workbench run --backend spark`: a program on a large log, or on one that grows.
+"""`workbench run --backend spark`: a program on a large log, or on a growing one.
 
-The rule of this module: a run is the same for pipelines and for rules. The log is read by workers, a job runs on its
-groups, outputs are written in their order, and every row is accounted for. What differs is a `SparkRun`.
+The rule of this module: runs of pipelines and of rules are alike. Workers read the log, a job runs on its groups,
+outputs are written in order, and every row is accounted for. A `SparkRun` contains what differs.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _POLL = 0.3
 
 
 class SparkRun(ABC):
-    """A program that is to run on a log, as the options of the command say.
+    """A run of a program on a log, by the options of the command.
 
     Attributes
     ----------
-    reading: what the user says about columns and rows.
-    job: what workers run; it is there when the log has been opened.
-    time: the column of times in the outputs, if there is one.
+    reading: the user's options for columns and rows.
+    job: the workers' job; available once the log has been opened.
+    time: the time column of the outputs, if there is one.
     """
 
     start: Start
@@ -55,34 +55,34 @@ class SparkRun(ABC):
 
     @abstractmethod
     def read(self, spark: SparkSession) -> DataFrame:
-        """The outputs of a whole log, in the order in which they are written."""
+        """Return the outputs of a whole log, in the order in which they are written."""
 
     @abstractmethod
     def follow(self, spark: SparkSession) -> DataFrame:
-        """The outputs of a folder to which files are added, as a stream."""
+        """Return the outputs of a growing folder, as a stream."""
 
     @abstractmethod
     def ports(self, outputs: DataFrame) -> Ports:
-        """The columns of the outputs, and what they hold."""
+        """Return the columns of the outputs, and their domains."""
 
     def sort_printed(self, outputs: DataFrame) -> DataFrame:
-        """The outputs of a whole log in the order in which they are printed."""
+        """Sort the outputs of a whole log for printing."""
         return outputs
 
     def sort_batch(self, outputs: DataFrame) -> DataFrame:
-        """The outputs of a micro-batch in their order."""
+        """Sort the outputs of a micro-batch."""
         return outputs
 
     @abstractmethod
     def settle(self) -> None:
-        """Report what workers have counted in a whole log; an error where some rows are not accounted for."""
+        """Report the counts of the workers for a whole log; an error where some rows are not accounted for."""
 
     @abstractmethod
     def settle_batch(self) -> None:
-        """Report what workers have counted in a micro-batch; an error as in `settle`."""
+        """Report the counts of the workers for a micro-batch; an error as in `settle`."""
 
     def locate(self, error: WorkbenchError, key: str | None, task: int, row: int | None) -> WorkbenchError:
-        """Say of an error which row of the log it is about, given its `RowPlace`."""
+        """Add the row of the log to an error, given its `RowPlace`."""
         del key, task, row
         return error
 
@@ -92,8 +92,8 @@ def run_on_spark(run: Callable[[], SparkRun], start: Start, format: str, otherwi
 
     Parameters
     ----------
-    run: opens the run, when there is a session.
-    otherwise: what can be done without Java, for the hint.
+    run: opens the run, once there is a session.
+    otherwise: alternatives without Java, for the hint.
     """
     with open_session(start.options, otherwise) as spark:
         (run_stream if start.options.stream else run_batch)(run(), spark, format)
@@ -101,7 +101,7 @@ def run_on_spark(run: Callable[[], SparkRun], start: Start, format: str, otherwi
 
 @contextlib.contextmanager
 def open_session(args: RunOptions, otherwise: str) -> Iterator[Any]:
-    """Start a session for a run, whose errors come back as those of workbench."""
+    """Start a session for a run, and convert its errors to those of workbench."""
     from workbench.executors.spark.session import LOCAL, start_session
 
     spark = start_session(args.master or LOCAL, name="workbench run", otherwise=otherwise, **SETTINGS)
@@ -117,7 +117,7 @@ def open_session(args: RunOptions, otherwise: str) -> Iterator[Any]:
 
 
 def run_batch(run: SparkRun, spark: SparkSession, format: str) -> None:
-    """Run a program on a log that is there."""
+    """Run a program on a finite log."""
     start = run.start
     stages = start.progress(partial(_format_stages, spark.sparkContext.statusTracker()))
     with stages as progress, keep_bad_rows(run.reading, start.reporter):
@@ -132,17 +132,17 @@ def run_batch(run: SparkRun, spark: SparkSession, format: str) -> None:
 
 
 def _format_stages(tracker: Any) -> str:
-    """How many tasks of each running stage have been done, for the line of progress."""
+    """Format the progress of each running stage, in tasks."""
     infos = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
     stages = [f"stage {i.stageId}: {i.numCompletedTasks} of {i.numTasks} tasks" for i in infos if i]
     return ", ".join(stages) or "Spark is getting ready"
 
 
-# --- a log that grows -----------------------------------------------------------------------------------------
+# --- growing logs ---------------------------------------------------------------------------------------------
 
 
 def run_stream(run: SparkRun, spark: SparkSession, format: str) -> None:
-    """Run a program on a log that grows, until it is stopped."""
+    """Run a program on a growing log, until it is stopped."""
     query = start_query(run, spark, format)
     try:
         while not query.awaitTermination(_POLL):
@@ -156,14 +156,14 @@ def run_stream(run: SparkRun, spark: SparkSession, format: str) -> None:
 
 
 def start_query(run: SparkRun, spark: SparkSession, format: str) -> StreamingQuery:
-    """Start a query of Structured Streaming; it goes on from its checkpoint if there is one.
+    """Start a query of Structured Streaming, or resume it from its checkpoint.
 
-    The outputs of a micro-batch are a folder of their own, `batch=00000007`, which is overwritten when Spark does the
-    batch again, so that after any interruption each output is there once. Streams do not end.
+    The outputs of a micro-batch are a folder of their own, `batch=00000007`, which is overwritten when Spark repeats
+    the batch, so that after any interruption each output is there once. Streams do not end.
 
     Raises
     ------
-    StateError: the checkpoint is that of another program, key, order or output.
+    StateError: the checkpoint belongs to another program, key, order or output.
     """
     args = run.start.options
     outputs = run.follow(spark)
@@ -182,7 +182,7 @@ def start_query(run: SparkRun, spark: SparkSession, format: str) -> StreamingQue
 
 
 def check_files(args: RunOptions) -> None:
-    """InputError where the options of a batch or a stream do not go together."""
+    """Refuse options of a batch or a stream that contradict each other, with InputError."""
     names = list_named_files(args.input)
     if names is None or "-" in names:
         raise InputError("the spark backend reads files, not the standard input", hint="give a file or a folder")
@@ -206,7 +206,7 @@ def check_files(args: RunOptions) -> None:
 
 
 def choose_format(args: RunOptions) -> str:
-    """The format to write: `--output-format`, that of the output's name, `--format`, or that of the input."""
+    """Return the output format: `--output-format`, that of the output's name, `--format`, or that of the input."""
     from workbench.executors.spark.logs import file_names, first_file, is_remote
 
     wanted = args.output_format or (None if args.output == "-" else endings().get(ending(args.output)))

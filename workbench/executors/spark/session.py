@@ -1,4 +1,4 @@
-"""Spark sessions: what they need, and the errors where that is missing."""
+"""Spark sessions: their requirements, and the errors where these are missing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from workbench.interrupts import keep_handlers
 
 LOCAL = "local[*]"
 JAVA_OPTIONS = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
-"""What every Java gets; further options of a driver are to be added to these."""
+"""Options of every Java process; further options of a driver must be added to these."""
 INSTALL_JAVA = "install a Java runtime, 17 or newer (Debian: apt-get install default-jre-headless)"
 _LOCAL_MASTER = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?")
 _CLUSTER_MASTER = re.compile(r"spark://[^\s,]+:\d+(,[^\s,]+:\d+)*")
@@ -30,11 +30,11 @@ _EXECUTOR_SECONDS = 120.0
 
 
 def find_java(otherwise: str = "") -> str:
-    """Find a Java program that runs, and give its path.
+    """Return the path of a Java program that runs.
 
     Parameters
     ----------
-    otherwise: what can be done without Java, for the hint.
+    otherwise: alternatives without Java, for the hint.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def find_java(otherwise: str = "") -> str:
 
 
 def check_master(master: str) -> None:
-    """Raise SparkError for what is no master, or does not answer, for which Spark itself would wait for minutes."""
+    """Raise SparkError for an invalid master, or one that does not answer: Spark itself would wait for minutes."""
     if _LOCAL_MASTER.fullmatch(master):
         return
     if not _CLUSTER_MASTER.fullmatch(master):
@@ -71,14 +71,14 @@ def check_master(master: str) -> None:
 
 
 def start_session(master: str = LOCAL, *, name: str = "workbench", otherwise: str = "", **settings: str) -> Any:
-    """Start a Spark session, or give the one that there is.
+    """Start a Spark session, or return the present one.
 
     Parameters
     ----------
     master: `local[2]`, `local[*]` (a thread per core) or `spark://host:port`.
-    name: what Spark calls the application.
-    otherwise: what can be done without Java, for the hint.
-    settings: Spark's own, e.g. `**{"spark.executor.memory": "2g"}`.
+    name: the name of the application in Spark.
+    otherwise: alternatives without Java, for the hint.
+    settings: settings of Spark, e.g. `**{"spark.executor.memory": "2g"}`.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def start_session(master: str = LOCAL, *, name: str = "workbench", otherwise: st
         "spark.executorEnv.PYTHONPATH": paths,
         "spark.driver.host": "127.0.0.1" if master.startswith("local") else _address(master),
         "spark.sql.shuffle.partitions": "2",
-        "spark.task.maxFailures": "8",  # a worker that is lost takes all its tasks with it
+        "spark.task.maxFailures": "8",  # a lost worker fails all its tasks
         **settings,
     }
     for name, value in all_settings.items():
@@ -112,7 +112,7 @@ def start_session(master: str = LOCAL, *, name: str = "workbench", otherwise: st
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = paths  # for the Python workers of a local master
     try:
-        with keep_handlers():  # Spark has one for Ctrl-C, which asks it to cancel all that it does
+        with keep_handlers():  # Spark's Ctrl-C handler would ask it to cancel all its jobs
             spark = builder.getOrCreate()
         _wait_for_executors(spark, master)
         return spark
@@ -127,7 +127,7 @@ def start_session(master: str = LOCAL, *, name: str = "workbench", otherwise: st
 
 
 def _wait_for_executors(spark: Any, master: str) -> None:
-    """Raise SparkError where a cluster gives no executor: Spark itself would wait for ever, and print nothing."""
+    """Raise SparkError where a cluster provides no executor: Spark itself would wait for ever, and print nothing."""
     deadline = time.monotonic() + _EXECUTOR_SECONDS
     while not master.startswith("local") and spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 2:
         if time.monotonic() > deadline:
@@ -140,7 +140,7 @@ def _wait_for_executors(spark: Any, master: str) -> None:
 
 
 def _address(master: str) -> str:
-    """Find the address of this machine that the master's machine can reach."""
+    """Return the address of this machine that the master's machine can reach."""
     host, _, port = master.removeprefix("spark://").split(",")[0].rpartition(":")
     with socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS) as link:
         return str(link.getsockname()[0])

@@ -1,7 +1,7 @@
-"""What a worker of Spark's does: it runs a job on the groups of a partition, or continues those of a stream.
+"""The work of a Spark worker: it runs a job on the groups of a partition, or continues those of a stream.
 
-The rule of this module: it is the same for every job. Workers count under the number of their partition, so that a task
-that Spark does twice counts once.
+The rule of this module: it is the same for every job. Workers report counts under the number of their partition, so
+that a task that Spark repeats counts once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 PACKED_ROWS = 1 << 19
-"""Rows that are packed at a time."""
+"""Number of rows that are packed at a time."""
 
 
 def run_groups(job: Job, rows: DataFrame, counts: Counts | None = None) -> DataFrame:
@@ -28,7 +28,7 @@ def run_groups(job: Job, rows: DataFrame, counts: Counts | None = None) -> DataF
 
 
 def step_groups(job: Job, rows: DataFrame, counts: Counts | None = None) -> DataFrame:
-    """Run a job on a log that grows: in each micro-batch groups continue from their states."""
+    """Run a job on a growing log: in each micro-batch groups continue from their states."""
     packed = rows.mapInArrow(pack_groups, f"{job.group} {job.group_type}, rows binary")
     stepped = packed.groupBy(job.group).applyInPandasWithState(
         GroupStepper(job, counts), "outputs binary", "state binary", "append", "NoTimeout"
@@ -37,7 +37,7 @@ def step_groups(job: Job, rows: DataFrame, counts: Counts | None = None) -> Data
 
 
 class JobWorker:
-    """Runs a job, and has an account of the rows that it has computed and the events that came out."""
+    """A runner of a job, with an account of the rows that it has computed and the events that it has emitted."""
 
     def __init__(self, job: Job, counts: Counts | None = None) -> None:
         self.job, self.counts = job, counts
@@ -49,7 +49,7 @@ class JobWorker:
             yield batch
 
     def _report(self) -> None:
-        """Report the account, in place of what was reported of this partition before."""
+        """Report the account, replacing earlier reports of this partition."""
         if self.counts is not None:
             from pyspark import TaskContext
 
@@ -58,16 +58,16 @@ class JobWorker:
 
 
 class PartitionRunner(JobWorker):
-    """Runs a job on the groups of a partition, each of which is there as a whole: the function for `mapInArrow`."""
+    """Runs a job on the whole groups of a partition: the function for `mapInArrow`."""
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The outputs of all groups."""
+        """Yield the outputs of all groups."""
         with carry():
             yield from self.run(batches)
         self._report()
 
     def run(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The same, where errors are ours."""
+        """Yield the outputs; errors are raised as those of workbench."""
         run = self.job.open_groups()
         for batch in filter(len, batches):
             yield from self._count_outputs(run.feed(batch))
@@ -79,7 +79,7 @@ class GroupStepper(JobWorker):
     """Continues a group from its state: the function for `applyInPandasWithState`."""
 
     def __call__(self, group: tuple[Any, ...], frames: Iterator[Any], state: Any) -> Iterator[Any]:
-        """Run on the packed rows of a micro-batch in their order, and pack the outputs."""
+        """Run on the packed rows of a micro-batch in order, and pack the outputs."""
         import pandas as pd
 
         del group  # rows have it
@@ -108,7 +108,7 @@ class GroupStepper(JobWorker):
 def pack_groups(batches: Iterator[Any]) -> Iterator[Any]:
     """Pack the rows of each group: the function for `mapInArrow` before rows are grouped.
 
-    What is grouped goes through pandas, which has no null for whole numbers.
+    Grouping goes through pandas, which has no null for integers.
     """
     import pyarrow as pa
 
@@ -134,7 +134,7 @@ def _gather(batches: Iterator[Any]) -> Iterator[list[Any]]:
 
 
 def pack(batch: Any) -> bytes:
-    """A record batch as bytes."""
+    """Convert a record batch to bytes."""
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
@@ -144,7 +144,7 @@ def pack(batch: Any) -> bytes:
 
 
 def unpack_packets(packets: Iterable[Any]) -> Iterator[Any]:
-    """The record batches in packets."""
+    """Yield the record batches in packets."""
     import pyarrow as pa
 
     for packet in packets:
@@ -152,6 +152,6 @@ def unpack_packets(packets: Iterable[Any]) -> Iterator[Any]:
 
 
 def unpack(batches: Iterator[Any]) -> Iterator[Any]:
-    """Unpack outputs: the function for `mapInArrow` behind `GroupStepper`."""
+    """Unpack outputs: the function for `mapInArrow` after `GroupStepper`."""
     for batch in batches:
         yield from unpack_packets(packet.as_buffer() for packet in batch.column(0))

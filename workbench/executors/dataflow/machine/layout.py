@@ -95,28 +95,28 @@ class PipeArrays(NamedTuple):
 
 
 LOCK, BEGUN, COMPLETE, SHIFT, SIZE, HEAD, TAIL = 0, 8, 9, 10, 11, 12, 13
-"""Of all threads: the lock, in a line of memory of its own; p_max; the phases complete; that of the trees' first place;
-N; the run queue."""
+"""Offsets in `SetArrays.head`: the lock, on its own cache line; p_max; the phases complete; the first phase of the
+trees; N; the run queue."""
 FAILED, PLACE, INSIDE, STOPPED, ASLEEP, ABSENT = 14, 15, 16, 17, 18, 19
-"""The phase in which something went wrong first, and the processor; how many threads run vertices; whether they are to
-stop; whether the caller waits for something to do; how many threads could be had."""
+"""Offsets there: the first phase that failed, and the processor; the number of threads that run vertices; whether they
+are to stop; whether the caller waits for work; how many threads could be requested."""
 
 RESULT, VERTEX, COUNT, LIVE, MADE, CLOCK = 0, 2, 3, 4, 5, 6
-"""Of a thread: what its last vertex gave back; that vertex, its phases, and those of them that are to be run; whether
-they have been; which clock there is."""
+"""Offsets in `ThreadArrays.numbers`: the result of the last vertex; that vertex, its phases, and how many of them are
+to be run; whether they have been; which clock to use."""
 
 WORDS, COLUMNS, INPUTS, OUTPUTS, STATES, CELL, CODE, BATCH = range(8)
-"""Of a vertex: where its words begin, and in them its columns; where its inputs, outputs and parts of its state begin
-in their lists; its first processor; its code; how many phases are taken at once."""
+"""Columns of `VertexArrays.vertices`: the start of a vertex's words, and of the columns in them; the starts of its
+inputs, outputs and parts of its state in their lists; its first processor; its code; phases per batch."""
 
 FIELDS, READERS = 0, 1
-"""Of a pipe: where its fields and its readers begin in their lists."""
+"""Columns of `PipeArrays.pipes`: the starts of a pipe's fields and of its readers in their lists."""
 
 IDLE, LATE, BAD = 0, 1, 2
-"""Why a thread comes back: nothing is ready, it has been there for long (or another one is wanted), or Python has to
-run the vertex."""
+"""Why a thread returns: nothing is ready, it has run for long (or another one is needed), or Python has to run the
+vertex."""
 
 MOST = 256
-"""The most phases of a vertex that a thread takes at once."""
+"""Maximum number of phases of a vertex that a thread takes at once."""
 STRIDE = MOST + 8
-"""Words of a column of a thread."""
+"""Number of words in a column of a thread."""

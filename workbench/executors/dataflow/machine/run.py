@@ -1,8 +1,8 @@
-"""A stream that machine code runs: what `StreamRun` does, with vertices that all are machine code.
+"""The run of a stream in machine code: what `StreamRun` does, with vertices that are all compiled.
 
-The rule of this module: threads run vertices without Python, and come back when nothing is ready, after some time, or
-where something went wrong: that vertex is then run by Python, in exact arithmetic, which finds out what it was. Reading
-the log and giving away what comes out is Python's.
+The rule of this module: threads run vertices without Python, and return when nothing is ready, after some time, or
+where something went wrong: Python then runs that vertex, in exact arithmetic, to find the error. Python also reads the
+log and returns the outputs.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, Step
 
 
 class MachineThread:
-    """What a thread has in machine code.
+    """The arrays of a thread of machine code.
 
     Attributes
     ----------
-    mine, phases, columns: its numbers, the phases that it runs, and what their vertex reads and writes.
-    given: these and all that machine code takes with them.
+    mine, phases, columns: its numbers, the phases that it runs, and the inputs and outputs of their vertex.
+    given: the arguments of machine code, these arrays included.
     """
 
     def __init__(self, tables: VertexTables, sets: MachineSets) -> None:
@@ -46,28 +46,28 @@ class MachineThread:
 
     @cached_property
     def run(self) -> Callable[[], int]:
-        """Runs vertices."""
+        """The bound call that runs vertices."""
         return flow_loop("run_loops", "run_vertices").bound(*self.given)
 
 
 def is_code_cached() -> bool:
-    """Whether the code that runs vertices has been made, by this process or an earlier one."""
+    """Whether the code that runs vertices has been compiled, by this process or an earlier one."""
     thread = MachineThread(VertexTables([None, None], [], [], 1, 1), MachineSets(number_graph({1: ()})[0], 1))
     return flow_loop("run_loops", "run_vertices").ready(thread.given)
 
 
 class FlowPlan(NamedTuple):
-    """What runs.
+    """The graph that runs, and its pipes.
 
     Parameters
     ----------
-    graph, runs: the vertices, by their numbers.
+    graph, runs: the vertices, by number.
     inputs: name, slot and domain of each input.
-    slots: those of all pipes between vertices, the inputs first, with what they carry.
-    shown: the slots of what comes out.
-    readers: of each slot the vertices that read it.
-    wide: of each slot whether it can carry several events.
-    arrived: what a step of the log says, by slot, when that has been checked.
+    slots: the slots and domains of all pipes between vertices, the inputs first.
+    shown: the slots of the outputs.
+    readers: for each slot the vertices that read it.
+    wide: for each slot whether it can carry several events.
+    arrived: returns the events of a step of the log, by slot, after checking them.
     """
 
     graph: NumberedGraph
@@ -81,12 +81,12 @@ class FlowPlan(NamedTuple):
 
 
 class MachineRun(FlowThreads):
-    """One stream that machine code runs, up to its end, which it leaves to others.
+    """The run of one stream in machine code, up to its end, which the caller runs.
 
     Parameters
     ----------
-    plan: what runs.
-    steps: what comes in.
+    plan: the graph that runs.
+    steps: the input.
     start: the number of the first step.
     failure, limits: as for `FlowThreads`.
 
@@ -115,7 +115,7 @@ class MachineRun(FlowThreads):
         self._free: list[int] = []
 
     def _open(self, count: int) -> None:
-        """Begin so many phases; their events are on the pipes."""
+        """Begin `count` phases, whose events are on the pipes."""
         flow_loop("run_loops", "open_phases")(count, len(self._plan.inputs), self._tables.of_pipes, self._sets.arrays)
 
     @property
@@ -171,7 +171,7 @@ class MachineRun(FlowThreads):
             self._collected = last
             self._done += self._steps_of(np.arange(first, last + 1))
 
-    # --- the log, and what comes out ----------------------------------------------------------------------
+    # --- the log, and the outputs -------------------------------------------------------------------------
 
     def _read(self, most: int) -> None:
         """Begin phases with the next steps of the log; called by one thread at a time."""
@@ -187,7 +187,7 @@ class MachineRun(FlowThreads):
         except Exception as error:
             self._unread, self._over = error, True
         self._over = self._over or count < most
-        if self._adapts:  # to how long the log takes: columns of few steps cost more a step
+        if self._adapts:  # adapt to the speed of the log: columns of few steps cost more per step
             self._adapt(1, most, time.perf_counter() - begin, PATIENT)
         first, wrong = self._sets.begun + 1, None
         made = []
@@ -209,7 +209,7 @@ class MachineRun(FlowThreads):
         self._open(len(rows))
 
     def _steps_of(self, phases: Any) -> list[FlowStep]:
-        """The steps of phases that are complete."""
+        """Return the steps of complete phases."""
         number = self._start - 1
         found = [FlowStep(number + phase, StepContents(), False, self._plan.wide) for phase in phases.tolist()]
         for slot in self._plan.shown:
@@ -217,10 +217,10 @@ class MachineRun(FlowThreads):
                 found[place].contents[slot] = value
         return found
 
-    # --- what goes wrong ----------------------------------------------------------------------------------
+    # --- errors -------------------------------------------------------------------------------------------
 
     def _by_python(self, thread: MachineThread) -> None:
-        """Run what a thread has gathered for a vertex."""
+        """Run a vertex in Python on what a thread has gathered."""
         vertex, live = thread.mine[[at.VERTEX, at.LIVE]].tolist()
         run = self._tables.runs[vertex]
         numbers = (thread.phases[:live] + (self._start - 1)).tolist()
@@ -235,7 +235,7 @@ class MachineRun(FlowThreads):
                     made.append(running.fed(part, stop - start, True))
                     places.append(start)
             except WorkbenchError as error:
-                if len(whole) == 1 < live:  # nothing of these steps has happened: which one was it?
+                if len(whole) == 1 < live:  # none of these steps has taken effect: find the one that fails
                     whole = [(place, place + 1) for place in range(live)]
                     continue
                 self._record_failure(numbers[len(made)], run.first, error)
@@ -251,8 +251,8 @@ class MachineRun(FlowThreads):
         thread.mine[at.MADE] = 1
 
     def _record_failure(self, number: int, place: int, error: Exception) -> None:
-        """Something has gone wrong in a step: what comes after it is not run."""
+        """Record a failure in a step: later steps do not run."""
         self.failure.note(number, place, error)
         with self._lock:
-            self._head[at.PLACE] = self.failure.place  # first: pairs of the phase that has failed before are void
+            self._head[at.PLACE] = self.failure.place  # first: pairs of the phase that failed earlier are void
             self._head[at.FAILED] = self.failure.number - self._start + 1

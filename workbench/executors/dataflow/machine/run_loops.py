@@ -1,13 +1,13 @@
-"""Threads that run vertices of machine code, without Python: listing 1 on real vertices. Imports numba.
+"""The threads that run compiled vertices without Python: listing 1 on real vertices. Imports numba.
 
-The rule of this module: a thread works on the sets while it has the lock, and nowhere else; what a vertex reads and
-writes of pipes in its phases, and its state, no other thread touches meanwhile. A pipe has a row of words for each
-field, and one that says which phase stands where.
+The rule of this module: a thread accesses the sets only while it has the lock; no other thread meanwhile accesses what
+its vertex reads and writes of pipes in its phases, or its state. A pipe has a row of words for each field, and a row
+with the phase to which each entry belongs.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 # ruff: noqa: ARG001
-# numba finds the types, and what an intrinsic is given; nothing here needs its runtime.
+# numba infers the types, and the arguments of intrinsics; nothing here needs its runtime.
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from workbench.executors.dataflow.machine.set_loops import (
 )
 
 SPINS = 64
-"""How often a lock is asked for before others may have the core."""
+"""Attempts to take a lock before the core is yielded."""
 LONG, PATIENT, ALONE, WAITS = 50_000, 2_000_000, 20_000, 30_000
-"""Nanoseconds after which a thread should come back to the sets; after which it goes back to Python; the same where
-others could run what is ready; for which one that finds nothing waits for something."""
+"""Times in nanoseconds: the target of a batch; after which a thread returns to Python; the same where others could run
+what is ready; for which an idle thread waits for work."""
 
 NUMBER, BYTE = ir.IntType(64), types.uint8
 
 
 def _begins(context, builder, kind, array, place):
-    """Where the words of an array lie from a place on."""
+    """Return the address of an array's words from an offset on."""
     return builder.gep(make_array(kind)(context, builder, array).data, [place])
 
 
 @intrinsic
 def try_set(context, array, place):
-    """Whether a word was 0, and now is 1: done by one thread at a time, which then sees what others did before."""
+    """Atomically set a word from 0 to 1, with acquire semantics; return whether it was 0."""
     del context
 
     def code(context, builder, signature, args):
@@ -57,7 +57,7 @@ def try_set(context, array, place):
 
 @intrinsic
 def release(context, array, place):
-    """Make a word 0, when all that was done before can be seen."""
+    """Set a word to 0, with release semantics."""
     del context
 
     def code(context, builder, signature, args):
@@ -70,7 +70,7 @@ def release(context, array, place):
 
 @intrinsic
 def peek(context, array, place):
-    """A word as another thread may have just written it."""
+    """Read a word that another thread may be writing."""
     del context
 
     def code(context, builder, signature, args):
@@ -94,7 +94,7 @@ def yield_core(context):
 
 @intrinsic
 def nanoseconds(context, clock):
-    """The time of a clock of the system."""
+    """Return the time of a system clock."""
     del context, clock
 
     def code(_, builder, __, args):
@@ -110,7 +110,7 @@ def nanoseconds(context, clock):
 
 @intrinsic
 def call_code(context, address, given, place, result):
-    """Call machine code (`ObjectFunction`) with the words from a place on; what it says: 0 where all went well."""
+    """Call machine code (`ObjectFunction`) with the words from an offset on; return its status: 0 on success."""
     del context, address
 
     def code(context, builder, signature, args):
@@ -132,7 +132,7 @@ def _outside(builder, kind, name):
 
 @numba.njit(nogil=True)
 def lock(h):
-    """Wait until nobody else works on the sets."""
+    """Wait for the lock of the sets."""
     turns = 0
     while not try_set(h, at.LOCK):
         while peek(h, at.LOCK):
@@ -143,7 +143,7 @@ def lock(h):
 
 @numba.njit(nogil=True)
 def open_phases(count, inputs, of_pipes, sets):
-    """Begin so many phases; the events of the first pipes, which are the inputs, are there."""
+    """Begin `count` phases; the events of the first pipes, which are the inputs, are there."""
     h, stamps, pipes = sets.head, of_pipes.stamps, of_pipes.pipes
     mask = stamps.shape[1] - 1
     lock(h)
@@ -161,12 +161,12 @@ def open_phases(count, inputs, of_pipes, sets):
 
 @numba.njit(nogil=True)
 def run_vertices(thread, of_vertices, of_pipes, sets):
-    """Run what is ready until there is nothing, or for some time; why it comes back."""
+    """Run what is ready until there is nothing, or for some time; return why it stops."""
     h, mine, vertices = sets.head, thread.numbers, of_vertices.vertices
     came = nanoseconds(mine[at.CLOCK])
     now = came
     vertex, count = 0, 0
-    if mine[at.MADE]:  # by Python
+    if mine[at.MADE]:  # outputs come from Python
         vertex, count = mine[at.VERTEX], mine[at.COUNT]
         mine[at.MADE] = 0
         put_outputs(vertex, thread, of_vertices, of_pipes)
@@ -183,7 +183,7 @@ def run_vertices(thread, of_vertices, of_pipes, sets):
         if not (h[at.STOPPED] or late):
             vertex = take_vertex(sets)
         if not vertex:
-            if not (h[at.STOPPED] or late) and h[at.INSIDE] > 1:  # what others do may make something ready
+            if not (h[at.STOPPED] or late) and h[at.INSIDE] > 1:  # work of others may make something ready
                 release(h, at.LOCK)
                 waits = now
                 while now - waits < WAITS and peek(h, at.HEAD) == peek(h, at.TAIL) and peek(h, at.INSIDE) > 1:
@@ -224,7 +224,7 @@ def run_vertices(thread, of_vertices, of_pipes, sets):
 
 @numba.njit(nogil=True)
 def count_live(phases, count, h, cell):
-    """How many of so many phases come before what has gone wrong, for a vertex that begins with this processor."""
+    """Return how many of the phases precede the failure, for a vertex that begins with this processor."""
     while count and (phases[count - 1] > h[at.FAILED] or (phases[count - 1] == h[at.FAILED] and cell >= h[at.PLACE])):
         count -= 1
     return count
@@ -232,7 +232,7 @@ def count_live(phases, count, h, cell):
 
 @numba.njit(nogil=True)
 def gather_inputs(vertex, live, thread, of_vertices, of_pipes):
-    """The inputs of a vertex in these phases, in the columns of a thread; its words say where they are."""
+    """Copy the inputs of a vertex in these phases to the columns of a thread; its words get their addresses."""
     phases, columns, small = thread.phases, thread.columns, thread.small
     vertices, words, reads = of_vertices.vertices, of_vertices.words, of_vertices.reads
     pipes, stamps, values = of_pipes.pipes, of_pipes.stamps, of_pipes.values
@@ -261,7 +261,7 @@ def gather_inputs(vertex, live, thread, of_vertices, of_pipes):
 
 @numba.njit(nogil=True)
 def copy_state(vertex, vertices, states, back):
-    """Copy the state of a vertex aside, or put it back."""
+    """Save the state of a vertex, or restore it."""
     for part in range(vertices[vertex, at.STATES], vertices[vertex + 1, at.STATES]):
         size = (states[part, 1],)
         state = numba.carray(view_address(states[part, 0], BYTE), size)
@@ -275,7 +275,7 @@ def copy_state(vertex, vertices, states, back):
 
 @numba.njit(nogil=True)
 def put_outputs(vertex, thread, of_vertices, of_pipes):
-    """Put what a vertex has emitted on its pipes."""
+    """Put the output of a vertex on its pipes."""
     phases, columns, small = thread.phases, thread.columns, thread.small
     vertices, writes, counts = of_vertices.vertices, of_vertices.writes, of_vertices.counts
     pipes, stamps, values = of_pipes.pipes, of_pipes.stamps, of_pipes.values
@@ -297,7 +297,7 @@ def put_outputs(vertex, thread, of_vertices, of_pipes):
 
 @numba.njit(nogil=True)
 def send_messages(vertex, thread, of_vertices, of_pipes, sets):
-    """Its messages."""
+    """Send the messages of a vertex."""
     vertices, writes, pipes = of_vertices.vertices, of_vertices.writes, of_pipes.pipes
     for output in range(vertices[vertex, at.OUTPUTS], vertices[vertex + 1, at.OUTPUTS]):
         pipe, when = writes[output, 0], writes[output, 2]

@@ -1,14 +1,14 @@
 """The scheduler's sets in machine code: `Scheduler` on arrays, for `machine.sets`. Imports numba.
 
-The rule of this module: after every update x and the sets are those of `Listings`; how, is said in `scheduler`. What
-is partial or full is not kept apart: a pair with a message is full exactly where last(v) <= x_p, last(v) being the
+The rule of this module: after every update x and the sets are those of `Listings`; `scheduler` explains how. Partial
+and full pairs are not stored separately: a pair with a message is full exactly where last(v) <= x_p, last(v) being the
 greatest predecessor of v. So there are the vertices with a message of each phase, the phases of each vertex, and two
-trees over phases: the own bound of each, and its least partial vertex. Sets of numbers are bits, with bits above them
-that say which words have some. Whoever calls has the lock.
+trees over phases: the own bound of each, and its least partial vertex. Sets of numbers are hierarchical bit sets: each
+level marks the nonzero words of the level below. Callers hold the lock.
 """
 
 # mypy: allow-untyped-defs
-# numba finds the types, and nothing here needs its runtime.
+# numba infers the types, and nothing here needs its runtime.
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ONE, LOW = np.uint64(1), np.uint64(63)
 
 @intrinsic
 def lowest(context, word):
-    """The number of the lowest bit of a word that has some."""
+    """Return the number of the lowest set bit of a nonzero word."""
     del context, word
 
     def code(_, builder, __, args):
@@ -37,7 +37,7 @@ def lowest(context, word):
 
 @numba.njit(nogil=True)
 def put(bits, row, number, levels):
-    """Put a number into a set; whether it was not there."""
+    """Add a number to a set; return whether it was new."""
     for level in range(levels.shape[1]):
         place = levels[0, level] + (number >> 6)
         word, bit = bits[row, place], ONE << (np.uint64(number) & LOW)
@@ -50,7 +50,7 @@ def put(bits, row, number, levels):
 
 @numba.njit(nogil=True)
 def take_out(bits, row, number, levels):
-    """Take a number out of a set."""
+    """Remove a number from a set."""
     for level in range(levels.shape[1]):
         place = levels[0, level] + (number >> 6)
         word = bits[row, place] & ~(ONE << (np.uint64(number) & LOW))
@@ -62,7 +62,7 @@ def take_out(bits, row, number, levels):
 
 @numba.njit(nogil=True)
 def next_in(bits, row, number, levels):
-    """The least number of a set from this one on; -1 where there is none."""
+    """Return the least number of a set from this one on; -1 where there is none."""
     for level in range(levels.shape[1]):
         if number >= levels[1, level]:
             return -1
@@ -89,7 +89,7 @@ set_least, least_before, next_below = (
 
 @numba.njit(nogil=True)
 def mark_full(sets, vertex):
-    """A pair has become full: its vertex is ready, unless an earlier phase of it is, or runs."""
+    """Queue the vertex of a pair that has become full, unless an earlier phase of it is ready or running."""
     h = sets.head
     if not sets.busy[vertex]:
         sets.busy[vertex] = 1
@@ -99,7 +99,7 @@ def mark_full(sets, vertex):
 
 @numba.njit(nogil=True)
 def send(sets, vertex, phase):
-    """A message to a vertex in a phase."""
+    """Send a message to a vertex in a phase."""
     row = phase & (len(sets.waiting) - 1)
     if put(sets.waiting, row, vertex, sets.vertex_levels):
         put(sets.news, vertex, row, sets.phase_levels)
@@ -107,10 +107,10 @@ def send(sets, vertex, phase):
 
 @numba.njit(nogil=True)
 def begin(sets):
-    """Begin a phase; its messages come before `open_phase`."""
+    """Begin a phase; its messages must be sent before `open_phase`."""
     h, own, least = sets.head, sets.own, sets.least
     size = h[SIZE]
-    if h[BEGUN] + 1 - h[SHIFT] >= len(own) >> 1:  # the phases that are not complete move to the beginning
+    if h[BEGUN] + 1 - h[SHIFT] >= len(own) >> 1:  # the incomplete phases move to the beginning
         shift, first = h[COMPLETE] + 1, h[SHIFT]
         half, count = len(own) >> 1, h[BEGUN] - h[COMPLETE]
         for at in range(half):
@@ -124,7 +124,7 @@ def begin(sets):
 
 @numba.njit(nogil=True)
 def open_phase(sets):
-    """The messages of the phase that has begun last are there."""
+    """Update the sets after the messages of the last phase have been sent."""
     h = sets.head
     phase, size = h[BEGUN], h[SIZE]
     row, at = phase & (len(sets.waiting) - 1), phase - h[SHIFT]
@@ -143,7 +143,7 @@ def open_phase(sets):
 
 @numba.njit(nogil=True)
 def first_full(sets, vertex):
-    """The first full phase of a vertex; 0 where it has none."""
+    """Return the first full phase of a vertex; 0 where it has none."""
     h, own, last = sets.head, sets.own, sets.last[vertex]
     phase = next_phase(sets, vertex, h[COMPLETE] + 1)
     if phase and (phase == h[COMPLETE] + 1 or least_before(own, phase - h[SHIFT], h[SIZE]) >= last):
@@ -153,7 +153,7 @@ def first_full(sets, vertex):
 
 @numba.njit(nogil=True)
 def next_phase(sets, vertex, phase):
-    """The first phase from this one on, which is not complete, in which a vertex has a message; 0: there is none."""
+    """Return the first incomplete phase from this one on in which a vertex has a message; 0 where there is none."""
     h = sets.head
     if phase > h[BEGUN]:
         return 0
@@ -161,13 +161,13 @@ def next_phase(sets, vertex, phase):
     row = next_in(sets.news, vertex, phase & mask, sets.phase_levels)
     if row < 0:
         row = next_in(sets.news, vertex, 0, sets.phase_levels)
-    found = phase + ((row - phase) & mask)  # beyond those that have begun, if it is the row of an earlier phase
+    found = phase + ((row - phase) & mask)  # beyond the last begun phase, if the row belongs to an earlier phase
     return found if row >= 0 and found <= h[BEGUN] else 0
 
 
 @numba.njit(nogil=True)
 def full_phases(sets, vertex, phases, most):
-    """The first full phases of a vertex, so many at most; how many there are."""
+    """Write the first `most` full phases of a vertex; return their number."""
     h = sets.head
     stop = h[SHIFT] + next_below(sets.own, h[COMPLETE] + 1 - h[SHIFT], sets.last[vertex])
     count, phase = 0, next_phase(sets, vertex, h[COMPLETE] + 1)
@@ -180,13 +180,13 @@ def full_phases(sets, vertex, phases, most):
 
 @numba.njit(nogil=True)
 def finish_phases(sets, vertex, phases, count):
-    """A vertex has run these phases, the first full ones that it had; their messages are there."""
+    """Finish the first full phases of a vertex, whose messages have been sent."""
     h = sets.head
     half, mask, size, shift = len(sets.own) >> 1, len(sets.waiting) - 1, h[SIZE], h[SHIFT]
     first = phases[0]
     old = new = (
         least_before(sets.own, first - shift, size) if first > h[COMPLETE] + 1 else size
-    )  # x of the phase before
+    )  # x of the previous phase
     at = first - shift
     for i in range(count):
         phase = phases[i]
@@ -224,7 +224,7 @@ def finish_phases(sets, vertex, phases, count):
 
 @numba.njit(nogil=True)
 def advance_row(sets, at, stop, old, new):
-    """`Scheduler._advance_row`: a row of phases in which nothing has run, where x of the phase before has changed."""
+    """Update a row of phases that have not run, after x of the previous phase has changed: `Scheduler._advance_row`."""
     h = sets.head
     half, mask = len(sets.own) >> 1, len(sets.waiting) - 1
     while at < stop and old != new:
@@ -247,7 +247,7 @@ def advance_row(sets, at, stop, old, new):
 
 @numba.njit(nogil=True)
 def take_vertex(sets):
-    """The next vertex of the run queue; 0 where it is empty."""
+    """Take the next vertex from the run queue; 0 where it is empty."""
     h = sets.head
     if h[HEAD] == h[TAIL]:
         return 0

@@ -1,6 +1,6 @@
-"""The sets of the scheduler as arrays that machine code keeps, for graphs whose vertices compile.
+"""The sets of the scheduler as arrays for machine code, for graphs whose vertices compile.
 
-The rule of this module: whoever uses it from several threads has a lock around every call. Imports numpy.
+The rule of this module: callers in several threads need a lock around every call. Imports numpy.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ _FOLDER = "workbench.executors.dataflow.machine"
 
 @cache
 def flow_loop(module: str, name: str) -> MachineLoop:
-    """A function of a module here."""
+    """Return a function of a module here as machine code."""
     others = [f"{_FOLDER}.{each}" for each in ("layout", "set_loops") if each != module]
     return MachineLoop(code_of(f"{_FOLDER}.{module}", name, *others, minima.__name__))
 
 
 class MachineSets:
-    """The sets.
+    """The sets of the scheduler, in arrays.
 
     Parameters
     ----------
     graph: with a satisfactory numbering.
-    phases: the most that are not complete at a time.
+    phases: maximum number of incomplete phases at a time.
 
     Attributes
     ----------
-    arrays: what machine code takes.
+    arrays: the arrays for machine code.
 
     Raises
     ------
@@ -74,17 +74,17 @@ class MachineSets:
 
     @property
     def complete(self) -> int:
-        """The phases up to this one have nothing left to do."""
+        """Number of the last phase up to which all phases are complete."""
         return int(self.head.item(COMPLETE))
 
     @property
     def waits(self) -> bool:
-        """Whether a vertex is in the run queue."""
+        """Whether the run queue has a vertex."""
         return bool(self.head.item(HEAD) != self.head.item(TAIL))
 
 
 def _levels(count: int) -> Any:
-    """Of a set of so many numbers as words: where each level of bits begins, and how many bits it has."""
+    """Return the layout of a bit set of `count` numbers: the start of each level of bits, and its number of bits."""
     sizes = [count]
     while sizes[-1] > 64:
         sizes.append(-(-sizes[-1] // 64))
