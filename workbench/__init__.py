@@ -14,7 +14,7 @@ Functions of streams are in `wb.functions`, processors in `wb.processors`, prope
 from __future__ import annotations
 
 TYPE_CHECKING = False
-"""As `typing` has it, which takes a while to import."""
+"""The flag of `typing`, which takes a while to import."""
 __version__ = "0.1.0"
 
 # fmt: off
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 # fmt: on
 # isort: on
 
-if not TYPE_CHECKING:  # who sees this takes any name for one of ours
+if not TYPE_CHECKING:  # type checkers would take any name for one of ours
     from workbench.lazy_names import lazy_names
 
     __getattr__, __dir__ = lazy_names(__name__)

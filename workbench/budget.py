@@ -1,10 +1,10 @@
-"""Time and memory that a piece of work may use, and what it is doing: the one place where limits are met.
+"""Limits on the time and memory of a piece of work, and its current phase: the one place where limits are met.
 
-The rule of this module: a `Budget` bounds everything that is done in its `with` block, whoever does it. What looks at
-the clock by itself (an engine, a search) asks what `remaining()` is, and says in its own words how far it came.
-Everything else, plain Python that reads, composes, prints or replays, is interrupted by a thread that watches it, and
-ends in `LimitMet`, which names the phase. What no thread can interrupt, foreign code that keeps Python's lock, ends
-with its process: `cli.attended` kills it.
+The rule of this module: a `Budget` bounds all work in its `with` block. Code that checks the clock itself (an engine, a
+search) reads `remaining()`, and reports in its own words how far it came. All other work, plain Python that reads,
+composes, prints or replays, is interrupted by a thread that watches it, and ends in `LimitMet`, which names the phase.
+Foreign code that holds Python's lock cannot be interrupted by a thread; it ends with its process, which `cli.attended`
+kills.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from workbench.interrupts import half_written, is_deaf
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 GRACE = 0.3
-"""Seconds after its limit that work is interrupted, at most half as many as it had: what stops by itself comes first,
-since it can say more."""
+"""Seconds between the limit and an interrupt, at most half of the limit: work that stops by itself comes first,
+since it can report more."""
 AGAIN = 1.0
-"""Seconds until work is interrupted again: one interrupt may get lost, and an outer budget leaves an inner one time."""
+"""Seconds until a repeated interrupt: one interrupt may get lost, and an outer budget leaves an inner one time."""
 GLANCE = 0.05
-"""Seconds between two looks at the memory in use."""
+"""Seconds between two checks of the memory in use."""
 
 
 class Interrupt(BaseException):
-    """Thrown into a thread whose budget is spent; no `except Exception` on the way may take it for its own.
+    """The interrupt of a thread whose budget is spent; it is no `Exception`, so that no handler on the way catches it.
 
-    `met` is what it means. The block ends in that, unless it comes in the very moment in which the block is left.
+    `met` is its meaning: the block ends in that error, unless the interrupt comes while the block is being left.
     """
 
     met: LimitMet
 
 
 class _Work:
-    """What a thread does: its phases and budgets, outermost first, and who is told of a new phase."""
+    """The work of a thread: its phases and budgets, outermost first, and the listener to new phases."""
 
     def __init__(self) -> None:
         self.phases: list[phase] = []
@@ -56,7 +56,7 @@ class _Work:
         return next((each.doing for each in reversed(self.phases) if not each.part), "")
 
     def describe(self) -> str:
-        """Which part of the whole is being done, the innermost phase, and how far it is."""
+        """Describe the current parts of the whole, the innermost phase, and its progress."""
         *outer, last = self.phases[:] or [phase("")]
         parts = [each.doing for each in outer if each.part]
         return ", ".join([*parts, f"{last.doing}: {last.far}" if last.far else last.doing])
@@ -72,7 +72,7 @@ _LOCK = threading.Lock()
 
 
 def work() -> _Work:
-    """What the current thread does."""
+    """Return the work of the current thread."""
     if not hasattr(_local, "work"):
         _local.work = _Work()
     found: _Work = _local.work
@@ -80,11 +80,11 @@ def work() -> _Work:
 
 
 class phase(ContextDecorator):  # noqa: N801 - it is used like a function
-    """Say what is being done in this block or function, as it reads after "while": `composing the model`.
+    """The phase of this block or function, worded to follow "while": `composing the model`.
 
     Parameters
     ----------
-    part: it is one of several parts of the work, which progress shows beside what is done for it: `queue 2 of 5`.
+    part: whether it is one of several parts of the work, which progress shows before the phase: `queue 2 of 5`.
 
     Raises
     ------
@@ -100,24 +100,24 @@ class phase(ContextDecorator):  # noqa: N801 - it is used like a function
         mine.tell()
 
     def now(self, doing: str) -> None:
-        """Say how far it is, where this is being done."""
+        """Change the text of the phase, to report its progress."""
         mine, self.doing = work(), doing
         if self in mine.phases:
             mine.tell()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         mine = work()
-        if mine.phases:  # an interrupt may have come before it was said
+        if mine.phases:  # an interrupt may have come before the phase was entered
             mine.phases.pop()
         ended = kind is not None and (issubclass(kind, LimitMet) or not issubclass(kind, Exception))
-        if not ended:  # else what was being done is what was interrupted
+        if not ended:  # otherwise the phase is the one that was interrupted
             mine.tell()
         if kind is not None and issubclass(kind, MemoryError):
             raise LimitMet("the end of the memory", self.doing) from None
 
 
 def report(far: str) -> None:
-    """Say how far the innermost phase is: its depth, its states, or the step of its question."""
+    """Report the progress of the innermost phase: its depth, its states, or the step of its question."""
     mine = work()
     if mine.phases:
         mine.phases[-1].far = far
@@ -125,7 +125,7 @@ def report(far: str) -> None:
 
 
 class Remaining(NamedTuple):
-    """What is left of the tightest budgets of the current thread, and of how much it is left; None: no limit."""
+    """The rest of the tightest budgets of the current thread, and their totals; None: no limit."""
 
     seconds: float | None = None
     memory_mb: int | None = None
@@ -134,7 +134,7 @@ class Remaining(NamedTuple):
 
 
 def remaining() -> Remaining:
-    """What the current thread may still use."""
+    """Return the rest of the current thread's budgets."""
     budgets = [b for b in work().budgets if b.is_limited and _under_way(threading.get_ident(), b._frame)]
     timed = min((b for b in budgets if b.deadline is not None), key=lambda b: b.left, default=None)
     sized = min((b for b in budgets if b.memory_mb is not None), key=lambda b: b.room, default=None)
@@ -147,7 +147,7 @@ def remaining() -> Remaining:
 
 
 def share(parts: int, kept: float = 0.0) -> Budget:
-    """One of so many equal parts of the time that is left but for `kept` seconds, and all the memory."""
+    """Return one of `parts` equal parts of the remaining time, less `kept` seconds, with all the memory."""
     rest = remaining()
     found = Budget(None if rest.seconds is None else max(rest.seconds - kept, 0.0) / parts, rest.memory_mb, soft=True)
     found.said = rest.of_seconds if parts == 1 else found.seconds, rest.of_memory_mb
@@ -155,7 +155,7 @@ def share(parts: int, kept: float = 0.0) -> Budget:
 
 
 def lengthen(seconds: float) -> None:
-    """Give soft budgets of the current thread, up to the innermost other one, so many seconds at least from now on."""
+    """Extend soft budgets of the current thread, up to the innermost other one, to at least `seconds` from now."""
     end = time.monotonic() + seconds
     for each in reversed(work().budgets):
         if each.deadline is not None:
@@ -165,13 +165,13 @@ def lengthen(seconds: float) -> None:
 
 
 class Budget:
-    """What the work in a `with` block may use.
+    """The time and memory for the work in a `with` block.
 
     Parameters
     ----------
-    seconds: wall-clock time. None: any.
-    memory_mb: megabytes (2**20 bytes) by which resident memory of this process may grow. None: any.
-    soft: what was found may take longer to show (`lengthen`): nobody has asked for this limit itself.
+    seconds: wall-clock time. None: unlimited.
+    memory_mb: megabytes (2**20 bytes) by which resident memory of this process may grow. None: unlimited.
+    soft: whether reporting the results may take longer (`lengthen`): the user has not set this limit itself.
 
     Raises
     ------
@@ -181,28 +181,28 @@ class Budget:
     def __init__(self, seconds: float | None = None, memory_mb: int | None = None, *, soft: bool = False) -> None:
         self.soft = soft
         self.seconds, self.memory_mb = self.said = seconds, memory_mb
-        """`said`: the limits as messages speak of them, those of which these are what is left."""
+        """`said`: the limits in messages, of which these are the rest."""
         self.deadline: float | None = None
         self._open = False
-        """Whether the block is worked on; the last thing that `__enter__` says, and the first that its end does."""
+        """Whether the block is active; the last assignment of `__enter__`, and the first at its end."""
         self._gate = threading.Lock()
         """Held until the end. A plain lock, since an interrupt may leave those of Python's other primitives locked."""
         self._frame: FrameType | None = None
-        self._interrupt: type[Interrupt] = type("Interrupt", (Interrupt,), {})  # nobody else's is taken for it
+        self._interrupt: type[Interrupt] = type("Interrupt", (Interrupt,), {})  # none is mistaken for another's
 
     @property
     def left(self) -> float:
-        """Seconds that are left."""
+        """The remaining seconds."""
         return float("inf") if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
     @property
     def grace(self) -> float:
-        """Seconds that who looks at the clock by itself has for saying how far it came."""
+        """The seconds for code that checks the clock itself to report how far it came."""
         return min(GRACE, (self.seconds or 0.0) / 2)
 
     @property
     def room(self) -> float:
-        """Megabytes that are left."""
+        """The remaining megabytes."""
         return float("inf") if self.memory_mb is None else self._begun_mb + self.memory_mb - resident_mb()
 
     @property
@@ -222,7 +222,7 @@ class Budget:
             self._gate.acquire()
             begun = threading.Lock()
             begun.acquire()
-            with _LOCK:  # what is thrown while a thread begins may come to that one
+            with _LOCK:  # what is thrown while a thread starts may reach that thread
                 _meet_interrupts()
                 _thread.start_new_thread(self._watch, (begun,))
                 begun.acquire()
@@ -236,7 +236,7 @@ class Budget:
             try:
                 self._leave()
                 break
-            except self._interrupt:  # it came on the way out, where the work was done
+            except self._interrupt:  # it came on the way out, after the work
                 continue
         if kind is self._interrupt:
             raise self._interrupt.met from None
@@ -251,7 +251,7 @@ class Budget:
             if self.is_limited and self._gate.locked():
                 self._gate.release()
         _meet_interrupts()
-        del self._work.phases[self._depth :]  # where an interrupt came between saying so and the block
+        del self._work.phases[self._depth :]  # for an interrupt between entering a phase and its block
         self._work.tell()
 
     # --- in the thread that watches ---
@@ -268,7 +268,7 @@ class Budget:
                 since, pause = 0.0, AGAIN
 
     def _throw(self, limit: str) -> bool:
-        """Interrupt the work; not where an interrupt would be lost."""
+        """Interrupt the work, unless the interrupt would be lost there."""
         with _LOCK:
             place = _under_way(self._thread, self._frame) if self._open else None
             if place is None or not _can_be_interrupted(place, self._frame) or is_deaf(place):
@@ -278,19 +278,19 @@ class Budget:
             return True
 
     def _find_exceeded(self) -> str:
-        """The limit that is met; empty if none is."""
+        """Return the limit that is met; empty if none is."""
         if self.deadline is not None and time.monotonic() >= self.deadline + self.grace:
             return time_limit(self.said[0] or 0.0)
         return memory_limit(self.said[1] or 0) if self.room < 0 else ""
 
     def _inside(self) -> int:
-        """How many budgets with limits lie inside this one: they are met first."""
+        """Return the number of limited budgets inside this one: they are met first."""
         mine = self._work.budgets
         return sum(each.is_limited for each in mine[mine.index(self) + 1 :]) if self in mine else 0
 
 
 def uninterruptible(function: _Function) -> _Function:
-    """Mark a short function that no limit interrupts, since it takes or gives back what nobody else would.
+    """Mark a short function that no limit interrupts, since it acquires or releases something.
 
     A generator is uninterruptible up to its `yield`, and after it.
     """
@@ -299,7 +299,7 @@ def uninterruptible(function: _Function) -> _Function:
 
 
 def _can_be_interrupted(place: FrameType, work: FrameType | None) -> bool:
-    """Whether an interrupt there leaves nothing behind, as half of a module that the work imports."""
+    """Whether an interrupt there leaves nothing half-done, such as a half-imported module."""
     found: FrameType | None = place
     inside = True
     while found is not None and found.f_code not in _UNINTERRUPTIBLE:
@@ -311,30 +311,30 @@ def _can_be_interrupted(place: FrameType, work: FrameType | None) -> bool:
 
 
 _IMPORT = "<frozen importlib._bootstrap>"
-"""Where Python imports: modules that others hold are not whole where it is interrupted."""
+"""The file of Python's import: an interrupt there leaves modules incomplete that others hold."""
 
 
 _UNINTERRUPTIBLE = {Budget.__exit__.__code__}
 
 
 def time_limit(seconds: float) -> str:
-    """A limit of time in words."""
+    """Return a limit of time in words."""
     return f"time limit of {round(seconds, 2) or seconds:g} s"
 
 
 def memory_limit(megabytes: int) -> str:
-    """A limit of memory in words."""
+    """Return a limit of memory in words."""
     return f"memory limit of {megabytes} MB"
 
 
 def _meet_interrupts() -> None:
-    """Where what was thrown into this thread before comes, and not later: at the end of a round."""
+    """Run code at whose end an interrupt arrives that was thrown into this thread earlier."""
     for _ in range(2):
         pass
 
 
 def _throw_into(thread: int, error: type[BaseException]) -> None:
-    """Let a thread meet an error at its next step.
+    """Throw an error into a thread, which meets it at its next step.
 
     It is never taken back: in Python 3.11 a thread whose error was taken back (NULL) hangs as soon as it is traced or
     profiled, since the flag that asks for its attention is never reset.
@@ -347,10 +347,10 @@ def _throw_into(thread: int, error: type[BaseException]) -> None:
 
 
 class _LostInterrupts:
-    """A hook for errors that Python cannot raise: it says nothing of an interrupt, which is thrown again.
+    """A hook for errors that Python cannot raise: it does not report an interrupt, which is thrown again.
 
-    A thread may enter what Python calls by itself, where an error is lost, after it was looked at and before the
-    interrupt arrives.
+    A thread may enter code that Python calls by itself, in which an error is lost, after the thread was checked and
+    before the interrupt arrives.
     """
 
     def __init__(self, say: Callable[[sys.UnraisableHookArgs], object]) -> None:
@@ -362,7 +362,7 @@ class _LostInterrupts:
 
 
 def _under_way(thread: int, frame: FrameType | None) -> FrameType | None:
-    """Where a thread is, if it still runs a function, or what that calls: a block may be left without its end."""
+    """Return the place of a thread if it still runs a function or its callees: blocks may be left without their end."""
     top = found = sys._current_frames().get(thread)
     while found is not None and found is not frame:
         found = found.f_back
@@ -370,12 +370,12 @@ def _under_way(thread: int, frame: FrameType | None) -> FrameType | None:
 
 
 def cores() -> int:
-    """The processors that this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def resident_mb(pid: int | str = "self") -> float:
-    """Resident memory of a process in megabytes; 0 where the system does not tell."""
+    """Return the resident memory of a process in megabytes; 0 if the system does not report it."""
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
@@ -384,7 +384,7 @@ def resident_mb(pid: int | str = "self") -> float:
 
 
 def free_mb() -> float:
-    """Memory that the system can still give away, in megabytes."""
+    """Return the available memory of the system in megabytes."""
     try:
         with open("/proc/meminfo") as file:
             found = next(line for line in file if line.startswith("MemAvailable"))
@@ -394,6 +394,6 @@ def free_mb() -> float:
 
 
 def spare_mb() -> float:
-    """Megabytes that the current thread may still take: what its budgets leave, and the system has."""
+    """Return the megabytes that the current thread may still use, by its budgets and by the system."""
     left = remaining().memory_mb
     return free_mb() if left is None else min(left, free_mb())

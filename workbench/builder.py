@@ -1,4 +1,4 @@
-"""BuiltStreams: pipelines written in Python.
+"""Pipelines written in Python.
 
     @pipeline(x=INT)
     def sum_of_odds(x):
@@ -6,8 +6,8 @@
         odd = Filter()(count, EVEN(Trim(1)(count)))
         return Cumulate(ADD)(odd)
 
-Processors and functions are applied to streams; operators lift their function. Nodes are named after the
-variable they are given to with `.named(...)`, else after their processor.
+Processors and functions are applied to streams; operators lift their function. Nodes are named with `.named(...)`,
+else after their processor.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class BuiltStream(Overloaded):
 
     Raises
     ------
-    TypingError: where Python asks for its truth, its items or its number.
+    TypingError: Python requests its truth, its items or its number.
     """
 
     __bool__ = refuse(
@@ -55,11 +55,11 @@ class BuiltStream(Overloaded):
         self.pipe = pipe
 
     def feed(self, processor: Processor, streams: Sequence[Any]) -> Any:
-        """The output stream (or tuple of streams) of `processor` on `streams`."""
+        """Return the output stream (or tuple of streams) of `processor` on `streams`."""
         return self.builder.add(processor, streams)
 
     def lift(self, function: Any, arguments: Sequence[Any]) -> Any:
-        """A function applied to streams; literals among its arguments become part of the function."""
+        """Apply a function to streams; literals among its arguments become part of the function."""
         streams = [a for a in arguments if isinstance(a, BuiltStream)]
         return self.builder.add(ApplyFunction(partial(as_function(function), arguments)), streams)
 
@@ -67,13 +67,13 @@ class BuiltStream(Overloaded):
         return f"<stream {self.pipe} of pipeline {self.builder.name}>"
 
     def named(self, name: str) -> BuiltStream:
-        """This stream, its pipe and processor called `name`."""
+        """Rename this stream, with its pipe and processor, to `name`."""
         self.builder.rename(self.pipe, name)
         return self.builder.stream(name)
 
 
 def partial(function: Function, arguments: Sequence[Any]) -> Function:
-    """`function` with the arguments that are not streams filled in: `x * 2` has one input."""
+    """Return `function` with the arguments that are not streams filled in: `x * 2` has one input."""
     arguments = [a if isinstance(a, BuiltStream) else python_value(a) for a in arguments]
     if any(argument is None for argument in arguments):
         what = f"{function.name} is applied to None, which is neither a stream nor a value"
@@ -129,42 +129,42 @@ class NamedStreams(BuiltStreams):
     position: int
 
     def __new__(cls, streams: Sequence[BuiltStream], builder: Builder, position: int) -> NamedStreams:
-        """Those of the node at this position."""
+        """Return the streams of the node at this position."""
         made = super().__new__(cls, streams)
         made.builder, made.position = builder, position
         return made
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What they are called."""
+        """The names of the outputs."""
         return self.builder.nodes[self.position].processor.results_named
 
     def __getattr__(self, name: str) -> BuiltStream:
         if name.startswith("__") or name not in self.names:
             hint = did_you_mean(name, self.names, "its outputs are: ")
             raise PipelineError(f"{self.builder.nodes[self.position].processor} has no output '{name}'", hint=hint)
-        node = self.builder.nodes[self.position]  # its pipes may have got other names
+        node = self.builder.nodes[self.position]  # its pipes may have been renamed
         return self.builder.stream(node.outputs[self.names.index(name)])
 
 
 TIME = "time"
-"""What the stream is called that clocks read."""
+"""The name of the stream that clocks read."""
 
 
 class Names:
-    """The names that are taken, and the least ones that are free, without trying all of them each time."""
+    """The names that are taken, with hints for the least free ones, to avoid trying all of them each time."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._least: dict[str, int] = {}
-        """Per wanted name, a number below which `name`, `name2`, ... are all taken."""
+        """For each wanted name, a number below which `name`, `name2`, ... are all taken."""
 
     def take(self, *names: str) -> None:
-        """These names are taken."""
+        """Mark names as taken."""
         self._taken.update(names)
 
     def release(self, *names: str) -> None:
-        """These names are free again."""
+        """Mark names as free again."""
         for name in names:
             self._taken.discard(name)
             digits = len(name) - len(name.rstrip("0123456789"))
@@ -173,7 +173,7 @@ class Names:
                 self._least[wanted] = min(self._least.get(wanted, 1), number)
 
     def fresh(self, name: str) -> str:
-        """`name`, or `name2`, `name3`, ... if it is taken."""
+        """Return `name`, or `name2`, `name3`, ... if it is taken."""
         count = self._least.get(name, 1)
         while (found := f"{name}{count}" if count > 1 else name) in self._taken:
             count += 1
@@ -190,22 +190,22 @@ class Builder:
         self.nodes: list[Node] = []
         self._names = Names()
         self._touching: dict[str, list[int]] = {}
-        """Per pipe, the positions of the nodes that read or write it."""
+        """For each pipe, the positions of the nodes that read or write it."""
 
     def input(self, name: str, domain: Domain = INT) -> BuiltStream:
-        """A new open input pipe."""
+        """Add an open input pipe, and return its stream."""
         self.inputs.append((name, domain))
         self._names.take(name)
         return self.stream(name)
 
     def stream(self, pipe: str) -> BuiltStream:
-        """The stream on an existing pipe."""
+        """Return the stream on an existing pipe."""
         return BuiltStream(self, pipe)
 
     def add(
         self, processor: Processor | Pipeline, streams: Sequence[Any], name: str = "", where: Location | str = ""
     ) -> Any:
-        """A new node: its output stream, or a tuple of them."""
+        """Add a node, and return its output stream, or a tuple of them."""
         if isinstance(processor, Pipeline):
             processor = Group(processor)
         for stream in streams:
@@ -226,7 +226,7 @@ class Builder:
         return made if len(made) > 1 else made[0]
 
     def _with_time(self, processor: Processor, streams: Sequence[Any]) -> Sequence[Any]:
-        """The streams that a processor reads, with the one called `time` where it is its clock and not given."""
+        """Return the streams that a processor reads, with the stream `time` for its clock if none is given."""
         clocks = processor.clocks
         if not clocks or processor.in_arity != len(streams) + len(clocks):
             return streams
@@ -242,7 +242,7 @@ class Builder:
             self._touching.setdefault(pipe, []).append(position)
 
     def fresh(self, name: str) -> str:
-        """`name`, or `name2`, `name3`, ... if it is taken."""
+        """Return `name`, or `name2`, `name3`, ... if it is taken."""
         return self._names.fresh(name)
 
     def rename(self, pipe: str, name: str) -> None:
@@ -270,7 +270,7 @@ class Builder:
     def build(
         self, outputs: Mapping[str, BuiltStream] | Sequence[BuiltStream] | BuiltStream, doc: str = ""
     ) -> Pipeline:
-        """The finished pipeline; unnamed outputs are `out`, or `out1`, `out2`, ..."""
+        """Return the finished pipeline; unnamed outputs are `out`, or `out1`, `out2`, ..."""
         if isinstance(outputs, BuiltStream):
             outputs = {"out": outputs}
         each: Any = outputs.values() if isinstance(outputs, Mapping) else outputs
@@ -296,7 +296,7 @@ SHORT = {
     "+": "add", "-": "sub", "*": "mul", "/": "ratio", "=": "eq", "!=": "ne", "<": "lt", "<=": "le",
     ">": "gt", ">=": "ge", "->": "implies",
 }  # fmt: skip
-"""Node names for functions that are written as signs."""
+"""The node names of functions that are written as signs."""
 
 
 def _short(processor: Processor) -> str:
@@ -311,7 +311,7 @@ def _short(processor: Processor) -> str:
 
 
 def pipeline(**domains: Domain) -> Callable[[Callable[..., Any]], Pipeline]:
-    """Decorator: turn a Python function over streams into a `Pipeline`; keywords give the input domains."""
+    """Turn a Python function over streams into a `Pipeline` (a decorator); keywords give the input domains."""
 
     def decorate(define: Callable[..., Any]) -> Pipeline:
         builder = Builder(define.__name__)

@@ -1,7 +1,7 @@
-"""What notebooks show of an object.
+"""The display of objects in notebooks.
 
-The rule of this module: it knows nobody. What draws lies above what is drawn, and is asked for only when a notebook
-shows something.
+The rule of this module: it imports no other. The code that draws lies in a layer above the objects, and is imported
+only when a notebook displays one.
 """
 
 from __future__ import annotations

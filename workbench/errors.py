@@ -1,4 +1,4 @@
-"""The exceptions of workbench: one root, each saying what is wrong, where, and what to do next.
+"""The exceptions of workbench: one root, each with the mistake, its place, and the next step.
 
 A message is composed from its fields, so that the command line, `--json` and a caller's own
 handler all show the same text; the fields stay readable on the exception.
@@ -11,13 +11,13 @@ from itertools import islice, takewhile
 from typing import NamedTuple, NoReturn, Self
 
 MOST_NAMES = 40
-"""The most names that a hint lists."""
+"""Maximum number of names in a hint."""
 MOST_SHOWN = 240
-"""The most characters of a line that are shown under a message."""
+"""Maximum number of characters of a line that is shown under a message."""
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "there are: ") -> str:
-    """A hint for a name that nobody knows: the closest known one, or the first of them after `otherwise`."""
+    """Return a hint for an unknown name: the closest known one, or the first of them after `otherwise`."""
     from difflib import get_close_matches
 
     names = list(dict.fromkeys(known))
@@ -27,15 +27,15 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "there are: "
 
 
 def listed(names: Collection[str]) -> str:
-    """Names in one line, of many the first ones; odd ones as Python writes them."""
+    """Return names in one line, of many the first ones; odd ones as Python writes them."""
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return ", ".join(name if name and name.isprintable() else repr(name) for name in islice(names, MOST_NAMES)) + more
 
 
 def printable(text: str) -> str:
-    """A text with the control characters that it has from a log or a program as Python writes them.
+    """Return a text with its control characters, from a log or a program, escaped as Python does.
 
-    Ends of lines and tabs stay: messages have some of their own.
+    Line ends and tabs stay: messages have some of their own.
     """
     if all(map(str.isprintable, text.split("\n"))):
         return text
@@ -43,7 +43,7 @@ def printable(text: str) -> str:
 
 
 def refuse_unknown(what: str, given: object, known: Iterable[str]) -> None:
-    """InputError where something that is chosen by name is none of those that there are."""
+    """Raise InputError if something that is chosen by name is unknown."""
     if given not in (names := list(known)):
         raise InputError(f"there is no {what} '{given}'", hint=did_you_mean(str(given), names))
 
@@ -57,7 +57,7 @@ class Location(NamedTuple):
     text: str = ""
     """The offending line, shown under the message with carets from `column` on."""
     length: int = 1
-    """How many characters are meant, as far as they stand on this line."""
+    """The number of characters that are marked, as far as they stand on this line."""
 
     def __str__(self) -> str:
         parts = [self.file] if self.file else []
@@ -67,7 +67,7 @@ class Location(NamedTuple):
 
     @property
     def shown(self) -> list[str]:
-        """The line and the carets under it; nothing where the line is not known."""
+        """The line and the carets under it; empty if the line is unknown."""
         if not self.text:
             return []
         start = max(0, min(self.column - MOST_SHOWN // 2, len(self.text) - MOST_SHOWN))
@@ -79,11 +79,11 @@ class Location(NamedTuple):
 
 
 MOST_REPEATED = 80
-"""The most characters of a hint that stands with each of several mistakes."""
+"""The length above which a hint that is common to several mistakes is shown once."""
 
 
 class WorkbenchError(Exception):
-    """Root of everything workbench raises on purpose.
+    """The root of all errors that workbench raises on purpose.
 
     Parameters
     ----------
@@ -94,14 +94,14 @@ class WorkbenchError(Exception):
 
     exit_code = 2
     others: tuple[WorkbenchError, ...] = ()
-    """Further mistakes of the same text, which have nothing to do with this one."""
+    """Further mistakes of the same text that are independent of this one."""
     step: int | None = None
-    """The step of a run in which it came up, and of several runs the trace: where that is known."""
+    """The step of a run in which it occurred, and the trace among several runs: where they are known."""
     trace: int | None = None
     beyond_words: bool = False
-    """Whether a number that has more than 64 bits is all that is wrong."""
+    """Whether the only mistake is a number of more than 64 bits."""
     by_compiled: bool = False
-    """Whether compiled code has found it, of which the reference executor says more."""
+    """Whether compiled code has found it, which the reference executor describes better."""
 
     def __init__(self, what: str, *, where: Location | str = "", hint: str = "") -> None:
         self.what = what
@@ -110,13 +110,13 @@ class WorkbenchError(Exception):
         super().__init__(self.message)
 
     def at(self, *, step: int | None = None, trace: int | None = None) -> Self:
-        """This, which came up in a step, or in one of several traces; its text says so already."""
+        """Set the step, or the trace among several, in which the error occurred; its text already has them."""
         self.step = self.step if step is None else step
         self.trace = self.trace if trace is None else trace
         return self
 
     def retold(self, what: str = "", *, where: Location | str) -> Self:
-        """The same error with another text or place; its other fields are kept."""
+        """Return the same error with another text or place; its other fields are kept."""
         made = type(self).__new__(type(self))
         vars(made).update(vars(self))
         made.what, made.where = what or self.what, where
@@ -130,7 +130,7 @@ class WorkbenchError(Exception):
         return printable("\n".join(self._list_lines(set())))
 
     def _list_lines(self, told: set[str]) -> list[str]:
-        """The lines of its text, and of the others'; a long hint that was told is not repeated."""
+        """Return the lines of its text, and of the others'; a long hint in `told` is not repeated."""
         place = str(self.where)
         lines = [f"{place}: {self.what}" if place else self.what]
         if isinstance(self.where, Location):
@@ -147,7 +147,7 @@ class WorkbenchError(Exception):
         return f"<{type(self).__name__}: {self.message}>"
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook shows of it: the user's line and the message; with WORKBENCH_DEBUG=1 the whole traceback."""
+        """Format the error for a notebook: the user's line and the message; with WORKBENCH_DEBUG=1 the traceback."""
         import os
         import traceback
 
@@ -162,7 +162,7 @@ class WorkbenchError(Exception):
 class DomainError(WorkbenchError, ValueError):
     """A value or constant does not belong to the domain it is used in.
 
-    `needs` is the least N for which it would belong to the integers 0..N-1, where there is one.
+    `needs` is the least N for which the integers 0..N-1 would contain it, if there is one.
     """
 
     def __init__(self, what: str, *, where: Location | str = "", hint: str = "", needs: int | None = None) -> None:
@@ -186,12 +186,12 @@ class Refused(WorkbenchError, NotImplementedError):
     """A backend cannot do this; raised before the first event, with the declared reason."""
 
     def refuse(self, *_: object, **__: object) -> NoReturn:
-        """Raise it, in place of a function that starts a backend."""
+        """Raise the error, in place of a function that starts a backend."""
         raise self.with_traceback(None)
 
 
 class _OfQueue(WorkbenchError):
-    """What is wrong with a queue: `queue` is its name."""
+    """An error about a queue: `queue` is its name."""
 
     def __init__(self, what: str, *, where: Location | str = "", hint: str = "", queue: str = "") -> None:
         self.queue = queue
@@ -199,13 +199,13 @@ class _OfQueue(WorkbenchError):
 
 
 class NoCapacity(_OfQueue, Refused):
-    """A backend has to know beforehand how many events this queue holds, and does not."""
+    """A backend needs the capacity of this queue in advance, and has none."""
 
 
 class Overflow(_OfQueue, RuntimeError):
     """An event arrived at a full queue, or a number left a checked domain (`queue` is empty), in a running pipeline.
 
-    Of a queue inside a processor that is inside another one, `queue` is the name without those of the processors.
+    For a queue inside an inner processor, `queue` is the name without those of the outer processors.
     """
 
 
@@ -214,22 +214,22 @@ class InputError(WorkbenchError, ValueError):
 
 
 class LostRows(WorkbenchError, RuntimeError):
-    """A run has not done something with each row that it has read, once: its output is not to be used."""
+    """A run has lost or repeated a row that it has read: its output is not to be used."""
 
     exit_code = 3
 
 
 class EndlessChain(InputError):
-    """Composites cause composites, and more of them than are followed."""
+    """Composites cause composites in a chain that exceeds the limit."""
 
 
 class FactsError(InputError):
-    """Static data cannot be had: a table that does not fit its declaration, a database that does not answer.
+    """Static data is unavailable: a table that does not fit its declaration, a database that does not answer.
 
     Attributes
     ----------
     reason: `locked`, `slow`, `damaged`, `missing` (the file), `table`, `column`, `type`, `changed` or `other`.
-    passing: whether it may go right next time.
+    passing: whether a retry may succeed.
     """
 
     def __init__(
@@ -252,7 +252,7 @@ class EngineError(WorkbenchError, RuntimeError):
 
 
 RUNNING_LOG = "running the log"
-"""How the phases of a run begin, in which a limit has a remedy of its own."""
+"""The beginning of the phases of a run, for which a limit has a remedy of its own."""
 
 
 class LimitMet(WorkbenchError, TimeoutError):
@@ -260,8 +260,8 @@ class LimitMet(WorkbenchError, TimeoutError):
 
     Attributes
     ----------
-    limit: which one, in words.
-    phase: what was being done, as it reads after "while".
+    limit: the limit in words.
+    phase: the phase of the work, worded to follow "while".
     """
 
     exit_code = 3
@@ -281,19 +281,19 @@ class LimitMet(WorkbenchError, TimeoutError):
 
 
 class FormulaTooLong(EngineError):
-    """A formula does not fit into a command of a model checker: a limit of this engine, not of others."""
+    """A formula is too long for a command of a model checker: a limit of this engine, not of others."""
 
 
 class EngineMissing(WorkbenchError, LookupError):
-    """A model checker that was asked for is not installed."""
+    """A requested model checker is not installed."""
 
     exit_code = 2
 
 
 class EngineDisagreement(WorkbenchError, AssertionError):
-    """Two engines answered the same question differently: one of them, or the way there, has a defect.
+    """Two engines answered the same question differently: one of them, or the translation, has a defect.
 
-    `model` is the SMV text that both were asked about.
+    `model` is the SMV text of the question.
     """
 
     exit_code = 3
@@ -306,11 +306,11 @@ class EngineDisagreement(WorkbenchError, AssertionError):
 
 
 class EngineGap(WorkbenchError, AssertionError):
-    """An engine of rules has done something else than the formulas say, which a user has asked about.
+    """An engine of rules deviates from the formulas, found while explaining a run.
 
     Attributes
     ----------
-    rule, trigger: of what it has, or has not, told.
+    rule, trigger: those of the composite that it has, or has not, emitted.
     """
 
     exit_code = 3
@@ -325,7 +325,7 @@ class SuiteError(WorkbenchError, ValueError):
 
 
 class LabError(WorkbenchError, RuntimeError):
-    """A sweep of experiments cannot begin or go on: no Java, no cluster, no space. What was measured is kept."""
+    """A sweep of experiments cannot begin or continue: no Java, no cluster, no space. Measurements are kept."""
 
 
 class SparkError(WorkbenchError, RuntimeError):

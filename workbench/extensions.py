@@ -1,11 +1,11 @@
-"""Where parts of workbench are found beside its own folders: in installed packages, and in folders of one's own.
+"""Find parts of workbench outside its own folders: in installed packages, and in folders of users.
 
 The rule of this module: a package names its parts by entry points of the group `workbench.plugins`; each is a part (a
-function, an aggregate, a processor, a format, a backend, ...), or a list of them, and its type tells which table has
-it. Whether any package does is seen without loading one, and only when a name is not among workbench's own, or
-somebody lists all of them. What fails is left out, with its package and why. `WORKBENCH_EXTENSIONS` names folders,
-separated as on PATH, in which a part is one file, in a folder that is called like what it is: `processors`, `backends`,
-`formats`, ...
+function, an aggregate, a processor, a format, a backend, ...), or a list of them, and its type determines its table.
+Whether a package has any is found without loading one. Plugins are loaded only when a name is not among workbench's
+own, or all parts are listed. A failing plugin is left out, with a warning that names its package and the reason.
+`WORKBENCH_EXTENSIONS` names folders, separated as on PATH, in which a part is one file, in a folder named after its
+kind: `processors`, `backends`, `formats`, ...
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ T = TypeVar("T")
 
 
 def extension_folders(kind: str) -> list[str]:
-    """The folders of this kind, to be put on a package's `__path__`."""
+    """Return the folders of this kind, for a package's `__path__`."""
     return [os.path.join(each, kind) for each in os.environ.get(VARIABLE, "").split(os.pathsep) if each]
 
 
 def later(module: str, name: str, *given: Any) -> Callable[..., Any]:
-    """Calls what a module has by that name; the module is imported then, and not before."""
+    """Return a function that calls a module's function by name, and imports the module only then."""
     return lambda *more, **named: getattr(importlib.import_module(module), name)(*given, *more, **named)
 
 
@@ -41,10 +41,10 @@ class Plugin:
 
     Attributes
     ----------
-    name, package: of the entry point, and of what declares it, with its version.
+    name, package: the name of the entry point, and of the package that declares it, with its version.
     parts: the objects that it names.
-    taken: what those are that a table has, in words, by their identities.
-    error: why it, or one of its parts, is left out; empty if nothing is.
+    taken: the parts that a table has, in words, by their identities.
+    error: the reason why it, or one of its parts, is left out; empty if nothing is.
     """
 
     def __init__(self, name: str, package: str) -> None:
@@ -54,7 +54,7 @@ class Plugin:
         self.error = ""
 
     def load(self, load: Callable[[], Any]) -> None:
-        """Take what it names, whatever its package does when it is imported."""
+        """Load the parts, and catch any error of the package's import."""
         try:
             found = load()
         except Exception as error:
@@ -63,7 +63,7 @@ class Plugin:
             self.parts = found if isinstance(found, list | tuple) else [found]
 
     def leave_out(self, why: str) -> None:
-        """Note, and say once, that a part of it is not there."""
+        """Record, and report once, that a part of the plugin is left out."""
         if not self.error:
             import logging
 
@@ -73,13 +73,13 @@ class Plugin:
 
 
 class PartTable(Mapping[str, T]):
-    """Parts by their names: workbench's own, and those of plugins.
+    """Parts by their names: those of workbench, and those of plugins.
 
     Parameters
     ----------
     own: those of workbench.
-    kind: what a part of a plugin is, if it belongs here: an instance, or for processors a subclass, of this class.
-    name: what a part is called; one without a name is left to other tables.
+    kind: the class of which a plugin's part is an instance, or for processors a subclass, if it belongs here.
+    name: returns the name of a part; one without a name is left to other tables.
     """
 
     def __init__(self, own: Mapping[str, T], kind: type, name: Callable[[Any], str] = attrgetter("name")) -> None:
@@ -116,17 +116,17 @@ _plugins: list[Plugin] | None = None
 
 
 def plugins() -> Sequence[Plugin]:
-    """The plugins of all installed packages, which are loaded when this is first called."""
+    """Return the plugins of all installed packages, which are loaded on the first call."""
     global _plugins
     if _plugins is None:
-        _plugins = []  # what a plugin imports may ask, too
+        _plugins = []  # imports of a plugin may call this, too
         for folder in _declaring():
             _load(folder, _plugins)
     return _plugins
 
 
 def _declaring() -> Iterator[str]:
-    """The metadata of packages that declare plugins, found faster than importlib.metadata is imported."""
+    """Yield the metadata of packages that declare plugins, faster than importing importlib.metadata."""
     for place in sys.path:
         with suppress(OSError):
             for name in sorted(os.listdir(place or ".")):
@@ -151,13 +151,13 @@ def _load(folder: str, into: list[Plugin]) -> None:
 
 
 def rows(package: str, own: Iterable[Any] = ()) -> PartTable[Any]:
-    """The rows of a table by their names: its own, then the `ROW` of each module of a package in the order of its rank.
+    """Return the rows of a table by name: its own, then the `ROW` of each module of a package in the order of its rank.
 
-    The package is given by its name: what its rows start reads the table of them. Rows of plugins come last.
+    The package is given by its name, since modules that its rows import read the table. Rows of plugins come last.
 
     Raises
     ------
-    WorkbenchError: a module has no `ROW`, or two have one of the same name.
+    WorkbenchError: a module has no `ROW`, or two rows have the same name.
     """
     listed = []
     for name, path in files(importlib.import_module(package).__path__).items():
@@ -175,7 +175,7 @@ def rows(package: str, own: Iterable[Any] = ()) -> PartTable[Any]:
 
 
 def files(places: Iterable[str]) -> dict[str, str]:
-    """The modules in these folders, name to path, in alphabetical order; the first of a name is the one imported."""
+    """Return the modules in these folders, name to path, in alphabetical order; the first of a name is imported."""
     found = {
         name.removesuffix(".py"): os.path.join(place, name)
         for place in reversed(list(places))

@@ -1,6 +1,6 @@
-"""A process that serves this one: it is given frames on a pipe, and answers with frames.
+"""A process that serves this one: it receives frames on a pipe, and answers with frames.
 
-Rule: it ends with its pipe, and whatever interrupts a call, it is not used after it.
+The rule of this module: the process ends with its pipe, and after an interrupted call it is not used again.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any
 from workbench.frames import Frame, take_frames, write_frame
 
 GRACE = 10.0
-"""Seconds that a process has for ending by itself."""
+"""Seconds that a process has to end by itself."""
 
 
 class ProcessLostError(Exception):
-    """The process ended, or was ended, without an answer; the message says how."""
+    """The process ended, or was ended, without an answer; the message has the way."""
 
 
 class FramedProcess:
@@ -30,7 +30,7 @@ class FramedProcess:
 
     Parameters
     ----------
-    what: it is called so.
+    what: its name in messages.
     """
 
     def __init__(self, what: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
@@ -61,20 +61,20 @@ class FramedProcess:
         return self._process.poll() is None
 
     def fileno(self) -> int:
-        """The descriptor of its answers."""
+        """Return the descriptor of its answers."""
         return self._replies.fileno()
 
     def send(self, frame: Frame) -> None:
-        """Give it a frame; where it has ended, `receive` says so."""
+        """Send it a frame; if it has ended, `receive` reports that."""
         with contextlib.suppress(BrokenPipeError):
             write_frame(self._requests.fileno(), frame)
 
     def receive(self, seconds: float | None = None) -> Frame:
-        """Its next frame.
+        """Return its next frame.
 
         Raises
         ------
-        ProcessLostError: it ended without one, or none comes in so many seconds. After any error it is to be killed.
+        ProcessLostError: it ended without one, or none comes within that time. After any error it must be killed.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
         poll = select.poll()  # select.select fails on descriptors above 1023
@@ -91,7 +91,7 @@ class FramedProcess:
         return self._frames.pop(0)
 
     def describe_end(self) -> str:
-        """How it ended."""
+        """Describe how it ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = self._process.wait(GRACE)
             how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
@@ -99,19 +99,19 @@ class FramedProcess:
         return f"{self.what} process closed its pipe"
 
     def read_last_words(self) -> list[str]:
-        """The last lines that it has printed."""
+        """Return the last lines that it has printed."""
         self._log.seek(0)
         return self._log.read().decode(errors="replace").strip().splitlines()[-3:]
 
     def kill(self) -> None:
-        """End the process and what it works on, now."""
+        """End the process and its work at once."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._close_files()
         self._process.wait()
 
     def close(self) -> None:
-        """Let the process end by itself, which takes no time where it is not at work, or end it."""
+        """Let the process end by itself, which takes no time if it is idle, or end it."""
         self._requests.close()
         try:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -125,7 +125,7 @@ class FramedProcess:
 
     def disown(self) -> None:
         """Forget a process that belongs to the one that this one was forked from."""
-        self._process.returncode = 0  # else its finaliser would complain, and wait for another's child
+        self._process.returncode = 0  # otherwise its finaliser would complain, and wait for another's child
         self._close_files()
 
     def _close_files(self) -> None:

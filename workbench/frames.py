@@ -1,6 +1,6 @@
 """Frames on a pipe between two processes: a JSON text after its length in bytes (4 bytes, big-endian).
 
-A process that is expected to die is a fork that serves its parent: jobs come to it as frames, and so do its answers.
+A process that may die is a fork that serves its parent: it receives jobs as frames, and answers with frames.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def take_frames(buffer: bytearray) -> list[Frame]:
 
 
 def read_frames(fd: int) -> Iterator[Frame]:
-    """The frames that come from a pipe, until it ends."""
+    """Yield the frames that come from a pipe, until it ends."""
     buffer = bytearray()
     while data := os.read(fd, 1 << 20):
         buffer += data
@@ -44,15 +44,15 @@ def read_frames(fd: int) -> Iterator[Frame]:
 
 
 def fork_serving(serve: Callable[[int, int], None], log: int, parents: Iterable[int]) -> tuple[int, int, int]:
-    """Fork a process that serves this one: its id, the pipe that takes its jobs, and the one that gives its answers.
+    """Fork a process that serves this one: return its id, the pipe for its jobs, and the pipe of its answers.
 
-    It ends with this process, or with what it does, without any of the clean-up that a copy of its parent would do.
+    It ends with this process, or with its work, without any of the clean-up that a copy of its parent would do.
 
     Parameters
     ----------
-    serve: what it does, with the pipes of jobs and answers.
-    log: the file that it prints to.
-    parents: descriptors that are not for it.
+    serve: the work of the process, given the pipes of jobs and answers.
+    log: the file for its printed output.
+    parents: descriptors of the parent, which it closes.
     """
     jobs, to_child = os.pipe()
     from_child, answers = os.pipe()
@@ -61,14 +61,14 @@ def fork_serving(serve: Callable[[int, int], None], log: int, parents: Iterable[
     if pid == 0:
         try:
             end_with_parent(signal.SIGKILL)
-            if os.getppid() != parent:  # it was quicker
+            if os.getppid() != parent:  # the parent has ended already
                 os._exit(0)
             for fd in (*parents, to_child, from_child):
                 os.close(fd)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.dup2(log, 1)
             os.dup2(log, 2)
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected business here
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # crashes are expected here
             serve(jobs, answers)
         except MemoryError:
             os.write(2, b"out of memory\n")
@@ -82,6 +82,6 @@ def fork_serving(serve: Callable[[int, int], None], log: int, parents: Iterable[
 
 
 def read_tail(log: int, length: int) -> str:
-    """The last bytes of a file as text."""
+    """Return the last bytes of a file as text."""
     end = os.lseek(log, 0, os.SEEK_END)
     return os.pread(log, length, max(0, end - length)).decode(errors="replace")

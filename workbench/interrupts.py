@@ -1,10 +1,10 @@
-"""Ctrl-C and its kin: noted when they come, taken where the code is ready for them.
+"""Handle Ctrl-C and other ending signals: note them when they come, and raise them where the code is ready.
 
-The rule of this module: no error is raised where it would leave something half-done. The handler notes what came. In a
-program (`own`, `begin`) `KeyboardInterrupt` comes at the next `checkpoint`, or, where none is reached for `PATIENCE`,
-wherever the main thread is, but not in what is held back (`hold`); when `DEADLINE` is over, or on a second signal, the
+The rule of this module: no error is raised where it would leave something half-done. The handler notes the signal. In a
+program (`own`, `begin`) `KeyboardInterrupt` comes at the next `checkpoint`, or, if none is reached for `PATIENCE`,
+anywhere in the main thread, but not where signals are held back (`hold`); after `DEADLINE`, or on a second signal, the
 process and all below it end at once. Elsewhere, in a script or a notebook, Python's own handler stays, and Ctrl-C comes
-anywhere but in what is held back: it is noted there, and comes at the end.
+anywhere except in `hold`: there it is noted, and comes at the end of the block.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from typing import Any, NoReturn
 PATIENCE = 0.15
 """Seconds that a program has until its next checkpoint."""
 DEADLINE = 0.85
-"""Seconds that it has for its end."""
+"""Seconds that a program has to end."""
 AGAIN = 0.25
-"""Seconds in which a second signal is the first one, sent twice: to a process and to its group."""
+"""Seconds within which a second signal is the first one, sent twice: to a process and to its group."""
 LATER = 0.01
-"""Seconds after which it is tried again where an error would be swallowed."""
+"""Seconds until another attempt where an error would be swallowed."""
 _PARTING = 0.1
-"""Seconds for what the end of a process waits for."""
+"""Seconds to wait at the end of a process."""
 AT_ONCE, READY, HELD, POINTS = range(4)
-"""What a signal does: it ends the process, it is raised, it waits for the end of `hold`, or for a checkpoint."""
+"""The effect of a signal: it ends the process, it is raised, it waits for the end of `hold`, or for a checkpoint."""
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals that end a program."""
+"""The signals that end a program."""
 _CALLED_BACK_BY = {"_raw_object_cache_notify": "llvmlite", "_raw_object_cache_getbuffer": "llvmlite"}
-"""What others' foreign code calls, and the package that has it."""
+"""Functions that foreign code calls, and the packages that define them."""
 _WEAK = (weakref.__file__, _weak_set)
 
 
 class _State:
-    """Of the thread that takes signals; the others know nothing of them."""
+    """The state of the thread that takes signals; other threads are not affected."""
 
     def __init__(self) -> None:
         self.reset(threading.main_thread().ident or 0)
 
     def reset(self, owner: int) -> None:
-        """Nothing has come, and a thread takes what comes."""
+        """Forget all signals; the given thread takes those to come."""
         self.owner = owner
         self.program = False
         """Whether the handlers stay; otherwise there is one in the outermost `hold`, and `does` matters only there."""
@@ -58,30 +58,30 @@ class _State:
         self.pending = 0
         """The signal that has come and not been raised; 0: none."""
         self.came, self.when = 0, 0.0
-        """The first signal that a program got, and when."""
+        """The first signal that a program got, and its time."""
         self.nudged = False
-        """Whether the next signal is our own: no checkpoint was reached."""
+        """Whether the next signal is our own, sent because no checkpoint was reached."""
         self.told = False
 
 
 _state = _State()
 half_written: dict[str, bool] = {}
-"""Files of this process that are not complete, and whether they stay, where something is in them."""
+"""The incomplete files of this process, and whether each is kept if it has content."""
 
 
 def came() -> int:
-    """The signal that this program was sent first; 0: none."""
+    """Return the signal that this program got first; 0: none."""
     return _state.came
 
 
 def checkpoint() -> None:
-    """A place where everything is in order: raise KeyboardInterrupt if there was a signal that ends the work."""
+    """Raise KeyboardInterrupt if a signal has come: in this place nothing is half-done."""
     if _state.pending and _state.does != HELD and _thread.get_ident() == _state.owner:
         _raise_pending()
 
 
 class hold:  # noqa: N801 - it is used like a function
-    """Let no signal interrupt this block: it is noted, and comes at its end."""
+    """A block that no signal interrupts: a signal is noted, and comes at its end."""
 
     def __enter__(self) -> None:
         self._inside, self._handler = False, None
@@ -111,7 +111,7 @@ class hold:  # noqa: N801 - it is used like a function
 
 
 class admit:  # noqa: N801
-    """In what is held back: a block that a signal may interrupt, such as waiting, or a call of a user's code."""
+    """A block inside `hold` that a signal may interrupt, such as waiting, or a call of a user's code."""
 
     def __enter__(self) -> None:
         self._inside = False
@@ -127,10 +127,10 @@ class admit:  # noqa: N801
 
 
 def is_deaf(frame: FrameType) -> bool:
-    """Whether an error would be printed there, and forgotten: in what Python calls by itself.
+    """Whether an error would be printed and forgotten there: in code that Python calls by itself.
 
-    That is what is called when garbage is collected, and when an object goes to which there are weak references, and
-    what these call in turn.
+    Such code is called when garbage is collected, and when an object with weak references is deleted; this includes
+    the functions that it calls in turn.
     """
     unasked = [getattr(each, "__code__", None) for each in gc.callbacks]
     place: FrameType | None = frame
@@ -140,7 +140,7 @@ def is_deaf(frame: FrameType) -> bool:
             return True
         if code.co_name in _CALLED_BACK_BY and _CALLED_BACK_BY[code.co_name] in code.co_filename:
             return True
-        if code.co_name == "cb" and code.co_filename == "<frozen importlib._bootstrap>":  # a module's lock goes
+        if code.co_name == "cb" and code.co_filename == "<frozen importlib._bootstrap>":  # a module's lock is released
             return True
     return False
 
@@ -151,7 +151,7 @@ def is_deaf(frame: FrameType) -> bool:
 def own(does: int = AT_ONCE) -> None:
     """Take the signals of this process that are not ignored; for programs, in the main thread.
 
-    Who starts it with the signals blocked (`env --block-signal`) loses none that comes while Python starts.
+    A caller that starts it with the signals blocked (`env --block-signal`) loses none that comes while Python starts.
     """
     _state.reset(_thread.get_ident())
     _state.program, _state.does, _state.told = True, does, does != AT_ONCE
@@ -162,18 +162,18 @@ def own(does: int = AT_ONCE) -> None:
 
 
 def begin() -> None:
-    """Work begins, in a program: from here on it has time for its end."""
+    """Begin the work of a program, which from here on has time to end."""
     if _state.program:
         given, taken = os.pipe()
         os.set_blocking(taken, False)
-        signal.set_wakeup_fd(taken, warn_on_full_buffer=False)  # where foreign code runs, the handler does not
+        signal.set_wakeup_fd(taken, warn_on_full_buffer=False)  # in foreign code the handler does not run
         _state.does = POINTS
         threading.Thread(target=_watch, args=(given,), daemon=True).start()
 
 
 @contextlib.contextmanager
 def keep_handlers() -> Iterator[None]:
-    """Let no package take the signals of a program for itself in this block."""
+    """Prevent packages from replacing the signal handlers of a program in this block."""
     module: Any = signal
     own = module.signal
     if _state.program:
@@ -185,14 +185,14 @@ def keep_handlers() -> Iterator[None]:
 
 
 def finish() -> int:
-    """The work is done, and no signal is raised any more; the one that this program was sent, 0: none."""
+    """End the work: signals are no longer raised. Return the signal that this program got, 0: none."""
     if _state.program:
         _state.does = HELD
     return _state.came
 
 
 def end() -> None:
-    """All is done: a signal ends the process at once."""
+    """Let a signal end the process at once, since all is done."""
     if _state.program:
         _state.does = AT_ONCE
 
@@ -201,12 +201,12 @@ def leave(number: int) -> NoReturn:
     """End this process, and all below it."""
     ended: list[int] = []
     while below := [pid for pid in descendants(os.getpid()) if pid not in ended]:
-        for pid in below:  # parents first, which would say that they miss a child
+        for pid in below:  # parents first, which would report a missing child
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         ended += below
     until = time.monotonic() + _PARTING
-    with contextlib.suppress(OSError):  # none is left
+    with contextlib.suppress(OSError):  # no child is left
         while time.monotonic() < until:
             if not os.waitpid(-1, os.WNOHANG)[0]:
                 time.sleep(LATER / 4)
@@ -220,7 +220,7 @@ def leave(number: int) -> NoReturn:
 
 
 def abandon(files: Mapping[str, bool]) -> None:
-    """Remove files that will not be completed, but for those with rows that may stay: these are named."""
+    """Remove incomplete files, except those with rows that are kept: these are named."""
     for name, stays in list(files.items()):
         with contextlib.suppress(OSError):
             if stays and os.path.getsize(name):
@@ -232,7 +232,7 @@ def abandon(files: Mapping[str, bool]) -> None:
 
 
 def say_interrupted() -> None:
-    """Tell it; a program tells it once, also in the midst of other output."""
+    """Report the interrupt; a program reports it once, also in the midst of other output."""
     if not _state.program:
         print("interrupted", file=sys.stderr)
     elif not _state.told:
@@ -242,7 +242,7 @@ def say_interrupted() -> None:
 
 
 def descendants(pid: int) -> list[int]:
-    """The processes below a process, parents before children; those that have ended meanwhile are left out."""
+    """List the processes below a process, parents before children; those that have ended meanwhile are left out."""
     found: list[int] = []
     todo = [pid]
     while todo:
@@ -254,7 +254,7 @@ def descendants(pid: int) -> list[int]:
 
 def _children(pid: int) -> list[int]:
     children: list[int] = []
-    with contextlib.suppress(OSError):  # it has ended
+    with contextlib.suppress(OSError):  # the process has ended
         for thread in os.listdir(f"/proc/{pid}/task"):
             with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/children") as file:
                 children += map(int, file.read().split())
@@ -274,7 +274,7 @@ def _is_owned() -> bool:
 
 
 def _arrive(number: int, frame: FrameType | None) -> None:
-    """The handler."""
+    """Handle a signal."""
     nudged, _state.nudged = _state.nudged, False
     if _state.program and not nudged:
         if _state.does == AT_ONCE or (_state.came and time.monotonic() - _state.when > AGAIN):
@@ -293,14 +293,14 @@ def _arrive(number: int, frame: FrameType | None) -> None:
 
 
 def _raise_pending() -> NoReturn:
-    _state.pending, _state.does = 0, HELD  # what ends the work is not interrupted
+    _state.pending, _state.does = 0, HELD  # the end of the work is not interrupted
     if _state.program and "logging" in sys.modules:
-        sys.modules["logging"].disable()  # packages would tell at length that they were interrupted
+        sys.modules["logging"].disable()  # packages would report at length that they were interrupted
     raise KeyboardInterrupt
 
 
 def _send_later(number: int) -> None:
-    """Until it has come; in a thread."""
+    """Send a signal again until it has been raised; runs in a thread."""
     while True:
         time.sleep(LATER)
         _state.nudged = _state.program
@@ -310,7 +310,7 @@ def _send_later(number: int) -> None:
 
 
 def _watch(given: int) -> None:
-    """See to it that a program ends in time; in a thread, which also runs while the main thread waits."""
+    """End a program in time; runs in a thread, which also works while the main thread waits."""
     while (number := os.read(given, 1)[0]) not in ENDING:
         pass
     pause, deadline = PATIENCE, time.monotonic() + DEADLINE
@@ -324,7 +324,7 @@ def _watch(given: int) -> None:
 
 
 def _forget() -> None:
-    """In a forked process: what came was for its parent, whose files are its own."""
+    """Reset the state in a forked process: signals and files were those of its parent."""
     half_written.clear()
     if _state.program:
         signal.set_wakeup_fd(-1)
@@ -335,7 +335,7 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def end_with_parent(number: int) -> None:
-    """In a child: be sent this signal when the parent dies, however it dies (Linux)."""
+    """Make the system send this signal to a child process when its parent dies, however it dies (Linux)."""
     import ctypes
 
     libc = ctypes.CDLL(None)

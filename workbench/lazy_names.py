@@ -1,14 +1,14 @@
-"""Names that a module offers and imports on first use.
+"""Import the names that a module offers on first use.
 
-The rule of this module: such names stand once, under `if TYPE_CHECKING:` of the module that offers them, where type
-checkers read them as they are (`from somewhere import name as name`). At run time each is imported when it is first
-used, so that importing the module is cheap.
+The rule of this module: such names are listed once, under `if TYPE_CHECKING:` of the module that offers them, where
+type checkers read them as they are (`from somewhere import name as name`). At run time each is imported on first use,
+so that importing the module is cheap.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
-"""As `typing` has it, which takes a while to import."""
+"""The flag of `typing`, which takes a while to import."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def lazy_names(module: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Make the `__getattr__` and `__dir__` of a module from what stands under its `if TYPE_CHECKING:`."""
+    """Make the `__getattr__` and `__dir__` of a module from the imports under its `if TYPE_CHECKING:`."""
     import sys
 
     namespace = vars(sys.modules[module])
     homes: dict[str, tuple[str, str]] = {}
 
     def find_homes() -> dict[str, tuple[str, str]]:
-        """The module that has each name, and what it is called there."""
+        """Return the module that has each name, and the name that it has there."""
         if not homes:
             import ast
 

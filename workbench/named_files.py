@@ -1,7 +1,7 @@
-"""Files that the text of a program names: rules, what they include, and systems in SMV.
+"""Files that the text of a program names: rules, included files, and systems in SMV.
 
-The rule of this module: a text may come from anybody. What it names lies in the folder of its program or below, or in a
-folder that the user allows, wherever links lead; and an error shows lines only of files that are called like programs.
+The rule of this module: a text may be untrusted. The files that it names lie in the folder of its program or below, or
+in a folder that the user allows, after following links; and errors show lines only of files named like programs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ALLOWED: ContextVar[Folders] = ContextVar("allowed", default=())
 
 @contextmanager
 def allow(folders: Iterable[str | Path] | Path) -> Iterator[Folders]:
-    """Let programs that are read in this block name files in more folders; all that they may name files in."""
+    """Let programs that are read in this block name files in more folders; yield all allowed folders."""
     folders = [folders] if isinstance(folders, str | Path) else folders
     found = dict.fromkeys((*_ALLOWED.get(), *(follow_links(Path(each)) for each in folders)))
     token = _ALLOWED.set(tuple(found))
@@ -33,11 +33,11 @@ def allow(folders: Iterable[str | Path] | Path) -> Iterator[Folders]:
 
 
 def find_named(name: str, beside: Path, where: Location | str) -> Path:
-    """The file that a text names, looked for beside that text, then in the folders that are allowed.
+    """Return the file that a text names, searched beside that text, then in the allowed folders.
 
     Raises
     ------
-    LanguageError: it would lie elsewhere, or what lies there is no plain file. That there is none is for who opens it.
+    LanguageError: it would lie elsewhere, or is no plain file. A missing file is an error when it is opened.
     """
     folders = _ALLOWED.get()
     paths = [Path(folder, name) for folder in (beside, *folders)] if "\0" not in name else []
@@ -49,13 +49,13 @@ def find_named(name: str, beside: Path, where: Location | str) -> Path:
     there = [path for path in inside if os.path.lexists(path)] or inside
     if found := next((path for path in there if os.path.isfile(path)), None):
         return found
-    if os.path.exists(there[0]):  # it might not end, or wait for ever
+    if os.path.exists(there[0]):  # it might have no end, or block
         raise LanguageError(f"'{name}' is no file", where=where, hint="name a file")
     return there[0]
 
 
 def read_text(path: str | Path, hint: Callable[[], str], where: Location | str = "") -> str:
-    """The text of a file; InputError, with this hint, where it cannot be read."""
+    """Return the text of a file; InputError, with this hint, if it cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -64,20 +64,20 @@ def read_text(path: str | Path, hint: Callable[[], str], where: Location | str =
 
 
 def describe_other(path: str | Path) -> str:
-    """What a file is that is no program, by its name, and what to do with it; empty where the name does not tell."""
+    """Describe a file that is no program, by its name, with advice; empty if the name is unknown."""
     kinds = {".py": "Python: run it with python", **dict.fromkeys(LOGS, "a log: give the program first")}
     found = kinds.get(Path(path).suffix) if Path(path).is_file() else None
     return f"{path} is {found}" if found else ""
 
 
 def follow_links(path: Path) -> Path:
-    """Where links lead; those that lead nowhere stay."""
+    """Follow links to their end; a broken link stays."""
     return Path(os.path.realpath(path))
 
 
 @contextmanager
 def hide_text(path: Path, other: str = "") -> Iterator[None]:
-    """Errors show no text of a file that is not called like a program: it may be anything, as `other` says."""
+    """Hide the text of a file in errors if it is not named like a program, but unknown or as `other` describes it."""
     try:
         yield
     except LanguageError as error:

@@ -1,4 +1,4 @@
-"""The memory of this process: its limit, and the most that it was."""
+"""The memory of this process: its limit, and its peak."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import resource
 
 
 def limit_memory(memory_mb: int | None) -> None:
-    """Limit the data of this process and of each that it starts; not address space: what is mapped costs nothing."""
+    """Limit the data of this process and of each that it starts; not the address space: mappings cost nothing."""
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     wanted = hard if memory_mb is None else memory_mb << 20
     resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
 def forget_peak() -> None:
-    """Begin a new measurement of the largest resident memory (Linux; elsewhere it is that of the whole life)."""
+    """Start a new measurement of the peak resident memory (Linux; elsewhere it covers the whole life)."""
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
         file.write("5")
 
 
 def read_peak_mb() -> float:
-    """The largest resident memory since `forget_peak`, in megabytes."""
+    """Return the peak resident memory since `forget_peak`, in megabytes."""
     try:
         with open("/proc/self/status") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024

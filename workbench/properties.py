@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 TYPE_CHECKING = False
-"""As `typing` has it, which takes a while to import."""
+"""The flag of `typing`, which takes a while to import."""
 
 # fmt: off
 # isort: off
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # fmt: on
 # isort: on
 
-if not TYPE_CHECKING:  # who sees this takes any name for one of ours
+if not TYPE_CHECKING:  # type checkers would take any name for one of ours
     from workbench.lazy_names import lazy_names
 
     __getattr__, __dir__ = lazy_names(__name__)

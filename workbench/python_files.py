@@ -1,6 +1,6 @@
-"""Python files of users: what runs them, and where in them an error was raised.
+"""Run Python files of users, and locate errors in them.
 
-The rule of this module: a file is run where its user has said so: it is an argument, or `allow_python` was.
+The rule of this module: a file is run only if the user requests it: as an argument, or with `allow_python`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def is_python_allowed() -> bool:
 
 
 def execute_file(file: str) -> ModuleType:
-    """The module of a Python file; InputError, with its line, where it cannot be run."""
+    """Execute a Python file, and return its module; InputError, with its line, if it cannot be run."""
     path = Path(file)
     if not path.is_file():
         raise InputError("there is no such file", where=file)
@@ -62,13 +62,13 @@ def execute_file(file: str) -> ModuleType:
 
 
 def describe(error: BaseException) -> str:
-    """The class of an error and what it says."""
+    """Return the class of an error and its message."""
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def locate(file: str, error: BaseException) -> str:
-    """The line of the file in which an error was raised, or from which that place was called."""
+    """Return the line of the file in which an error was raised, or from which that place was called."""
     if isinstance(error, SyntaxError) and error.filename == file:
         return f"{file}:{error.lineno}"
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]

@@ -1,9 +1,9 @@
-"""The form of what is stored, to be read again by another process and perhaps by another version of workbench.
+"""The format of stored data, which another process, perhaps of another version of workbench, reads again.
 
-The rule of this module: there is one number for all of it: states, checkpoints of streams, compiled code that is kept,
-results of the lab. It goes up when one of them is written in another way, or when the same bytes mean something else: a
-class whose name is in fingerprints is renamed, for example. What has another number is read where that is safe, else it
-is refused in the same words.
+The rule of this module: there is one number for all of it: states, checkpoints of streams, cached compiled code,
+results of the lab. It is increased when one of them is written differently, or when the same bytes change their
+meaning: if a class is renamed whose name is in fingerprints, for example. Data with another number is read where that
+is safe, and otherwise refused in the same words.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ DAMAGED = "take an earlier copy of it, or start afresh"
 
 
 def other_form(what: str, found: object, hint: str, where: str | Path = "") -> StateError:
-    """The error for what was stored by another version."""
+    """Return the error for data that another version has stored."""
     return StateError(
         f"{what} has the form {found}, and this version of workbench reads {FORM}", where=str(where), hint=hint
     )
 
 
 def checksum(data: bytes) -> bytes:
-    """What tells bytes from others."""
+    """Return a checksum that identifies bytes."""
     return hashlib.sha256(data).digest()[:SIZE]
 
 
 def seal(mark: bytes, payload: bytes) -> bytes:
-    """A state with what says whose it is, and that it is whole."""
+    """Return a state with its mark, which identifies its owner, and a checksum."""
     return MAGIC + bytes([FORM]) + checksum(mark + payload) + mark + payload
 
 
 def mark_of(data: bytes) -> bytes:
-    """What a state says whose it is."""
+    """Return the mark of a state."""
     return data[len(MAGIC) + 1 + SIZE :][:SIZE]
 
 
 def unseal(mark: bytes, data: bytes, of: str = "pipeline", by: str = "backend") -> bytes:
-    """What `seal` was given.
+    """Return the payload that `seal` was given.
 
     Raises
     ------
-    StateError: these are no bytes of this form, they are not what they were, or are of another program.
+    StateError: the bytes are not of this form, are damaged, or are of another program.
     """
     hint = f"go on with the {of}, the {by} and the version of workbench that it was made by; or start afresh"
     head = len(MAGIC) + 1
