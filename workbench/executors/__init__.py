@@ -1,4 +1,4 @@
-"""What runs pipelines: `wb.run` chooses among them; here they can be run step by step."""
+"""Executors of pipelines: `wb.run` chooses one of them; here they can be run step by step."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class KeyedOutputs(NamedTuple):
     Attributes
     ----------
     outputs: by name; the `steps` of each event are positions among the rows, in their order.
-    wrong: the first row that failed, and its error; that row and the rows behind it have not run.
+    wrong: the first row that failed, and its error; that row and the rows after it have not run.
     """
 
     outputs: Mapping[str, OutputEvents]

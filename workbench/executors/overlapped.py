@@ -2,7 +2,7 @@
 
 The rule of this module: the output equals that of the reference executor on the same steps, in its order; an error
 comes after the output of the steps before it. Parts of the pipeline may then be at different steps, so the executor
-must be `reset` before it goes on.
+must be `reset` before it continues.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ class LockstepSession(RowSession):
 
 
 class FaultySession(RowSession):
-    """A pipeline in which faults strike: notes behind the rows of a step name the faults that struck."""
+    """A pipeline in which faults strike: notes after the rows of a step name the faults that struck."""
 
     running: Reference
     size = 1

@@ -66,7 +66,7 @@ class RunOptions:
     """`absent`: a null, a None or an empty cell is no event at this step; `error`: it is an error; `zero`: where other
     fields of its record are there, it is 0, false or the empty text. Any other text: a cell with it is empty, too."""
     bad_rows: str | Path = "error"
-    """How to treat rows that cannot be read: `error`, `skip`, or the name of a file to write them to."""
+    """The treatment of rows that cannot be read: `error`, `skip`, or the name of a file to write them to."""
     head: int | None = None
     """Maximum number of rows to read."""
     format: str | None = None
@@ -170,7 +170,7 @@ class RunOptions:
     facts_timeout: float | None = _of(FACTS)
     """Time limit of a query for facts, in seconds."""
     on_facts_failure: str | None = _of(FACTS)
-    """What a failed query for facts does: `error` ends the run, `drop` discards the matches that need it, `retry`
+    """The effect of a failed query for facts: `error` ends the run, `drop` discards the matches that need it, `retry`
     repeats it a few times."""
     facts_cache: str | None = _of(FACTS)
     """The eviction policy of a cache of database answers: `gds`, `gdsf`, `lru`, `sieve`, ...; default: no cache."""

@@ -55,7 +55,7 @@ class BatchOutput:
     ignored: how many rows belong to nothing that runs, by the reason.
     events_in: how many events of the batch were for the program; None: all.
     events_out: how many events were emitted.
-    failed: the error after that; the row that raised it and the rows behind it have not run.
+    failed: the error after that; the row that raised it and the rows after it have not run.
     notes: lines for the user, after the rows.
     """
 

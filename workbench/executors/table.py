@@ -140,13 +140,13 @@ class RunSize:
 
 @dataclass(frozen=True)
 class BackendRow:
-    """One backend.
+    """A backend, as a row of the table.
 
     Parameters
     ----------
     name, what: its name, and a line that describes it.
     make: makes an executor of a program, in whose graph the choices of the run are set (a domain for `int`,
-     capacities, faults); None where it runs no program step by step.
+        capacities, faults); None where it runs no program step by step.
     session: opens the session that steps the executor through a log.
     keyed: opens a session that runs a program for each key of a log (`executors/keyed.py`), for `--key`.
     whole: runs a program on a whole log, reading and writing it, as `workbench run` does.

@@ -53,7 +53,7 @@ class Scheduler:
         self._waiting: dict[int, set[int]] = {}
         """For each incomplete phase, the vertices with a message that have not finished."""
         self._heaps: dict[int, list[int]] = {}
-        """The same as heaps, from which finished vertices are removed late."""
+        """Heaps of the same vertices, from which finished ones are removed late."""
         self._partial: dict[int, list[int]] = {}
         """For each incomplete phase, the heap of its partial vertices."""
         self._full: list[list[int]] = [[] for _ in range(graph.size + 1)]

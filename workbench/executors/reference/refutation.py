@@ -25,7 +25,7 @@ FEW = 3
 
 @dataclass(frozen=True)
 class Culprit:
-    """A value of which a quantifier's processor says false.
+    """A value for which a quantifier's processor is false.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Refutation:
 
     @property
     def heading(self) -> str:
-        """Which quantifier is false, and when."""
+        """The quantifier and the step, as a phrase."""
         later = f" (known at step {self.known})" if self.known > self.step else ""
         return f"step {self.step}: '{self.quantifier}' is false{later}"
 

@@ -46,7 +46,7 @@ class Layout:
 
     def format_order(self, order: Sequence[Any]) -> str:
         """Format the order columns of a row as the user wrote them."""
-        if self.texts is not None:  # a text, a whole number, or a number
+        if self.texts is not None:  # a text, an integer, or a float
             number, whole, text = order[:3]
             return text or str(whole if whole == number else number)
         return ", ".join(map(str, order[: self.named]))

@@ -1,7 +1,7 @@
 """The codes of many texts in compiled code, by machine code: see `code.text_number`.
 
-The rule of this module: a short text is encoded in its code. The code of any other is a hash, and texts are compared
-letter by letter (`TextTable`), so that a collision of two codes is found.
+The rule of this module: the code of a short text encodes all of it. The code of any other is a hash, and texts are
+compared letter by letter (`TextTable`), so that a collision of two codes is found.
 """
 
 from __future__ import annotations

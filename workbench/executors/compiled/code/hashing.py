@@ -161,7 +161,7 @@ def _slots(count: int, width: int) -> Any:
     if count > 1 << 32:
         raise MemoryError(f"a table of {count:,} slots of {8 * width} bytes")
     size = 8 * count * width
-    room: Any = np.empty(size + LINE, np.uint8)  # for np.empty numpy asks for huge pages, not for np.zeros
+    room: Any = np.empty(size + LINE, np.uint8)  # numpy uses huge pages for np.empty, not for np.zeros
     room.fill(0)
     begin = -room.__array_interface__["data"][0] % LINE
     return room[begin : begin + size].view(np.uint64).reshape(count, width)

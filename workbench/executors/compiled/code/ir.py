@@ -170,7 +170,7 @@ class For:
 
 @dataclass(frozen=True)
 class ForEach:
-    """A loop over the entries of an array of whole numbers."""
+    """A loop over the entries of an array of integers."""
 
     name: str
     entries: Expr

@@ -176,7 +176,7 @@ class WithEntry(MapView):
 
 @dataclass(frozen=True, eq=False)
 class OneOf(MapView):
-    """One of two maps, by a condition."""
+    """A choice between two maps, by a condition."""
 
     condition: Term
     then: MapView

@@ -60,7 +60,7 @@ class Last(NamedTuple):
 
 @dataclass(frozen=True)
 class Starts:
-    """How to start a system anywhere.
+    """A way to start a system anywhere in a stream.
 
     Attributes
     ----------
@@ -280,7 +280,7 @@ class _Analysis:
 
 
 class _Past:
-    """What still depends on an unknown initial state, as steps run from it; clocks and scans are known."""
+    """The parts of a state that depend on an unknown initial state, as steps run; clocks and scans are known."""
 
     def __init__(self, analysis: _Analysis) -> None:
         self.of = analysis

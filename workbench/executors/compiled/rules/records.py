@@ -25,7 +25,7 @@ WORD_BYTES, LINE_BYTES = 8, 64
 
 
 class StepKind(IntEnum):
-    """What a step does with the rows that match it; for the first step of a rule, how a match begins.
+    """The effect of a step on the rows that match it; for the first step of a rule, how a match begins.
 
     `TAKE` takes one by one the candidates that an earlier step with `each` has put aside.
     """
@@ -38,7 +38,7 @@ class StepKind(IntEnum):
 
 
 class WindowKind(IntEnum):
-    """How a step's window is bounded: by time, by event order, by two events or their times; or not at all."""
+    """The bounds of a step's window: by time, by event order, by two events or their times; or none."""
 
     BY_TIME, BY_ORDER, BETWEEN, BETWEEN_TIMES, AFTER, ALL = range(6)
 
@@ -66,7 +66,7 @@ class KernelStatus(IntEnum):
 
 
 class UndoKind(IntEnum):
-    """What an entry of the undo log restores."""
+    """The kinds of entries of the undo log."""
 
     BUCKET, APPENDED, CONSUMED, SILENCED, EMITTED = range(5)
 

@@ -12,7 +12,7 @@ from workbench.executors.compiled.rules.kernel.values import mix
 from workbench.executors.compiled.rules.records import NONE
 
 CHAINS_AHEAD, ROWS_AHEAD = 16, 8
-"""How many events ahead the heads of chains are fetched, and the rows to which these lead."""
+"""Distances in events at which the heads of chains are prefetched, and the rows to which these lead."""
 
 
 def fetch_ahead(plan, history, events, i):
