@@ -62,7 +62,7 @@ class Domain:
         return all(map(self.__contains__, {id(value): value for value in values}.values()))
 
     def values(self) -> Iterator[Value]:
-        """All values in their natural order; raises DomainError for an infinite domain."""
+        """Yield all values in their natural order; DomainError for an infinite domain."""
         raise DomainError(f"{self} has infinitely many values", hint="choose a finite domain, e.g. -N 4")
 
     def fit(self, value: Value) -> Value:

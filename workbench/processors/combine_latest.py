@@ -26,7 +26,7 @@ class CombineLatest(Functional, Listening):
 
     Parameters
     ----------
-    function: of as many arguments as there are inputs, two or more.
+    function: a function of as many arguments as there are inputs, two or more.
     start: the latest event of each input before its first one: a tuple with one value for each input, or one for all.
     """
 

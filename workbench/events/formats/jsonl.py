@@ -204,7 +204,7 @@ class JsonWriter(RowWriter):
 
 
 _BEGINS = re.compile(rb'\s*(?:[{[]|"(?:[^"\\]|\\.)*+"?+[ \t]*(?:[\r\n]|$))')
-"""A line that begins with a text in quotes and goes on is one of CSV."""
+"""A pattern for the beginning of JSON lines; a line that continues behind a quoted text is one of CSV."""
 
 ROW = FormatRow(
     "jsonl",

@@ -30,7 +30,7 @@ from workbench.processors.trim import Trim
 
 @dataclass(frozen=True)
 class History(SingleHolder):
-    """What `inner` emits on an event when it has seen only the last `events` fronts, this one included.
+    """The emission of `inner` on each event when it has seen only the last `events` fronts, this one included.
 
     Parameters
     ----------

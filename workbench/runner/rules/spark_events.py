@@ -177,11 +177,11 @@ class EventLayout:
 
 @dataclass
 class LogNote:
-    """What a task reports about the events that it has read.
+    """The report of a task about the events that it has read.
 
     Attributes
     ----------
-    input: which of the inputs it has read a part of.
+    input: the number of the input of which it has read a part.
     first, last: the times of its first and last event; None where it has none.
     """
 
@@ -200,7 +200,7 @@ class EventForm(RowForm):
     Parameters
     ----------
     input: which of the inputs is read.
-    declared: the type of all events in it; None: a column tells.
+    declared: the type of all events in it; None: a column names it.
     """
 
     layout: EventLayout

@@ -161,7 +161,7 @@ class SparkRuleRun(SparkRun):
         self.job.start()  # what an engine refuses it refuses here
 
     def readers(self, wanted: int) -> list[PartReader]:
-        """Make a reader of each input, with about so many tasks, which are numbered over all inputs."""
+        """Make a reader of each input, with about `wanted` tasks, which are numbered over all inputs."""
         from workbench.executors.spark.logs import count_parts, is_remote, read_tasks
         from workbench.executors.spark.reader import PartReader
         from workbench.runner.rules.spark_events import EventForm
