@@ -1,7 +1,7 @@
-"""The session of a compiled pipeline: columns go in, and columns come out.
+"""The session of a compiled pipeline: columns in, columns out.
 
-The rule of this module: what is fed to the executor happens completely or not at all, so the rows before one that
-fails are fed once more, without it.
+The rule of this module: a batch takes effect completely or not at all, so the rows before one that fails are fed again,
+without it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from workbench.executors.session import COLUMNS, ROWS, BatchOutput, Session, spr
 
 
 class ColumnSession(Session):
-    """A compiled pipeline that runs.
+    """A running compiled pipeline, as a session.
 
     Parameters
     ----------
-    running: in its initial state.
-    threads: how many may read, run and write a log for it.
-    idle: whether a step in which nothing comes out has a row.
+    running: the executor, in its initial state.
+    threads: how many threads may read, run and write a log for it.
+    idle: whether a step without output has a row.
     """
 
     def __init__(self, running: Compiled, *, threads: int = 1, idle: bool = False) -> None:
@@ -38,7 +38,7 @@ class ColumnSession(Session):
         before = self.running.steps
         try:
             return replace(feed(batch), failed=batch.failed)
-        except WorkbenchError as error:  # nothing of the batch has happened
+        except WorkbenchError as error:  # nothing of the batch has taken effect
             done = 0 if error.step is None else error.step - before
             return replace(feed(batch.before(done)), failed=error) if done else BatchOutput(failed=error)
 

@@ -1,1 +1,1 @@
-"""A compiled pipeline for each key of a log: one loop over all rows, in which each steps its own key's state."""
+"""A compiled pipeline for each key of a log: one loop over all rows, each of which steps the state of its key."""
