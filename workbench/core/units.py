@@ -6,7 +6,7 @@ The rule of this module: their names are defined here only.
 from __future__ import annotations
 
 ELAPSED = "elapsed"
-"""The input of a model for the number of ticks since the last step, where a pipeline has the time."""
+"""The input of a model for the number of ticks before a step, where a pipeline has the time."""
 MICROSECONDS = {"us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, "d": 24 * 3600 * 10**6}
 """The units, with their sizes in microseconds."""
 _SHORT = {"us": "us", "ms": "ms", "s": "s", "sec": "s", "secs": "s", "min": "min", "mins": "min", "h": "h", "d": "d"}

@@ -104,7 +104,7 @@ def _files(
 
 
 def key_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -> Domain:
-    """Return the domain of the keys in a column: whole numbers or truth values if the first file's types show it."""
+    """Return the domain of the keys in a column: by the types of the first file, or else texts."""
     file = next(iter(log_files(path)))
     if not Path(file).is_file():  # a pipe cannot be inspected beforehand
         return Words()

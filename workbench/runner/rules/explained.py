@@ -286,7 +286,7 @@ class RecordingSession(RuleSession):
 
 
 def _reach(rule: t.Rule) -> int:
-    """Return how far behind a trigger the events that its rule may depend on can be."""
+    """Return how long after a trigger the rule may still depend on events."""
     windows = (part.window for part in rule.predicates)
     return max((each.far or 0 for each in windows if each is not None and not each.counts_events), default=0)
 
