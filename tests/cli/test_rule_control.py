@@ -77,7 +77,7 @@ def test_rules_change_as_time_passes(workbench, files, engine):
     assert told[2].startswith(":3: at 14 rule 'twice' is put in the place of 'count': complete ")
     assert told[3] == ":4: at 14 rule 'rule 3' is added: complete at once"
     assert told[-2:] == [
-        "workbench: rows of types that are not declared are passed over: N (1)",
+        "workbench: ignored rows of types that are not declared: N (1)",
         ": a change lies behind the last event, and had no effect (--until moves time)",
     ]
     until = workbench(*given, "--backend", engine, "--until", "99")

@@ -469,9 +469,7 @@ def test_bad_rows_are_counted_by_reason(workbench: Run, tmp_path: Path) -> None:
     (tmp_path / "p.pipe").write_text("pipeline p(x: int) -> int { return x }")
     done = workbench("run", tmp_path / "p.pipe", "--input", tmp_path / "a.log", *pattern)
     assert done.out.splitlines() == ["t,out", "5,1", "6,3", "7,5"]
-    told = (
-        "3 of 6 rows were passed over; 2: column 't': expected a time from, 1: the line does not match --pattern; the"
-    )
+    told = "3 of 6 rows were skipped; 2: column 't': expected a time from, 1: the line does not match --pattern; the"
     assert told in done.err
 
 
@@ -479,7 +477,7 @@ def test_what_becomes_of_rows_is_told(workbench: Run, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x\n1\nfoo\n2\n")
     given = ("run", MODELS / "sum_of_doubles.pipe", "--input", tmp_path / "a.csv")
     assert workbench(*given, "--bad-rows", "skip").err.splitlines() == [
-        f"workbench: 1 of 3 rows were passed over; the first one: {tmp_path}/a.csv:3: column 'x': expected a whole"
+        f"workbench: 1 of 3 rows were skipped; the first one: {tmp_path}/a.csv:3: column 'x': expected a whole"
         " number, not 'foo'"
     ]
     for backend in ("reference", "compiled"):

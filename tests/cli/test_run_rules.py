@@ -179,7 +179,7 @@ def test_a_column_of_another_name_has_the_types(workbench, tmp_path):
 def test_what_a_log_lacks_is_told(run):
     rows, told = run([event("Z", 0), event("A", 1, y=7), *PAIR[2:]])
     assert rows == []
-    assert "rows of types that are not declared are passed over: Z (1)" in told
+    assert "ignored rows of types that are not declared: Z (1)" in told
     assert "no event of type A has a 'x': it is null in all of them" in told
     _, told = run([event("A", 1, y=7), event("A", 2, y=7)])
     assert "no event of type A has a 'x' so far: it is null" in told

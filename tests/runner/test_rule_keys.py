@@ -61,7 +61,7 @@ def test_the_data_tell_what_a_key_is_that_nobody_declares() -> None:
     assert found.schema.field("k").type == pa.int64()
     assert found.to_pylist()[0] == {"type": "Gone", "time": 6, "n": 1, "k": 7}
     assert wb.run(wb.rules.parse_rules(KEYED), columns, key="k")["k"] == [7, 7]
-    with pytest.raises(wb.errors.InputError, match="nothing shows the type of the key 'j' is"):
+    with pytest.raises(wb.errors.InputError, match="nothing shows the type of the key 'j'"):
         wb.run(wb.rules.parse_rules(KEYED), table, key="j")
 
 

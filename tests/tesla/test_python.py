@@ -206,7 +206,7 @@ def test_what_a_command_would_say_is_said(tmp_path, caplog):
     assert list(answer) == []
     assert late.read_text() == '{"type": "A", "time": 2, "x": 8}\n'
     assert "seven" in bad.read_text()
-    assert "rows of types that are not declared are passed over: Z (1)" in caplog.text
+    assert "ignored rows of types that are not declared: Z (1)" in caplog.text
     assert "1 events came too late" in caplog.text
     with pytest.raises(InputError, match="came later"):
         list(wb.run(wb.rules.parse_rules(TEXT), iter(rows), late="5", bad_rows=str(tmp_path / "none.csv")))

@@ -114,7 +114,7 @@ class Account:
             filter(
                 None,
                 (
-                    f"{self.bad:,} of {self.rows:,} rows were passed over",
+                    f"{self.bad:,} of {self.rows:,} rows were skipped",
                     kinds * (len(self.reasons) > 1),
                     f"the first one: {first}",
                 ),

@@ -39,7 +39,7 @@ class ArrowFileWriter(TypedWriter):
 
 ROW = FormatRow(
     "arrow",
-    "the same as a file of Arrow or Feather",
+    "as parquet, in a file of Arrow or Feather",
     (".arrow", ".feather"),
     ArrowFileReader,
     ArrowFileWriter,

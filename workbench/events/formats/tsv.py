@@ -25,7 +25,7 @@ def _begins(start: bytes) -> bool:
 
 ROW = FormatRow(
     "tsv",
-    "the same with tabs",
+    "as csv, with tabs",
     (".tsv", ".tab"),
     TsvReader,
     TsvWriter,

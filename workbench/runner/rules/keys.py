@@ -55,7 +55,7 @@ def _key_domain(key: str, source: LogSource, reading: Reading) -> Domain:
     found = (log if path == log.name else source_of(path)).key_domain(key, reading)
     if found is None:
         hint = "declare it as a string, an int or a bool, or read the log from a file"
-        raise InputError(f"nothing shows the type of the key '{key}' is", hint=hint)
+        raise InputError(f"nothing shows the type of the key '{key}'", hint=hint)
     return STR if isinstance(found, Words) else found
 
 

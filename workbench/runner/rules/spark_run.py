@@ -200,7 +200,7 @@ class SparkRuleRun(SparkRun):
     def settle_batch(self) -> None:
         for note in self.counts.notes:
             if new := note.unknown.keys() - self.opened.log.unknown.keys():
-                self.start.say(f"rows of types that are not declared are passed over: {', '.join(sorted(new))}")
+                self.start.say(f"ignored rows of types that are not declared: {', '.join(sorted(new))}")
             self.opened.log.unknown += note.unknown
         self.counts.settle(self.start.reporter, {})
         self.start.reporter.account.check()
