@@ -4,7 +4,7 @@
     loaded.pipeline.denote([[7, 7, 7, 7]])
     loaded.checks
 
-What a text means is imported on first use, since it takes all processors.
+The modules that give a text its meaning are imported on first use, because they import all processors.
 """
 
 from importlib import import_module
@@ -30,7 +30,7 @@ _MODULE = {
 }
 
 
-if not TYPE_CHECKING:  # who sees this takes any name for one of ours
+if not TYPE_CHECKING:  # a type checker that saw this would accept any name
 
     def __getattr__(name: str) -> object:
         if name not in _MODULE:

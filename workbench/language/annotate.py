@@ -1,4 +1,4 @@
-"""Writing capacities into the text of a `.pipe` file; whatever else stands there stays as it is."""
+"""Writing capacities into the text of a `.pipe` file; the rest of the text stays unchanged."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from workbench.language.source import Source
 
 
 def annotate(source: Source, name: str | None, capacities: Mapping[str, int]) -> str:
-    """The text of a file in which a pipeline states these capacities.
+    """Return the text of a file in which a pipeline states the given capacities.
 
-    A capacity that is stated already is changed where it stands, the others come before the closing brace; those
-    of queues that are not mentioned stay.
+    A capacity that the text already states is changed in place; the others are inserted before the closing brace.
+    Capacities of queues that are not mentioned stay.
 
     Parameters
     ----------
-    source: the file; its text with the line ends that it has.
+    source: the file; its text keeps its line ends.
     name: the pipeline, None for the default one.
     capacities: queue name to its capacity; queues inside groups are called `group.add.left`.
 
@@ -45,7 +45,7 @@ def annotate(source: Source, name: str | None, capacities: Mapping[str, int]) ->
 
 
 def _insertion(text: str, syntax: s.PipelineSyntax, lines: list[str]) -> tuple[int, int, str]:
-    """The statements before the closing brace: on lines of their own, if it has one of its own."""
+    """Return the edit that inserts the statements before the closing brace, on their own lines if it has one."""
     start = text.rfind("\n", 0, syntax.closing) + 1
     if text[start : syntax.closing].strip():
         gap = "" if text[syntax.closing - 1].isspace() else " "
@@ -57,7 +57,7 @@ def _insertion(text: str, syntax: s.PipelineSyntax, lines: list[str]) -> tuple[i
 
 
 def _read_back(text: str, source: Source, name: str, wanted: Mapping[str, int]) -> None:
-    """The new text must say what it was written to say."""
+    """Raise LanguageError unless the new text states the wanted capacities."""
     found = parse(text, source.file, source.functions).get(name).pipeline.capacities
     if dict(found) != dict(wanted):
         what = f"the capacities of pipeline {name} cannot be written"

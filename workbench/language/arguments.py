@@ -1,8 +1,8 @@
 """The parameters of processors: from arguments of a call to fields of a dataclass.
 
 A processor is called with its streams first and then its parameters, in the order of its fields or by name
-(`decimate(x, 3, last = true)`). What an argument may be follows from the field's annotation, so a new
-processor is callable without a word here.
+(`decimate(x, 3, last = true)`). The annotation of a field determines which arguments it accepts, so a new
+processor is callable without a change here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from workbench.language.evaluate import Evaluator
 from workbench.language.types import domain
 
 _INTERNAL = frozenset({"integers", "most", "ways"})
-"""Fields that are not written: typing fills them in, or they follow from the number of streams."""
+"""Fields that are not parameters: typing fills them in, or the number of streams determines them."""
 
 _MEAN = "a mean is window(x, 3, cumulate(+)) / 3"
 AGGREGATES = {
@@ -34,12 +34,12 @@ AGGREGATES = {
     "count": "a count is cumulate(turn(x, 1), +)",
     **dict.fromkeys(("avg", "average", "mean"), _MEAN),
 }
-"""What people call by these names, and how it is written here."""
+"""Common names of aggregates, with a hint how to write each in this language."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ParameterSlot:
-    """One parameter of a processor class."""
+    """A parameter of a processor class."""
 
     name: str
     kinds: tuple[Any, ...]
@@ -50,14 +50,14 @@ class ParameterSlot:
 
     @property
     def words(self) -> frozenset[str]:
-        """The words it may be, for a parameter with a fixed choice."""
+        """The words that the parameter accepts, where it has a fixed choice."""
         chosen = [typing.get_args(k) for k in self.kinds if typing.get_origin(k) is Literal]
         return frozenset(w for words in chosen for w in words if isinstance(w, str))
 
 
 @cache
 def slots(cls: type[Processor]) -> tuple[ParameterSlot, ...]:
-    """The parameters of a processor class."""
+    """Return the parameters of a processor class."""
     hints = typing.get_type_hints(cls)
     return tuple(
         ParameterSlot(f.name, _alternatives(hints[f.name]), f.default is f.default_factory is dataclasses.MISSING)
@@ -73,12 +73,12 @@ def _alternatives(hint: Any) -> tuple[Any, ...]:
 
 
 def words(cls: type[Processor]) -> frozenset[str]:
-    """All words that are values of parameters of a class."""
+    """Return all words that are values of parameters of a class."""
     return frozenset[str]().union(*(slot.words for slot in slots(cls)))
 
 
 def signature(cls: type[Processor]) -> str:
-    """How a processor is called: `cumulate(x, function[, start])`."""
+    """Return the call syntax of a processor: `cumulate(x, function[, start])`."""
     if issubclass(cls, FileProcessor):
         return f'{cls.keyword}("FILE", x, Name = y)'
     ports = ["x" if port == "in" else port for port in cls.samples()[0].ports]
@@ -88,7 +88,7 @@ def signature(cls: type[Processor]) -> str:
 
 
 def keyword_argument(cls: type[Processor], e: s.Expression, scope: Evaluator) -> str | None:
-    """The parameter that `name = value` gives, or None if that is a comparison of streams."""
+    """Return the parameter that `name = value` sets, or None if that is a comparison of streams."""
     if isinstance(e, s.Operation) and e.operator == "=" and isinstance(e.operands[0], s.Identifier):
         name = e.operands[0].name
         if name not in scope.scope and any(slot.name == name for slot in slots(cls)):
@@ -97,10 +97,10 @@ def keyword_argument(cls: type[Processor], e: s.Expression, scope: Evaluator) ->
 
 
 class Reader(Evaluator):
-    """An evaluator that can read the parameters of processors."""
+    """An evaluator that also reads the parameters of processors."""
 
     def fields(self, cls: type[Processor], arguments: tuple[s.Expression, ...], where: Location) -> dict[str, Any]:
-        """The values of the fields of `cls`; LanguageError with the signature where they do not fit."""
+        """Return the values of the fields of `cls`; raise LanguageError with the signature where they do not fit."""
         known = {slot.name: slot for slot in slots(cls)}
         order, values = list(known.values()), dict[str, Any]()
         for position, e in enumerate(arguments):
@@ -120,7 +120,7 @@ class Reader(Evaluator):
         return values
 
     def count_error(self, cls: type[Processor], what: str, where: Location) -> LanguageError:
-        """The error about a wrong number of streams or parameters."""
+        """Build the error about a wrong number of streams or parameters."""
         return LanguageError(f"'{cls.keyword}' {what}", where=where, hint=_write(cls))
 
     def _value(self, cls: type[Processor], slot: ParameterSlot, e: s.Expression) -> Any:
@@ -152,23 +152,23 @@ class Reader(Evaluator):
         return value
 
     def _no_constant(self, e: s.Expression) -> bool:
-        """Whether an argument is the name of something else, or a processor: a parameter was left out."""
+        """Whether an argument is a processor, or the name of one or of a function: a parameter was left out."""
         if isinstance(e, s.Identifier):
             return e.name not in self.scope and e.name not in self.labels and self.is_callable(e.name)
         return isinstance(e, s.Instantiation) or (isinstance(e, s.Call) and e.name not in self.functions)
 
     def is_callable(self, name: str) -> bool:
-        """Whether something can be called by this name."""
+        """Whether the name can be called."""
         return name in self.functions
 
     # --- the kinds that are not constants ----------------------------------------------------------------
 
     def type(self, what: str, e: s.Expression) -> Domain:
-        """A type as a parameter."""
+        """Read a type as a parameter."""
         return domain(e, self.value)
 
     def function(self, what: str, e: s.Expression) -> Function:
-        """A function as a parameter: its name or sign."""
+        """Read a function as a parameter: its name or sign."""
         name = e.symbol if isinstance(e, s.Sign) else e.name if isinstance(e, s.Identifier) else None
         found = self.functions.get(name) if name else None
         if found is None:
@@ -177,7 +177,7 @@ class Reader(Evaluator):
         return found
 
     def _suggest_function(self, name: str, names: list[str]) -> str:
-        """What to write where a function is needed; `name` is what was written, empty where that is no name."""
+        """Return a hint for a place that needs a function; `name` is what was written, empty if that is no name."""
         if name in AGGREGATES:
             return AGGREGATES[name]
         operators = f"functions are + - * div mod = != < <= > >= -> and or not, {', '.join(names)}"
@@ -187,7 +187,7 @@ class Reader(Evaluator):
         return f"write it above: function {name or 'NAME'}(...) = ...; {hint}"
 
     def inner(self, what: str, e: s.Expression) -> Processor:
-        """A processor as a parameter; pipelines are read by the subclass that knows them."""
+        """Read a processor as a parameter; the subclass that knows pipelines reads those."""
         raise e.error(f"{what} is a processor, not '{e}'")
 
 

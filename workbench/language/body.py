@@ -1,4 +1,4 @@
-"""The body of one pipeline: statements to nodes, and the names that statements give."""
+"""The body of one pipeline: turning statements into nodes and binding the names that they define."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class Body(StreamReader):
-    """One pipeline under elaboration: its statements, one after the other, and the names that they give."""
+    """One pipeline under elaboration: its statements in order, and the names that they bind."""
 
     def __init__(self, file: Elaborator, syntax: s.PipelineSyntax, constants: Mapping[str, Value]) -> None:
         super().__init__(file, syntax)
         self.syntax = syntax
         self.sound = True
-        """Whether nothing has failed so far; what failed is among the findings of the file."""
+        """Whether no statement has failed so far; the errors are among the findings of the file."""
         self.places: dict[str, Location] = {}
         self.statement: s.Binding | s.Return | None = None
         for parameter in syntax.parameters:
@@ -46,12 +46,12 @@ class Body(StreamReader):
                 self.domain(port.type)
 
     def domain(self, e: s.Expression) -> Domain:
-        """A type in this pipeline, whose bounds may be parameters."""
+        """Return the domain of a type in this pipeline; its bounds may be parameters."""
         return types.domain(e, self.value)
 
     @contextmanager
     def apart(self, *names: str) -> Iterator[None]:
-        """A mistake in here is kept, and what follows goes on without these names."""
+        """Add an error raised inside to the findings, and mark the names as lost."""
         try:
             yield
         except WorkbenchError as error:
@@ -62,7 +62,7 @@ class Body(StreamReader):
     # --- statements ---
 
     def run(self) -> list[BuiltStream]:
-        """All statements in order; the streams that are returned. FollowUp where one of them failed."""
+        """Evaluate all statements in order and return the returned streams; raise FollowUp where one failed."""
         returned: list[BuiltStream] | None = None
         for statement in self.syntax.statements:
             self.statement = statement
@@ -71,7 +71,7 @@ class Body(StreamReader):
                 raise statement.error(f"pipeline {self.syntax.name} has returned already", hint)
             with self.apart(*statement.names):
                 if isinstance(statement, s.Return):
-                    returned = []  # it is there, whatever it means
+                    returned = []  # counts as a return statement even if its evaluation fails
                     returned = self._return(statement)
                 else:
                     self._bind(statement)
@@ -83,7 +83,7 @@ class Body(StreamReader):
         return returned
 
     def judge_types(self) -> None:
-        """Keep the mistakes in the types of all processors whose inputs have types."""
+        """Add the type errors of all processors whose inputs have types to the findings."""
         domains = dict(self.builder.inputs)
         for node in self.builder.nodes:
             if domains.keys() >= set(node.inputs):
@@ -116,7 +116,7 @@ class Body(StreamReader):
             self.bind(name, self._give_name(item, name, place), place)
 
     def _give_name(self, item: Any, name: str, where: Location) -> Any:
-        """The value under the user's name; a second name for a pipe is a passthrough."""
+        """Return the value under the user's name; a second name for a pipe adds a passthrough."""
         self._check_free(name, where)
         if not isinstance(item, BuiltStream):
             return item
@@ -127,7 +127,7 @@ class Body(StreamReader):
             return self.builder.give(item.pipe, name)
 
     def bind(self, name: str, value: Any, where: Location) -> None:
-        """Give a name its value, once."""
+        """Bind a name to its value; raise LanguageError where the name is taken."""
         self._check_free(name, where)
         self.scope[name] = value
         self.places[name] = where

@@ -1,7 +1,7 @@
-"""How deeply expressions may be nested: the one place that says so, and that makes room for it.
+"""The limit on the nesting of expressions, and the recursion limit that it needs.
 
-The readers of the tree go down it by recursion, some frames for each level. Beyond `DEPTH` a text is refused with its
-place: by its brackets before it is read, which costs nothing, and by its tree, which knows of `not not x` and of sums.
+The readers of the tree are recursive, with several frames per level. A text deeper than `DEPTH` is refused with its
+location: by its brackets before parsing, which is cheap, and by its tree, which also counts `not not x` and sums.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from workbench.errors import LanguageError, Location
 from workbench.language.lalr import Extent, Reduction
 
 DEPTH = 2000
-"""The most levels: each bracket, operator or call around another is one, and so is each term of a sum but the first."""
+"""Maximum number of levels: each bracket, operator, enclosing call, and term of a sum after the first adds one."""
 _FRAMES = 10
-"""More than the frames of Python that any reader of the tree needs for a level."""
+"""Upper bound on the Python frames that any reader of the tree needs per level."""
 _BRACKET = re.compile(r'#[^\n]*|"[^"\n]*"|[(\[{]|[)\]}]')
 
 
 def make_room() -> None:
-    """Let Python go as deep as the language may. It stays so: what reads the tree later goes down as far."""
+    """Raise Python's recursion limit to fit `DEPTH`, for good: later readers of the tree recurse as deep."""
     if sys.getrecursionlimit() < DEPTH * _FRAMES:
         sys.setrecursionlimit(DEPTH * _FRAMES)
 
@@ -40,12 +40,12 @@ def refuse_brackets(text: str, file: str) -> None:
 
 
 def explain_depth(tree: Reduction, locate: Callable[[Extent], Location]) -> LanguageError:
-    """What is wrong with a tree that has too many levels: its first part that lies too deep in the others."""
+    """Return the error for a tree with too many levels, at its first part that is nested too deep."""
     todo = [(tree, 0)]
     while True:
         found, level = todo.pop()
         if level > DEPTH:
-            return _too_deep(locate(found.extent)._replace(text="", length=1))  # the line is too long to be shown
+            return _too_deep(locate(found.extent)._replace(text="", length=1))  # the line is too long to show
         todo += [(child, level + 1) for child in reversed(found.children) if isinstance(child, Reduction)]
 
 

@@ -1,7 +1,7 @@
-"""From the tree of a file to pipelines of the core.
+"""Elaboration: from the tree of a file to pipelines of the core.
 
-Every name the user gave becomes the name of a pipe and, where it has one output, of its processor; the
-processors in between get the Builder's names, never one that the user gives somewhere else in the pipeline.
+Every name that the user defines becomes the name of a pipe and, where it has one output, of its processor. The
+processors in between get names from the Builder, never one that the user defines elsewhere in the pipeline.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from workbench.processors import PROCESSORS
 
 
 class Elaborator:
-    """The definitions of one file, and the pipelines made of them so far."""
+    """The definitions of one file, and the pipelines built from them so far."""
 
     def __init__(self, file: s.FileSyntax, functions: Mapping[str, Function], findings: Findings) -> None:
         self.pipelines = {p.name: p for p in file.pipelines}
@@ -43,33 +43,33 @@ class Elaborator:
             [Enum(words) for words in (*made, *states) if words],
         )
         self.own = frozenset({*functions, *(f.name for f in file.functions)})
-        """Functions that come before processors of the same name; the library's come after."""
+        """Functions that take precedence over processors of the same name; those of the library do not."""
         self.findings = findings
         self.functions = define_functions(file, {**LIBRARY, **functions}, self.labels, findings)
         self._made: dict[tuple[str, str], Pipeline | None] = {}
-        """The pipelines so far; None for one with a mistake, which is among the findings."""
+        """The pipelines built so far; None for one with a mistake, which is among the findings."""
         self._open: list[str] = []
 
     # --- names ---
 
     def labels_in(self, syntax: s.PipelineSyntax) -> dict[str, str]:
-        """The constants in a pipeline: those of its outputs, else of its inputs and variables, else of the file."""
+        """Return the constants in a pipeline: of its outputs, else of its inputs and variables, else of the file."""
         within = [*(port.type for port in syntax.inputs), *(v.type for v in syntax.variables)]
         groups = ([port.type for port in syntax.outputs], within)
         return {**self.labels, **constants(*([e for t in types for e in enumerations(t)] for types in groups))}
 
     def callables(self) -> list[str]:
-        """Everything that can be called by name."""
+        """Return all names that can be called."""
         return [*self.pipelines, *PROCESSORS, *words(self.functions)]
 
     def is_pipeline(self, name: str) -> bool:
-        """Whether a name means a pipeline of this file (inside `p`, the processor `p` keeps its name)."""
+        """Whether a name refers to a pipeline of this file (inside `p`, the processor `p` keeps its name)."""
         return name in self.pipelines and not (self._open[-1:] == [name] and name in PROCESSORS)
 
     # --- parameters ---
 
     def parameters(self, syntax: s.PipelineSyntax, given: Mapping[str, Value], where: Location) -> dict[str, Value]:
-        """The value of each parameter: given, or its default."""
+        """Return the value of each parameter: the given one, or its default."""
         known = [p.name for p in syntax.parameters]
         for name in given:
             if name not in known:
@@ -112,7 +112,7 @@ class Elaborator:
         return value
 
     def given(self, syntax: s.PipelineSyntax, items: tuple[s.Given, ...], scope: Evaluator) -> dict[str, Value]:
-        """The parameters between the angle brackets of a call: by position, then by name."""
+        """Return the parameters between the angle brackets of a call: by position, then by name."""
         names = [p.name for p in syntax.parameters]
         values: dict[str, Value] = {}
         for position, item in enumerate(items):
@@ -132,7 +132,7 @@ class Elaborator:
     # --- pipelines ---
 
     def pipeline(self, name: str, given: Mapping[str, Value], where: Location) -> Pipeline:
-        """The pipeline `name` with these parameters."""
+        """Build the pipeline `name` with these parameters."""
         if name in self._open:
             raise recursive("pipelines", [*self._open[self._open.index(name) :], name], where)
         syntax = self.pipelines[name]
@@ -152,7 +152,7 @@ class Elaborator:
         return made
 
     def again(self) -> None:
-        """Forget the mistakes, and the pipelines that have them."""
+        """Clear the findings, and forget the pipelines that failed."""
         self.findings.errors.clear()
         self._made = {key: made for key, made in self._made.items() if made is not None}
 
@@ -175,7 +175,7 @@ class Elaborator:
         return made.with_faults(faults) if faults else made
 
     def _build(self, syntax: s.PipelineSyntax, body: Body) -> Pipeline:
-        """The pipeline of a body."""
+        """Build the pipeline of a body."""
         streams = body.run()
         names = _output_names(syntax)
         if len(streams) != len(names):
@@ -203,7 +203,7 @@ class Elaborator:
 def _capacity(
     statement: s.CapacitySyntax, syntax: s.PipelineSyntax, pipeline: Pipeline, scope: Evaluator
 ) -> tuple[str, int]:
-    """A queue and its capacity, as a statement gives it."""
+    """Return the queue and the capacity that a statement sets."""
     if statement.queue not in pipeline.every_queue:
         hint = did_you_mean(statement.queue, pipeline.every_queue, "its queues are: ") or "it has no queues"
         raise statement.error(f"pipeline {syntax.name} has no queue '{statement.queue}'", hint)

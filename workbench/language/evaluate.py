@@ -1,7 +1,7 @@
-"""Values of expressions: what constants, function bodies and stream expressions have in common.
+"""Evaluation of expressions: the common part of constants, function bodies and stream expressions.
 
-An `Evaluator` walks an expression and leaves two questions to its subclasses: what a name means, and what
-it is to apply a function. Constants are computed, function bodies are built over terms, streams are lifted.
+An `Evaluator` walks an expression and leaves two operations to its subclasses: resolving a name, and applying
+a function. Constants are computed, function bodies are built over terms, streams are lifted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from workbench.language import syntax as s
 
 @contextmanager
 def at(where: Location) -> Iterator[None]:
-    """Errors from below that do not know a place in the text get this one."""
+    """Give errors from below this place, unless they have a place in the text already."""
     try:
         yield
     except WorkbenchError as error:
@@ -34,16 +34,16 @@ def at(where: Location) -> Iterator[None]:
 
 
 RESERVED = frozenset("pipeline function check return if then else and or not div mod true false".split())
-"""The words that are names nowhere (the grammar's NAME leaves them out)."""
+"""The reserved words, which are never names (the grammar's NAME excludes them)."""
 
 
 def words(names: Iterable[str]) -> list[str]:
-    """Those of the names that can be written as names: no signs, no reserved words."""
+    """Return the names that can be written as names: no signs, no reserved words."""
     return [name for name in names if name.isidentifier() and name not in RESERVED]
 
 
 def compute(function: Function, arguments: Sequence[Value]) -> Value:
-    """A function of constants. It is computed on terms, because those are type-checked."""
+    """Apply a function to constants. It is computed on terms, because terms are type-checked."""
     scalar = not any(isinstance(a, tuple) for a in arguments)
     if function.opaque:
         return function.called(arguments)
@@ -56,7 +56,7 @@ def compute(function: Function, arguments: Sequence[Value]) -> Value:
 
 
 def tuple_function(size: int, labels: Sequence[str] = ()) -> Function:
-    """The function that makes a tuple of its arguments; with labels for them, a record."""
+    """Return the function that makes a tuple of its arguments; with labels for them, a record."""
 
     def build(*items: Any) -> Any:
         if not is_symbolic(items):
@@ -68,21 +68,21 @@ def tuple_function(size: int, labels: Sequence[str] = ()) -> Function:
 
 
 def projection(position: int, label: str) -> Function:
-    """The function that takes one field of a tuple."""
+    """Return the function that takes one field of a tuple."""
     return Function(f".{label}", 1, lambda value: value[position])
 
 
 class Evaluator:
-    """The value of an expression in a scope."""
+    """The evaluator of expressions in a scope."""
 
     def __init__(self, scope: Mapping[str, Any], functions: Mapping[str, Function], labels: Mapping[str, str]) -> None:
         self.scope = dict(scope)
         self.functions = functions
         self.labels = labels
-        """The constants of the enumerations in the file, which mean themselves (see `types.constants`)."""
+        """The constants of the enumerations in the file, which evaluate to themselves (see `types.constants`)."""
 
     def value(self, e: s.Expression) -> Any:
-        """The value of an expression."""
+        """Return the value of an expression."""
         if isinstance(e, s.Literal):
             return e.value
         if isinstance(e, s.Identifier):
@@ -101,16 +101,16 @@ class Evaluator:
         raise e.error(f"'{e}' is not a value", _explain_misplaced(e))
 
     def values(self, parts: Iterable[s.Expression]) -> list[Any]:
-        """The values of several expressions."""
+        """Return the values of several expressions."""
         return [self.value(part) for part in parts]
 
     def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
-        """A function on values; constants are computed."""
+        """Apply a function to values; constants are computed."""
         with at(e.where):
             return compute(function, arguments)
 
     def named(self, e: s.Identifier) -> Any:
-        """What a name means."""
+        """Return the value of a name."""
         if e.name in self.scope:
             return self.scope[e.name]
         if e.name in self.labels:
@@ -118,26 +118,26 @@ class Evaluator:
         raise self.unknown(e)
 
     def unknown(self, e: s.Identifier) -> LanguageError:
-        """The error about a name that means nothing here."""
+        """Build the error about a name that is not defined here."""
         hint = did_you_mean(e.name, [*self.scope, *self.labels], "the names here are: ")
         if e.name in self.functions:
             hint = f"'{e.name}' is a function: apply it, {e.name}(...)"
         return e.error(f"there is no '{e.name}' here", hint)
 
     def call(self, e: s.Call) -> Any:
-        """A function applied to values."""
+        """Apply a function to the values of its arguments."""
         function = self.functions.get(e.name)
         if function is None:
             raise self.no_function(e)
         return self.apply_function(function, e, self.values(e.arguments))
 
     def no_function(self, e: s.Call) -> LanguageError:
-        """The error about a call of what is no function."""
+        """Build the error about a call of an unknown function."""
         hint = did_you_mean(e.name, words(self.functions), "functions are: ")
         return LanguageError(f"there is no function '{e.name}'", where=e.name_place, hint=hint)
 
     def apply_function(self, function: Function, e: s.Call, arguments: list[Any]) -> Any:
-        """A function called by name, its arguments counted."""
+        """Apply a function that is called by name; raise LanguageError for a wrong number of arguments."""
         if e.given:
             raise e.error(f"the function '{e.name}' has no parameters in < >")
         if len(arguments) != function.arity:
@@ -146,7 +146,7 @@ class Evaluator:
         return self.apply(function, arguments, e)
 
     def field(self, e: s.Field) -> Any:
-        """A field of a record by its name, of a tuple by its position."""
+        """Return a field of a record by its name, of a tuple by its position."""
         value = self.value(e.value)
         names = value.domain.labels if isinstance(value, Fields) else ()
         if e.name in names:
@@ -160,14 +160,14 @@ class Evaluator:
 
 
 class FunctionBody(Evaluator):
-    """The body of a `function` definition, run on values and on terms alike."""
+    """The body of a `function` definition, evaluated on values and on terms alike."""
 
     def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
         with at(e.where):
             return function(*arguments) if function.opaque else function.build(*arguments)
 
     def check_names(self, body: s.Expression) -> None:
-        """Everything in a body that is called by a name means something; all mistakes are raised together."""
+        """Check that all names in a body are defined; all mistakes are raised together."""
         Findings().all(s.walk(body), self._check_name)
 
     def _check_name(self, e: s.Expression) -> None:
@@ -180,9 +180,9 @@ class FunctionBody(Evaluator):
 def define_functions(
     file: s.FileSyntax, known: Mapping[str, Function], labels: Mapping[str, str], findings: Findings
 ) -> dict[str, Function]:
-    """The functions of a file beside those known already; names and recursion are checked at once.
+    """Return the functions of a file and those known already; names and recursion are checked at once.
 
-    One with a mistake, which is kept, is there without a meaning.
+    A function with a mistake, which is added to the findings, raises FollowUp when it is applied.
     """
     functions = dict(known)
     written = {f.name: f for f in file.functions}
@@ -219,7 +219,7 @@ def _define(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Mapp
 
 
 def _find_cycle(f: s.FunctionSyntax, written: Mapping[str, s.FunctionSyntax]) -> tuple[str, ...]:
-    """The functions through which one calls itself; none if it does not."""
+    """Return the functions through which a function calls itself; empty if it does not."""
 
     def visit(name: str, path: tuple[str, ...]) -> tuple[str, ...]:
         called = [e.name for e in s.walk(written[name].body) if isinstance(e, s.Call) and e.name in written]
@@ -232,7 +232,7 @@ def _find_cycle(f: s.FunctionSyntax, written: Mapping[str, s.FunctionSyntax]) ->
 
 
 def recursive(kind: str, cycle: Sequence[str], where: Location) -> LanguageError:
-    """The error about definitions that call each other in a circle."""
+    """Build the error about definitions that call each other in a cycle."""
     return LanguageError(
         f"{kind} cannot call themselves: {' -> '.join(cycle)}",
         where=where,

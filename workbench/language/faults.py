@@ -1,7 +1,7 @@
-"""Faults as written, `delay y by 3 at most 2 when y > 0`, turned into the core's.
+"""Translation of written faults, `delay y by 3 at most 2 when y > 0`, into faults of the core.
 
-In the condition the pipe's name means the event. Parameters, functions of the file and constants of enumerations can
-be used beside it, and nothing else: a fault looks at one event.
+In the condition the name of the pipe stands for the event. Besides it, only parameters, functions of the file and
+constants of enumerations are allowed: a fault depends on one event.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from workbench.processors.held.group import flatten
 
 
 def faulty(pipeline: Program, *faults: str | Fault) -> Pipeline:
-    """The pipeline with more faults: `faulty(p, "lose y at most 2", "delay z by 3 when z > 0")`.
+    """Return the pipeline with more faults: `faulty(p, "lose y at most 2", "delay z by 3 when z > 0")`.
 
     Raises
     ------
-    LanguageError: a text is no fault of the pipeline. PipelineError: a `Fault` is on a pipe that there is not.
+    LanguageError: a text is not a fault of the pipeline. PipelineError: a `Fault` is on a pipe that does not exist.
     """
     pipeline = pipeline.pipeline
     domains = pipeline.every_pipe.values()
@@ -44,7 +44,7 @@ def faulty(pipeline: Program, *faults: str | Fault) -> Pipeline:
 
 
 def faultless(pipeline: Program) -> Pipeline:
-    """The pipeline as it is where no fault strikes, its groups in place; it is called `faultless`.
+    """Return the pipeline without its faults, its groups flattened; it is called `faultless`.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def fault(
     functions: Mapping[str, Function],
     labels: Mapping[str, str],
 ) -> Fault:
-    """A fault of a pipeline; `constants` are its parameters."""
+    """Build a fault of a pipeline; `constants` are its parameters."""
     if syntax.kind not in tuple(Kind):
         raise syntax.error(f"there is no fault '{syntax.kind}'", did_you_mean(syntax.kind, tuple(Kind), "a pipe may: "))
     kind = Kind(syntax.kind)
@@ -112,7 +112,7 @@ def _condition(syntax: s.FaultSyntax, e: s.Expression, domain: Domain, scope: Ev
 
 
 def _mentions(syntax: s.FaultSyntax, e: s.Expression, scope: Evaluator) -> None:
-    """All names in a condition mean something."""
+    """Raise LanguageError for an unknown name in a condition."""
     first = syntax.pipe.partition(".")[0]
     for part in s.walk(e):
         if isinstance(part, s.Identifier) and part.name != first and part.name not in {*scope.scope, *scope.labels}:
@@ -121,7 +121,7 @@ def _mentions(syntax: s.FaultSyntax, e: s.Expression, scope: Evaluator) -> None:
 
 
 class _Condition(FunctionBody):
-    """A condition on an event, on values and on terms alike."""
+    """A condition on an event, evaluated on values and on terms alike."""
 
     def __init__(self, pipe: str, domain: Domain, event: Any, scope: Evaluator) -> None:
         super().__init__(scope.scope, scope.functions, scope.labels)

@@ -1,10 +1,9 @@
-"""From text to tree, in any language that has a `Dialect`.
+"""Parsing a text into a tree, in any language that has a `Dialect`.
 
-One error has all mistakes of a text: those in its grammar, or if there are none, those that its builder finds. A
-file in which there are mistakes is seen as *units*: statements, each beginning on a line of its own, and in some
-languages items (pipelines, machines, functions) that hold them. Without items, each unit is read by itself. With them,
-what cannot be read is blanked out, and the rest is read at its place: the smallest units around a mistake are left out
-with which the text can be read further.
+One error reports all mistakes of a text: the syntax errors, or if there are none, those that its builder finds. A
+file with syntax errors is split into *units*: statements, each beginning on its own line, and in some languages items
+(pipelines, machines, functions) that contain them. Without items, each unit is parsed by itself. With items, the
+smallest units around a mistake are blanked out that let the parser get further, and the rest is parsed in place.
 """
 
 from __future__ import annotations
@@ -29,23 +28,23 @@ from workbench.language.lalr import Extent, LalrReader, Reduction, TooDeep, Unre
 from workbench.language.mistakes import Vocabulary, explain
 
 MOST, READ = 20, 1_000_000
-"""The most mistakes in the grammar that one error has; where there are items, fewer in long texts, where readings
-have so many characters together: each mistake costs some of them."""
+"""Maximum number of syntax errors that one error reports; and, where there are items, the budget in characters parsed
+that lowers it for long texts, since each mistake costs several passes."""
 
 _BRACE = re.compile(r'#[^\n]*|"[^"\n]*"|[{}]')
 
 
 @dataclass(frozen=True, eq=False)
 class Dialect:
-    """A language.
+    """A language that can be parsed.
 
     Attributes
     ----------
     source: the file of its grammar.
-    starts: the rules of the grammar that are read on their own; the first one is that of a file.
-    builder: what its rules stand for.
+    starts: the start rules of the grammar; the first one is that of a file.
+    builder: the semantic actions of its rules.
     vocabulary: the words in which its mistakes are explained.
-    units: the pattern of the first words of a unit; those of an item are in its group `item`, where there is one.
+    units: the pattern of the first words of a unit; its group `item`, if it has one, matches those of an item.
     """
 
     source: Path
@@ -56,11 +55,11 @@ class Dialect:
 
     @cached_property
     def reader(self) -> LalrReader:
-        """The reader of its grammar, made on first use."""
+        """The parser of its grammar, built on first use."""
         return LalrReader(grammar(self.source, self.starts))
 
     def find_mistake(self, text: str) -> int | None:
-        """The offset of the first mistake in the grammar of a file."""
+        """Return the offset of the first syntax error of a file, or None."""
         try:
             self.reader.read(text, self.starts[0], Reduction)
         except Unread as mistake:
@@ -68,7 +67,7 @@ class Dialect:
         return None
 
     def explain(self, text: str, file: str, whole: str, start: str) -> LanguageError:
-        """The first mistake of a text, of which there is one; `whole` is the text as the user has it."""
+        """Return the first syntax error of a text that has one; `whole` is the text as the user wrote it."""
         try:
             self.reader.lark.parse(text, start=start)
         except UnexpectedInput as error:
@@ -77,7 +76,7 @@ class Dialect:
 
 
 def read(text: str, file: str, dialect: Dialect, start: str = "") -> Any:
-    """What a text stands for.
+    """Parse a text and return what its builder makes of it.
 
     Parameters
     ----------
@@ -103,14 +102,14 @@ def read(text: str, file: str, dialect: Dialect, start: str = "") -> Any:
     return found
 
 
-# --- what rules stand for -------------------------------------------------------------------------------
+# --- semantic actions -----------------------------------------------------------------------------------
 
 SemanticAction = Callable[[list[Any], Extent, Callable[[Token | Extent], Location]], Any]
-"""What a rule stands for: of its children, its extent, and what tells the place of any word or extent."""
+"""The semantic action of a rule: from its children, its extent, and a function that locates a word or extent."""
 
 
 class TreeBuilder:
-    """What the rules of a grammar stand for: each is a row of `rows`, or a method for what takes more than a line.
+    """The semantic actions of a grammar: rows of `rows`, or methods for those longer than a line.
 
     Attributes
     ----------
@@ -126,12 +125,12 @@ class TreeBuilder:
         self._starts = [0, *itertools.accumulate(len(line) + 1 for line in text.split("\n"))]  # \n ends lark's lines
 
     def build(self, rule: str, children: list[Any], extent: Extent) -> Any:
-        """What a rule stands for, its children being built."""
+        """Build the node of a rule from its children, which are built already."""
         row = self.rows.get(rule)
         return getattr(self, rule)(children, extent) if row is None else row(children, extent, self.locate)
 
     def locate(self, item: Token | Extent) -> Location:
-        """Where a word or a rule stands."""
+        """Return the location of a word or a rule."""
         start, end = item if isinstance(item, Extent) else (item.start_pos or 0, item.end_pos or 0)
         line = bisect_right(self._starts, start)
         column = start - self._starts[line - 1] + 1
@@ -145,7 +144,7 @@ class TreeBuilder:
         self.findings.add(LanguageError(what, where=where, hint=hint))
 
     def comment_above(self, extent: Extent) -> str:
-        """The block of `#` lines right above."""
+        """Return the block of `#` lines directly above."""
         first = line = bisect_right(self._starts, extent.start) - 1
         while first and self._lines[first - 1].lstrip().startswith("#"):
             first -= 1
@@ -162,19 +161,19 @@ EXPRESSIONS: dict[str, SemanticAction] = {
     "binary": lambda c, _, at: s.Operation(_SPELLINGS.get(str(c[1]), str(c[1])), (c[0], c[2]), where=at(c[1])),
     "prefix": lambda c, extent, at: s.Operation("neg" if c[0] == "-" else "not", (c[1],), where=at(extent)),
 }
-"""Rows that the languages share."""
+"""Semantic actions that the languages share."""
 
 
 def of_type(children: Iterable[Any], *kinds: type) -> tuple[Any, ...]:
-    """The children that are of one of some types."""
+    """Return the children that have one of the given types."""
     return tuple(each for each in children if isinstance(each, kinds))
 
 
-# --- reading on behind a mistake ------------------------------------------------------------------------
+# --- recovery after a mistake ---------------------------------------------------------------------------
 
 
 def _mistakes(text: str, file: str, dialect: Dialect, offset: int) -> WorkbenchError:
-    """All that the grammar cannot read in a file, the first of it at an offset."""
+    """Return all syntax errors of a file, the first of them at an offset."""
     findings, start, left, at = Findings(), dialect.starts[0], text, offset
     findings.add(dialect.explain(text, file, text, start))
     pattern = re.compile(rf"^[ \t]*(?:{dialect.units})", re.MULTILINE)
@@ -201,7 +200,7 @@ def _mistakes(text: str, file: str, dialect: Dialect, offset: int) -> WorkbenchE
 
 
 class Unit(NamedTuple):
-    """A statement, or a whole item: where it begins, its first words, and where it ends."""
+    """A statement or a whole item: its start, the end of its first words, its end."""
 
     start: int
     head: int
@@ -210,7 +209,7 @@ class Unit(NamedTuple):
 
 
 def units(text: str, pattern: re.Pattern[str]) -> list[Unit]:
-    """The units of a text; those of statements end before a brace that closes something around them."""
+    """Return the units of a text; a statement ends before a brace that closes an enclosing block."""
     found: list[Unit] = []
     end = item_end = len(text)
     for match in reversed(list(pattern.finditer(text))):
@@ -230,7 +229,7 @@ def _find_end(text: str, start: int, end: int) -> int:
 
 
 def _candidates(found: list[Unit], at: int) -> Iterator[tuple[int, int]]:
-    """From the statement to the whole item; a mistake in the first words of one is often of the one before."""
+    """Yield spans to blank out, statements before items; a mistake in first words may belong to the unit before."""
     here = max((i for i, unit in enumerate(found) if unit.start <= at), default=None)
     if here is None:
         return
