@@ -1,7 +1,7 @@
-"""Reading a text by the LALR(1) tables that lark makes, in a shorter loop than lark's own.
+"""A parser that runs the LALR(1) tables of lark in a shorter loop than lark's own.
 
-What a rule stands for is built where the rule is reduced: there is no tree in between. The rule of this module: what is
-read is what lark reads; a text in which there are mistakes is given to lark, which says what it expected.
+The result of a rule is built when the rule is reduced: there is no tree in between. The rule of this module: it accepts
+exactly what lark accepts; a text with a mistake is given to lark, which reports what it expected.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from lark.parsers.lalr_analysis import Shift
 
 
 class Extent(NamedTuple):
-    """A part of a text: the offsets of its first character and of the one behind its last."""
+    """A part of a text: the offset of its first character, and the offset after its last."""
 
     start: int
     end: int
 
 
 class Reduction(NamedTuple):
-    """A rule of the grammar with what was read as it, for readers that build nothing else."""
+    """A rule of the grammar with its children, for callers that build nothing else."""
 
     rule: str
     children: list[Any]
@@ -35,11 +35,11 @@ class Reduction(NamedTuple):
 
 
 Build = Callable[[str, list[Any], Extent], Any]
-"""What a rule of the grammar stands for, given the rule's name (or alias), its children and its extent."""
+"""The function that builds the result of a rule from its name (or alias), its children and its extent."""
 
 
 class Unread(Exception):
-    """A text in which there is a mistake, at an offset."""
+    """The exception for a syntax error, with its offset."""
 
     def __init__(self, offset: int) -> None:
         super().__init__(offset)
@@ -47,19 +47,19 @@ class Unread(Exception):
 
 
 class TooDeep(Exception):
-    """A text with more levels than were allowed."""
+    """The exception for a text with more levels than allowed."""
 
 
 class LalrReader:
-    """The tables of a grammar, of which no rule may begin with an empty one.
+    """A parser over the tables of a grammar in which no rule begins with an empty one.
 
     Attributes
     ----------
     ignored: the terminals that separate words.
-    actions: of each state, by word, the next state; or the name of a rule that passes on its only child; or how many
-        children a rule has, how lark arranges them, and its name, empty where it is a part of other rules only.
-    scans: of each state the pattern of its next word, and what changes the types of some.
-    steps: of the state below, a state and a word, the state after all rules that only pass on their child.
+    actions: for each state and word: the next state; or the name of a rule that passes on its only child; or the
+        number of children of a rule, lark's function that arranges them, and its name, empty for an inlined rule.
+    scans: for each state, the matcher of its next word, and the callbacks that change the type of some words.
+    steps: for the state below, a state and a word: the state after all rules that only pass on their child.
     """
 
     def __init__(self, grammar: lark.Lark) -> None:
@@ -92,7 +92,7 @@ class LalrReader:
     def _scan(self, state: int) -> tuple[Callable[[str, int], re.Match[str] | None], Mapping[str, Any]]:
         lexer = self._lexers[state]
         match, *others = [each.match for each in lexer.scanner._mres]
-        assert not others  # so few words have one pattern
+        assert not others  # lark splits the pattern only for many words
         self.scans[state] = found = match, lexer.callback
         return found
 
@@ -104,18 +104,18 @@ class LalrReader:
         return reached
 
     def read(self, text: str, start: str, build: Build, depth: float = math.inf) -> Any:
-        """What is built of a text: of its words, and what is built of them, up to the rule `start`.
+        """Parse a text up to the rule `start`, and return what is built from its words and reductions.
 
-        As many lines as lark takes calls: each word of a text comes by here.
+        This loop is inlined for speed: it runs for each word of a text.
 
         Raises
         ------
-        Unread: there is a mistake. TooDeep: more than `depth` rules that are built are inside of another.
+        Unread: there is a syntax error. TooDeep: rules that are built are nested more than `depth` levels deep.
         """
         words: Any = Token
         blank, actions, scans, steps, new = self._blank, self.actions, self.scans, self.steps, words._future_new
         last, stack = self._table.end_states[start], [self._table.start_states[start]]
-        values, begins, levels = list[Any](), list[int](), list[int]()  # of each value where it begins, and its levels
+        values, begins, levels = list[Any](), list[int](), list[int]()  # each value, its start offset, and its depth
         position, reached, token = 0, 0, Token("$END", "")
         while True:
             position = blank(text, position).end()  # type: ignore[union-attr]

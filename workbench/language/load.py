@@ -1,8 +1,8 @@
-"""Files and their pipelines: the way in.
+"""Loading of files and their pipelines: the entry points of the language.
 
 `FILE:NAME` names a pipeline of a file. Without a name it is the one called `main` if there is one, else the
-last: the pipelines above it are usually its parts. The rule of this module: what gives a text its meaning, all
-processors among it, is imported when the text has been read, so that a mistake in it is found at once.
+last: the pipelines above it are usually its parts. The rule of this module: the modules for elaboration, with all
+processors, are imported after the text has been parsed, so that a syntax error is reported at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from workbench.language.source import Loaded, Source
 
 AnyProgram: TypeAlias = "Program | str | Path"
-"""A program, or the file that it is in: `FILE` or `FILE:NAME`."""
+"""A program, or a reference to one in a file: `FILE` or `FILE:NAME`."""
 
 
 def parse(
@@ -35,13 +35,13 @@ def parse(
     *,
     allow_python: bool = False,
 ) -> Source:
-    """The pipelines of a text.
+    """Parse the pipelines of a text.
 
     Parameters
     ----------
-    functions: Python functions that it may use by name.
-    include: folders in which files may lie that it names, beside that of `file`.
-    allow_python: whether it may run the Python files that it names with `use`.
+    functions: Python functions that the text may use by name.
+    include: folders that may contain files that the text names, besides the folder of `file`.
+    allow_python: whether the text may run the Python files that it names with `use`.
     """
     with phase(f"reading {file}"), allow(Path(file).parent), allow(include) as folders, python(allow_python):
         tree = parse_file(text, file)
@@ -59,7 +59,7 @@ def read_file(
     *,
     allow_python: bool = False,
 ) -> Source:
-    """The pipelines of a `.pipe` file; see `parse`."""
+    """Parse the pipelines of a `.pipe` file; see `parse`."""
 
     def hint() -> str:
         near = [str(each) for each in Path(path).parent.glob("*.pipe")] if Path(path).parent.is_dir() else []
@@ -71,7 +71,7 @@ def read_file(
 
 
 def split_reference(reference: str) -> tuple[str, str | None]:
-    """`FILE:NAME` as path and name; the name is None where none is given."""
+    """Split `FILE:NAME` into path and name; the name is None where none is given."""
     path, colon, name = reference.rpartition(":")
     if colon and path and name.isidentifier() and not Path(reference).exists():
         return path, name
@@ -87,13 +87,13 @@ def load(
     allow_python: bool = False,
     **params: Value,
 ) -> Loaded:
-    """The pipeline `FILE` or `FILE:NAME`: `load("p.pipe:late", k=3, faults=["lose y at most 2"])`.
+    """Load the pipeline `FILE` or `FILE:NAME`: `load("p.pipe:late", k=3, faults=["lose y at most 2"])`.
 
     Parameters
     ----------
-    faults: what may go wrong, beside what the file says.
-    include: folders in which files may lie that it names, beside its own.
-    allow_python: whether it may run the Python files that it names with `use`.
+    faults: faults besides those that the file declares.
+    include: folders that may contain files that the file names, besides its own.
+    allow_python: whether the file may run the Python files that it names with `use`.
     params: values for the parameters of the pipeline.
 
     Raises
@@ -107,12 +107,12 @@ def load(
 
 
 def program_of(given: AnyProgram) -> Program:
-    """A program as it is, or the one of a file: `FILE` or `FILE:NAME`."""
+    """Return a program as it is, or load the one of a file: `FILE` or `FILE:NAME`."""
     return load(given) if isinstance(given, str | Path) else given
 
 
 def parameters(items: Iterable[str]) -> dict[str, Value]:
-    """Parameters as a command line gives them: `["k=3", "strict=true"]`."""
+    """Parse parameters of a command line: `["k=3", "strict=true"]`."""
     values: dict[str, Value] = {}
     for item in items:
         name, equals, text = item.partition("=")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from workbench.language.elaborate import Elaborator
 
 STATE = "state"
-"""The pipe that carries the state of a machine."""
+"""The name of the pipe that carries the state of a machine."""
 
 
 class _Machine:
@@ -108,14 +108,14 @@ class _Machine:
         return None if e is None else self._function(e, result)
 
     def _function(self, e: s.Expression, result: Domain | None) -> Function:
-        """An expression as a function; `result` is what is wanted of it, so that constants mean those there."""
+        """Build a function from an expression; `result` is its expected domain, whose labels take precedence."""
         assert self.syntax.machine is not None
         names = (*(name for name, _ in self.inputs), *(v.name for v in self.syntax.machine.variables))
         wanted = within(result) if result is not None else ()
         labels = {**self.labels, **enumerated(part for part in wanted if isinstance(part, Enum))}
         FunctionBody({**self.constants, **dict.fromkeys(names)}, self.file.functions, labels).check_names(e)
 
-        # what is enclosed tells this function from others (`run.snapshot.fingerprint`)
+        # the variables of the closure distinguish this function from others (`run.snapshot.fingerprint`)
         constants, functions = dict(self.constants), self.file.functions
 
         def build(*arguments: Any) -> Any:
@@ -125,5 +125,5 @@ class _Machine:
 
 
 def machine(file: Elaborator, syntax: s.PipelineSyntax, constants: Mapping[str, Value]) -> Pipeline:
-    """The pipeline of a machine with values for its parameters."""
+    """Build the pipeline of a machine with values for its parameters."""
     return _Machine(file, syntax, constants).pipeline()

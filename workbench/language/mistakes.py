@@ -1,7 +1,7 @@
-"""What is wrong with a text that the grammar cannot read, in the user's words.
+"""Explanations of syntax errors in the user's words.
 
-Lark reports the token it met and the terminals it could have read; this module names both as a user would,
-and recognises the slips that people make (`==`, `%`, a parenthesis left open).
+Lark reports the token it found and the terminals it expected; this module names both as a user would,
+and recognises common slips (`==`, `%`, a parenthesis left open).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _TYPE = frozenset("LEFT MINUS LBRACE NAME INT".split())
 _OPERANDS = frozenset("INT FLOAT STRING TRUE FALSE GENERIC LEFT LBRACE NOT BANG IF".split()) | _TEMPORAL
 
 _AFTER = frozenset("_DOTS SAT CHECKED LEFT".split())
-"""What can follow an expression in an argument and is seldom meant: a comma is."""
+"""Terminals that can follow an expression in an argument but are seldom meant: a comma is."""
 
 _ELSEWHERE = frozenset({"_UPDATES", "ASSIGN"})
-"""Signs that have a meaning in machines only, and are slips elsewhere."""
+"""Terminals that have a meaning in machines only, and are slips elsewhere."""
 
 COMMON = {
     "NAME": "a name", "INT": "a whole number", "FLOAT": "a number", "STRING": "a text in quotes",
@@ -38,7 +38,7 @@ WORDS = {
     "GENERIC": "a pipeline with parameters",
     "PROPERTY": "the name of a property", **dict.fromkeys(_TEMPORAL, "a temporal operator"),
 }  # fmt: skip
-"""How a terminal of the grammar is called in a message, if not as the grammar writes it."""
+"""The names of terminals in messages, where they differ from the grammar's spelling."""
 
 COMMON_SLIPS = {
     "&&": "conjunction is written 'and'",
@@ -58,18 +58,18 @@ SLIPS = {
     "* ->": "a transition begins with a state; there is no wildcard: write one for each state",
     "**": "there is no power operator: multiply, or write pow(x, 2) for floats",
 }
-"""What people write out of habit, and what it is here. Longer ones come first in the search."""
+"""Common slips, with a hint for each. The search tries longer ones first."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """In what words the mistakes in a language are explained.
+    """The words in which the mistakes in a language are explained.
 
     Attributes
     ----------
-    words: how a terminal of its grammar is called, if not as the grammar writes it.
-    slips: what people write out of habit, and what it is here.
-    habit: a hint about what was expected and what was found, or none.
+    words: the names of terminals in messages, where they differ from the grammar's spelling.
+    slips: common slips, with a hint for each.
+    habit: a function from the expected terminals and the word found to a hint, empty where there is none.
     """
 
     words: Mapping[str, str]
@@ -78,7 +78,7 @@ class Vocabulary:
 
 
 def name_terminals(terminals: Iterable[TerminalDef], vocabulary: Vocabulary) -> dict[str, str]:
-    """How each terminal is called: as the grammar writes it, for a pattern the word that it begins with."""
+    """Return the name of each terminal: its spelling in the grammar, or the first word of its pattern."""
     found: dict[str, str] = {}
     for each in terminals:
         written = each.pattern.value
@@ -89,7 +89,7 @@ def name_terminals(terminals: Iterable[TerminalDef], vocabulary: Vocabulary) -> 
 def explain(
     error: UnexpectedInput, text: str, file: str, whole: str, vocabulary: Vocabulary, terminals: Iterable[TerminalDef]
 ) -> LanguageError:
-    """A lark error as a LanguageError at the user's place; `whole` is the text as the user has it."""
+    """Convert a lark error into a LanguageError with its location; `whole` is the text as the user wrote it."""
     line, column, found = _locate(error, text)
     lines = text.splitlines()
     shown = whole.splitlines()[line - 1] if line <= len(lines) else ""
@@ -108,14 +108,14 @@ def explain(
 
 
 def _foreign_letter(error: UnexpectedInput) -> str:
-    """What to do about a letter that no name has."""
+    """Return a hint for a letter that names cannot contain."""
     letter = error.char if isinstance(error, UnexpectedCharacters) else ""
     names = "names have the letters a to z, digits and _; a column of another name is read with --column x=COLUMN"
     return names if letter.isalpha() and not letter.isascii() else ""
 
 
 def _locate(error: UnexpectedInput, text: str) -> tuple[int, int, str]:
-    """Line, column and description of what could not be read."""
+    """Return line, column and description of the unexpected part."""
     if isinstance(error, UnexpectedToken) and error.token.type != "$END":
         return error.line, error.column, f"'{error.token}'"
     if isinstance(error, UnexpectedCharacters):
@@ -127,17 +127,17 @@ def _locate(error: UnexpectedInput, text: str) -> tuple[int, int, str]:
 def _list_expected(error: UnexpectedInput) -> frozenset[str]:
     if isinstance(error, UnexpectedToken) and error.token.type not in _ELSEWHERE:
         return frozenset(error.accepts or error.expected)
-    return frozenset()  # a character that begins no word: what the lexer could have read says nothing
+    return frozenset()  # a character that begins no word: the lexer's alternatives are of no use
 
 
 def _describe(expected: frozenset[str], names: Mapping[str, str]) -> list[str]:
-    """The expected terminals, with whole families under one name."""
+    """Name the expected terminals, with one name for a whole family."""
     left = set(expected)
     words: list[str] = []
     if left == _TYPE:
         return ["a type"]
     if "LEADING" in left:
-        left = {"NAME"}  # what else is read there is refused
+        left = {"NAME"}  # the builder refuses the alternatives
     if {"COMMA", "RPAR"} <= left:
         left -= _AFTER
     if len(left & _OPERANDS) > 3:
@@ -192,11 +192,11 @@ def _habit(expected: frozenset[str], found: str) -> str:
 
 
 PIPE = Vocabulary(WORDS, SLIPS, _habit)
-"""The language of pipelines."""
+"""The vocabulary of the language of pipelines."""
 
 
 def _comma(error: UnexpectedInput, expected: frozenset[str], before: str) -> str:
-    """Arguments side by side."""
+    """Return a hint for arguments without a comma between them."""
     if not isinstance(error, UnexpectedToken) or not {"COMMA", "RPAR"} <= expected or not before.strip():
         return ""
     begins = error.token.type in _OPERANDS | {"NAME", "LBRACE"}
@@ -209,7 +209,7 @@ _CLOSERS = {")": "RPAR", "}": "RBRACE", "]": "RSQB"}
 
 
 def _find_open_bracket(lines: list[str], line: int, column: int, expected: frozenset[str]) -> str:
-    """A bracket that was opened in a line above and could be closed here."""
+    """Return a hint about a bracket that was opened in a line above and could be closed here."""
     before = [*lines[: line - 1], lines[line - 1][: column - 1] if line <= len(lines) else ""]
     opened: list[tuple[str, int]] = []
     for number, text in enumerate(before, 1):

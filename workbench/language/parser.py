@@ -1,6 +1,6 @@
-"""From text to tree.
+"""The parser of the language of pipelines, from text to tree.
 
-The grammar is `pipe.lark`. Nothing is looked up here, except that a name is not defined twice in one file.
+The grammar is `pipe.lark`. Names are not resolved here; only double definitions in one file are refused.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from workbench.language.mistakes import PIPE
 
 
 def parse_file(text: str, file: str = "<text>") -> s.FileSyntax:
-    """The definitions of a `.pipe` file; all mistakes in it are told at once."""
+    """Parse the definitions of a `.pipe` file; all mistakes in it are reported at once."""
     tree: s.FileSyntax = read(text, file, LANGUAGE)
     return tree
 
 
 def parse_expression(text: str, file: str = "<expression>") -> s.Expression:
-    """One expression, temporal operators included."""
+    """Parse one expression, temporal operators included."""
     tree: s.Expression = read(text, file, LANGUAGE, "formula")
     return tree
 
 
 def parse_check(text: str, file: str = "<property>") -> s.Check:
-    """One property, as it stands after `check`."""
+    """Parse one property, as it stands after `check`."""
     tree: s.Check = read(text, file, LANGUAGE, "property")
     return tree
 
 
 def parse_trouble(text: str, file: str = "<fault>") -> s.FaultSyntax:
-    """One fault, as it stands after `fault`."""
+    """Parse one fault, as it stands after `fault`."""
     try:
         tree: s.FaultSyntax = read(text, file, LANGUAGE, "trouble")
     except LanguageError as error:
@@ -90,16 +90,16 @@ _ROWS: dict[str, SemanticAction] = {
     "given": lambda c, *_: tuple(each for each in c if isinstance(each, s.Given)),
     "value": lambda c, extent, at: s.Given(c[0] and str(c[0]), c[2], where=at(extent)),
 }
-"""Rules (or aliases) of the grammar that take a line; see `TreeBuilder`."""
+"""Semantic actions of rules (or aliases) that take one line; see `TreeBuilder`."""
 
 
 class _PipeBuilder(TreeBuilder):
-    """What rules of the grammar of pipelines stand for."""
+    """The semantic actions of the grammar of pipelines."""
 
     rows = _ROWS
 
     def _on_one_line(self, extent: Extent) -> str:
-        """The source of a construct on one line, comments left out."""
+        """Return the source of a construct on one line, without comments."""
         lines = self.text[slice(*extent)].splitlines()
         return " ".join(" ".join(line.split("#")[0] for line in lines).split())
 
@@ -220,7 +220,7 @@ class _PipeBuilder(TreeBuilder):
         most = sys.get_int_max_str_digits()
         if most and len(token) > most:
             what = f"a whole number of {len(token)} digits; at most {most} can be read"
-            where = self.locate(token)._replace(text="", length=1)  # it is too long to be shown
+            where = self.locate(token)._replace(text="", length=1)  # the line is too long to show
             self.mistake(what, where, "write it as a product, or let Python read more: PYTHONINTMAXSTRDIGITS=0")
             return 0
         return int(token)
@@ -250,10 +250,10 @@ _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
 
 class _PipeDialect(Dialect):
-    """The language of pipelines, in which a condition alone is no property."""
+    """The language of pipelines, in which a bare condition is not a property."""
 
     def explain(self, text: str, file: str, whole: str, start: str) -> LanguageError:
-        """The first mistake, with the property that a line may mean."""
+        """Return the first mistake, with a hint for the property that the line may mean."""
         found = super().explain(text, file, whole, start)
         line = getattr(found.where, "text", "").partition("#")[0].strip()
         if start != "property" and not line.startswith("check "):

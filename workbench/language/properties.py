@@ -1,4 +1,4 @@
-"""Properties: which there are, and what their arguments must be."""
+"""The table of properties, and the reading of their arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.language.evaluate import Evaluator
 from workbench.language.parser import is_property, parse_check
 
 OBLIGATION = "stays-in-range"
-"""The property that a program needs whose types do not show that its numbers stay in their ranges."""
+"""The property to check where types do not guarantee that numbers stay in their ranges."""
 CTL = frozenset({"AG", "AF", "AX", "EG", "EF", "EX", "AU", "EU"})
 LTL = frozenset({"G", "F", "X", "U", "R"})
 
@@ -28,10 +28,10 @@ class ArgumentRow:
 
     Attributes
     ----------
-    words: what a property takes that has one; `example`: such a property.
-    read: what is understood by it.
-    operators: the temporal operators that may be in it.
-    other: what to do about another operator, from the property's `name`, the `operator` and its `logic`.
+    words: its name in messages; `example`: a property with such an argument.
+    read: the function that turns a parsed argument into its value.
+    operators: the temporal operators that it may contain.
+    other: the hint for any other operator, a format of the property's `name`, the `operator` and its `logic`.
     """
 
     words: str
@@ -43,19 +43,19 @@ class ArgumentRow:
 
 @dataclass(frozen=True)
 class PropertyRow:
-    """A property as it is written.
+    """A row of the table of properties.
 
     Attributes
     ----------
-    made: makes it of its argument, if it has one; of another pipeline and the mode where it compares with that.
+    made: builds the property from its argument, if it has one; from another pipeline and the mode for a comparison.
     argument: the kind of its argument; None: it takes none.
     mode: the sense in which it compares two pipelines; empty where it does not.
-    compared: how a verdict on two pipelines calls it.
-    one_step: it is about single steps.
-    presence: the name of a pipe alone, unless it is Boolean, says that it carries an event.
-    wanted: a run that shows it is enough; else one refutes it.
+    compared: its name in a verdict on two pipelines.
+    one_step: whether it is about single steps.
+    presence: whether the bare name of a pipe that is not Boolean means that the pipe carries an event.
+    wanted: whether a single run proves it; else a single run refutes it.
     opposite: the property that holds where this one does not.
-    of_queues: it is about queues, not about what comes out.
+    of_queues: whether it is about queues, not about outputs.
     """
 
     name: str
@@ -71,12 +71,12 @@ class PropertyRow:
 
 
 def parse_property(text: str, file: str = "<property>") -> s.PropertySyntax:
-    """A property written outside of a file, as in `-p 'always (y >= 0)'`."""
+    """Parse a property written outside of a file, as in `-p 'always (y >= 0)'`."""
     return elaborate(parse_check(text, file), {})
 
 
 def elaborate(check: s.Check, constants: Mapping[str, Value]) -> s.PropertySyntax:
-    """A property with its argument understood; `constants` are the parameters of its pipeline."""
+    """Resolve the argument of a property; `constants` are the parameters of its pipeline."""
     row = PROPERTIES.get(check.name)
     if row is None:
         hint = did_you_mean(check.name, PROPERTIES, f"{suggest_property(check.text)}; properties are: ".lstrip("; "))
@@ -90,18 +90,18 @@ def elaborate(check: s.Check, constants: Mapping[str, Value]) -> s.PropertySynta
 
 
 def suggest_property(text: str) -> str:
-    """A hint for a condition that stands for a property, with or without its name; empty where it would be none."""
+    """Return a hint for a condition in place of a property, with or without a name; empty if that does not parse."""
     if events := re.match(r"[\w-]*response\s*\(\s*([\w.]+)\s*,\s*([\w.]+)", text):
         return f"write ltl(G ({events[1]}.present -> F {events[2]}.present))"
     if re.match(r"[a-z]+(-[a-z]+)+\s*\(", text):
-        return ""  # the name of a property, and no difference
+        return ""  # the name of a property, not a subtraction
     word, _, rest = text.partition(" ")
     text = f"{word} ({rest})" if (row := PROPERTIES.get(word)) and row.argument else f"always ({text})"
     return f"write {text}" if is_property(text) else ""
 
 
 def read_parameters(given: tuple[s.Given, ...], constants: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
-    """The parameters of a pipeline in a property, which must be named."""
+    """Return the parameters of a pipeline in a property, which must be named."""
     for item in given:
         if item.name is None:
             raise item.error(f"'{item}' in a property does not say its parameter", f"write k = {item}")
@@ -184,11 +184,11 @@ ROWS = (
     PropertyRow("tolerates", _asks("tolerating", module="equivalence"), mode="sequence"),
 )
 PROPERTIES = {row.name: row for row in ROWS}
-"""Every property, by its name."""
+"""Every property by its name."""
 
 
 def substitute(e: s.Expression, constants: Mapping[str, Value]) -> s.Expression:
-    """The expression with parameters replaced by their values."""
+    """Return the expression with parameters replaced by their values."""
     if isinstance(e, s.Identifier) and e.name in constants:
         return s.Literal(constants[e.name], where=e.where)
     changed: dict[str, Any] = {}
@@ -202,7 +202,7 @@ def substitute(e: s.Expression, constants: Mapping[str, Value]) -> s.Expression:
 
 
 def join_dotted(e: s.Expression) -> str | None:
-    """`a.b.c` for a name or a chain of fields, else None."""
+    """Return `a.b.c` for a name or a chain of fields, else None."""
     if isinstance(e, s.Identifier):
         return e.name
     if isinstance(e, s.Field):
@@ -212,7 +212,7 @@ def join_dotted(e: s.Expression) -> str | None:
 
 
 def constant(e: s.Expression) -> Value:
-    """The value of an expression of literals; a bare word is a text."""
+    """Return the value of an expression of literals; a bare word is a text."""
     if isinstance(e, s.Identifier):
         return e.name
     return Evaluator({}, LIBRARY, {}).value(e)

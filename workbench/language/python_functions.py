@@ -1,6 +1,6 @@
 """Functions of Python files that a program names: `use "my_functions.py": risk`.
 
-The rule of this module: nothing is run that the user has not allowed, and what is run says its types.
+The rule of this module: no Python runs without the user's permission, and every function declares its types.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from workbench.python_files import execute_file, is_python_allowed
 
 
 def load_functions(used: Sequence[s.UsedFunction], findings: Findings) -> dict[str, Function]:
-    """The functions that a program names; FollowUp where one of them is not there, which is among the findings."""
+    """Load the functions that a program names; raise FollowUp if one fails, with the error in the findings."""
     allowed = used if is_python_allowed() else used[:1]
     found = {each.name: each for each in findings.each(allowed, _load)}
     if len(found) < len(used):
@@ -35,11 +35,11 @@ def load_functions(used: Sequence[s.UsedFunction], findings: Findings) -> dict[s
 
 
 def _load(used: s.UsedFunction) -> Function:
-    """The function that a program names.
+    """Load one function that a program names.
 
     Raises
     ------
-    LanguageError: Python is not allowed, there is no such file or function, or it does not say its types.
+    LanguageError: Python is not allowed, there is no such file or function, or its types are not declared.
     InputError: the file cannot be run.
     """
     if not is_python_allowed():
@@ -62,7 +62,7 @@ def _load(used: s.UsedFunction) -> Function:
 
 @functools.lru_cache(64)
 def _functions(path: str, changed: int) -> dict[str, Callable[..., Any]]:
-    """The functions and classes of a file, run once for each change; pickled with a program, they are written out."""
+    """Return the functions and classes of a file, run once per change; pickling a program writes them out by value."""
     del changed
     module = execute_file(path)
     if sys.modules.get(module.__name__) is module:
@@ -71,7 +71,7 @@ def _functions(path: str, changed: int) -> dict[str, Callable[..., Any]]:
 
 
 def _add_types(used: s.UsedFunction, call: Callable[..., Any]) -> Function:
-    """The function with the types that its annotations say."""
+    """Build a function of the language with the types of its annotations."""
     parameters = list(inspect.signature(call).parameters.values())
     try:
         hints = get_type_hints(call)
@@ -95,7 +95,7 @@ def _add_types(used: s.UsedFunction, call: Callable[..., Any]) -> Function:
 
 
 def _domain(name: str, hint: Any) -> Domain:
-    """The type that an annotation means; TypeError of others."""
+    """Return the domain of an annotation; raise TypeError for one that the language does not have."""
     if hint is None:
         raise TypeError(f"'{name}' has none")
     if get_origin(hint) is Literal and all(isinstance(each, str) for each in get_args(hint)):

@@ -1,4 +1,4 @@
-"""What is in a `.pipe` file: its pipelines, with the properties and the systems that belong to them."""
+"""The contents of a `.pipe` file: its pipelines, with their properties and the systems that they monitor."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from workbench.processors.held.group import flatten
 
 @dataclass(frozen=True)
 class Source:
-    """A parsed `.pipe` file, from which pipelines are taken with `get`."""
+    """A parsed `.pipe` file, whose pipelines `get` returns."""
 
     file: str
     text: str
@@ -36,7 +36,7 @@ class Source:
     """Python functions that the file may use by name."""
     findings: Findings = field(default_factory=Findings, repr=False, compare=False)
     folders: Folders = field(default=(), repr=False, compare=False)
-    """Where files may lie that it names."""
+    """The folders that may contain the files that it names."""
 
     def __repr__(self) -> str:
         return f"<{self.file}: {', '.join(self.pipelines) or 'no pipeline'}>"
@@ -48,7 +48,7 @@ class Source:
 
     @property
     def default(self) -> str:
-        """The pipeline meant when no name is given: `main`, else the last."""
+        """The pipeline for a reference without a name: `main`, else the last."""
         if not self.pipelines:
             raise LanguageError(
                 "there is no pipeline in this text",
@@ -62,9 +62,9 @@ class Source:
         return Elaborator(self.tree, self.functions, self.findings)
 
     def check_definitions(self) -> None:
-        """The file could be read, and the names in function definitions mean something.
+        """Raise the mistakes in the function definitions of the file.
 
-        Pipelines are looked into when they are taken, or when the file has a mistake already: all are told at once.
+        Pipelines are checked by `get`, or here if the file has a mistake already: all are reported at once.
         """
         with self.findings.apart():
             _ = self._elaborator
@@ -72,7 +72,7 @@ class Source:
             self._refuse()
 
     def _refuse(self) -> NoReturn:
-        """Raise the mistakes that there are, with those in the other pipelines."""
+        """Raise the mistakes found so far, with those in the other pipelines."""
         if "_elaborator" in vars(self):
             for syntax in self.tree.pipelines:
                 if all(parameter.default is not None for parameter in syntax.parameters):
@@ -88,14 +88,14 @@ class Source:
         return self._elaborator.pipelines[name]
 
     def parameters(self, name: str | None = None) -> dict[str, Value]:
-        """The parameters of a pipeline with their defaults; one without a default is left out."""
+        """Return the parameters of a pipeline with their defaults, without those that have none."""
         syntax = self._syntax(name)
         given = {p.name: None for p in syntax.parameters if p.default is None}
         values = self._elaborator.parameters(syntax, given, Location(self.file))
         return {key: value for key, value in values.items() if key not in given}
 
     def get(self, name: str | None = None, /, **params: Value) -> Loaded:
-        """A pipeline with values for its parameters, and its checks."""
+        """Return a pipeline with values for its parameters, and its checks."""
         syntax = self._syntax(name)
         self._elaborator.again()
         try:
@@ -105,7 +105,7 @@ class Source:
             self._refuse()
 
     def _load(self, syntax: s.PipelineSyntax, params: Mapping[str, Value]) -> Loaded:
-        """A pipeline with its checks; FollowUp where something is wrong, which is among the findings."""
+        """Return a pipeline with its checks; raise FollowUp where it has a mistake, which is among the findings."""
         place, findings = Location(self.file), self.findings
         constants = self._elaborator.parameters(syntax, params, place)
         known = len(findings.errors)
@@ -123,7 +123,7 @@ class Source:
         return Loaded(pipeline, checks, self, monitors, params=dict(params), name=syntax.name)
 
     def _check(self, pipeline: Pipeline, check: s.PropertySyntax) -> None:
-        """The names in a property mean something."""
+        """Raise LanguageError for an unknown name in a property."""
         if isinstance(check.argument, s.PipelineReference):
             syntax = self._reference(check.argument)
             self._elaborator.parameters(syntax, dict(check.argument.params), check.argument.where)
@@ -139,15 +139,15 @@ class Source:
 
 @dataclass(frozen=True)
 class WatchedPipeline:
-    """SMV systems that a pipeline watches, with the SMV expressions that drive its inputs.
+    """The SMV systems that a pipeline watches, with the SMV expressions that drive its inputs.
 
     Attributes
     ----------
-    names: of SMV files, as written.
+    names: the SMV files, as written.
     bind, when: input to the expression it carries, and to the condition under which it carries an event.
-    checks: what is asked; nothing, for the usual.
-    file, where: the file that says so, and the place in it.
-    folders: where the systems may lie.
+    checks: the properties to check; empty for the default ones.
+    file, where: the file of the monitor statement, and its location.
+    folders: the folders that may contain the systems.
     """
 
     names: tuple[str, ...] = ()
@@ -164,7 +164,7 @@ class WatchedPipeline:
 
         Raises
         ------
-        LanguageError: there is no such file where it may lie.
+        LanguageError: a file does not exist in any of the folders.
         """
         with allow(self.folders):
             found = [find_named(name, Path(self.file).absolute().parent, self.where) for name in self.names]
@@ -175,7 +175,7 @@ class WatchedPipeline:
         return tuple(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path) for path in found)
 
     def watches(self, system: str | Path) -> bool:
-        """Whether one of the names is that of a file, as seen from one of the folders around it."""
+        """Whether a file is one of the systems, named relative to one of the folders around it."""
         path = follow_links(Path(system))
         return any(path == folder / name for folder in path.parents for name in self.names)
 
@@ -183,7 +183,7 @@ class WatchedPipeline:
 def _monitor(
     item: s.MonitorSyntax, pipeline: Pipeline, source: Source, constants: Mapping[str, Value]
 ) -> WatchedPipeline:
-    """A monitor statement with its properties understood, and its inputs looked up."""
+    """Build a monitor: elaborate its properties and check that its inputs exist."""
     inputs = [ELAPSED if name in pipeline.clocks else name for name, _ in pipeline.inputs]
     for wire in item.wires:
         if wire.input.partition(".")[0] not in inputs:
@@ -197,24 +197,24 @@ def _monitor(
 
 @dataclass(frozen=True)
 class Loaded(Displayed):
-    """A pipeline of a file, the properties that the file wants checked of it, and the systems that it monitors."""
+    """A pipeline of a file, the properties to check on it, and the systems that it monitors."""
 
     pipeline: Pipeline
     checks: tuple[s.PropertySyntax, ...]
     source: Source = field(repr=False, compare=False)
     monitors: tuple[WatchedPipeline, ...] = ()
     added: tuple[str, ...] = ()
-    """Faults that it has beside those of the file."""
+    """Faults besides those of the file."""
     params: Mapping[str, Value] = field(default_factory=dict)
-    """The values that were given to its parameters."""
+    """The given values of its parameters."""
     name: str = ""
-    """What the file calls it."""
+    """The name of the pipeline in the file."""
     sound: bool = False
     """Whether its faults never strike."""
 
     @property
     def kind(self) -> str:
-        """What messages call it."""
+        """The kind of program, as messages name it."""
         return self.pipeline.kind
 
     @property
@@ -227,27 +227,27 @@ class Loaded(Displayed):
 
     @property
     def obligations(self) -> tuple[s.PropertySyntax, ...]:
-        """What is checked of it though the file does not say so: `stays-in-range`, where types do not show that."""
+        """The property that is checked without a `check`: `stays-in-range`, where types do not guarantee it."""
         asked = any(processor.has_obligations for processor in self.pipeline.typed.values())
         obligation = properties.parse_property(properties.OBLIGATION)
         return (obligation,) if asked and all(check.name != properties.OBLIGATION for check in self.checks) else ()
 
     def faulty(self, *faults: str) -> Loaded:
-        """The same with more faults: `lose y at most 2`."""
+        """Return the pipeline with more faults: `lose y at most 2`."""
         return replace(self, pipeline=faulty(self.pipeline, *faults), added=(*self.added, *faults))
 
     def faultless(self) -> Loaded:
-        """The same where no fault strikes."""
+        """Return the pipeline without its faults."""
         return replace(self, pipeline=faultless(self.pipeline), sound=True)
 
     def other(self, reference: s.PipelineReference) -> Loaded:
-        """The pipeline that a property of this one names."""
+        """Return the pipeline that a property of this one names."""
         self.source._reference(reference)
         return self.source.get(reference.name, **dict(reference.params))
 
 
 def check_names(e: s.Expression, pipeline: Pipeline, labels: Mapping[str, str]) -> None:
-    """That every name in a property begins with a pipe, output, processor or constant of its pipeline."""
+    """Raise LanguageError unless every name in a property starts with a pipe, output, processor or constant."""
     flat = flatten(pipeline)
     known = [*pipeline.domains, *dict(pipeline.outputs), *(n.name for n in pipeline.nodes)]
     inside = {word.partition(".")[0] for word in (*flat.domains, *(n.name for n in flat.nodes))}

@@ -1,7 +1,7 @@
 """Expressions over streams: operators that are lifted, and calls of processors, pipelines and functions.
 
-Constants become part of a function that is lifted, several streams are joined. The rule of this module: what an
-expression means is processors of a pipeline under construction; names are given by statements (`body`).
+Constants become part of a lifted function; several streams are joined. The rule of this module: an expression
+evaluates to processors of a pipeline under construction; statements bind the names (`body`).
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ NODE_NAMES = {
     **SHORT, "and": "both", "or": "either", "not": "negate", "div": "quotient", "mod": "remainder",
     "if": "choose",
 }  # fmt: skip
-"""Names of anonymous nodes for operators; words of the language cannot be names in a property."""
+"""Names of anonymous nodes for operators; reserved words cannot be names in a property."""
 
 
 class NamingBuilder(Builder):
-    """A Builder that keeps the user's names for the user."""
+    """A Builder that never uses the user's names for anonymous nodes."""
 
     def __init__(self, name: str, reserved: frozenset[str]) -> None:
         super().__init__(name)
         self.reserved = reserved
 
     def fresh(self, name: str) -> str:
-        """A name for an anonymous node."""
+        """Return an unused name for an anonymous node."""
         candidate, count = super().fresh(name), 1
         while candidate in self.reserved:
             count += 1
@@ -55,7 +55,7 @@ class NamingBuilder(Builder):
         return candidate
 
     def give(self, pipe: str, name: str) -> BuiltStream:
-        """An anonymous pipe gets the user's name, and so does its processor if it has one output."""
+        """Give an anonymous pipe the user's name, and its processor too if it has one output."""
         kept, self.reserved = self.reserved, frozenset()
         try:
             return self.stream(pipe).named(name)
@@ -64,12 +64,12 @@ class NamingBuilder(Builder):
 
 
 class StreamReader(args.Reader):
-    """The values of expressions in one pipeline: constants, and streams of the builder.
+    """The evaluator of expressions in one pipeline: constants, and streams of the builder.
 
     Attributes
     ----------
     anonymous: the pipes that no user has named.
-    lost: names that have no meaning because of a mistake.
+    lost: names that are undefined because of a mistake.
     """
 
     def __init__(self, file: Elaborator, syntax: s.PipelineSyntax) -> None:
@@ -142,7 +142,7 @@ class StreamReader(args.Reader):
         return made
 
     def _note(self, made: Any, parts: Sequence[s.Expression]) -> Any:
-        """Keep beside the last node what the user wrote for its streams."""
+        """Record in the last node the user's source for its input streams."""
         node = self.builder.nodes[-1]
         written = tuple(str(e) if s.is_short(e) else pipe for e, pipe in zip(parts, node.inputs, strict=False))
         self.builder.nodes[-1] = replace(node, written=written)
@@ -158,7 +158,7 @@ class StreamReader(args.Reader):
         return made[0] if len(made) == 1 else BuiltStreams(made)
 
     def _apply_processor(self, processor: Processor, e: s.Call, count: int) -> Any:
-        """A processor on the first arguments of a call."""
+        """Apply a processor to the first arguments of a call."""
         if count > 1 and hasattr(processor, "ways"):
             processor = replace(processor, ways=processor.ways + count - processor.in_arity)  # type: ignore[call-arg]
         if processor.in_arity != count:
@@ -195,7 +195,7 @@ class StreamReader(args.Reader):
             return cls(**fields)
 
     def _instances(self, cls: type[Processor], rest: tuple[s.Expression, ...], where: Location) -> list[Processor]:
-        """One processor; where it holds a pipeline with several outputs, one for each of these."""
+        """Return one processor; or, for a pipeline inside with several outputs, one per output."""
         fields = self.fields(cls, rest, where)
         inner = fields.get("inner")
         if not issubclass(cls, SingleHolder) or not cls.splits or not isinstance(inner, Group) or inner.out_arity == 1:
@@ -208,7 +208,7 @@ class StreamReader(args.Reader):
             return [cls(**fields | {"inner": Group(body)}) for body in bodies]
 
     def _leading_streams(self, cls: type[Processor], e: s.Call) -> int:
-        """How many arguments are streams; they all stand before the parameters."""
+        """Return the number of arguments that are streams; they all precede the parameters."""
         words = args.words(cls)
 
         def is_stream(item: tuple[int, s.Expression]) -> bool:
@@ -224,7 +224,7 @@ class StreamReader(args.Reader):
         return count
 
     def _check_parameter(self, cls: type[Processor], e: s.Expression) -> None:
-        """That `name = value`, where nothing is called `name`, is not the name of a parameter misspelt."""
+        """Raise LanguageError for `name = value` with an unknown name: a misspelt parameter."""
         first = e.operands[0] if isinstance(e, s.Operation) and e.operator == "=" else None
         names = [slot.name for slot in args.slots(cls)]
         if isinstance(first, s.Identifier) and first.name not in {*self.scope, *self.labels, *names}:
@@ -235,7 +235,7 @@ class StreamReader(args.Reader):
             raise FollowUp if first.name in self.lost else error
 
     def _is_stream(self, e: s.Expression, words: frozenset[str]) -> bool:
-        """Whether a part of an expression is a stream; cached, since enclosing expressions ask again."""
+        """Whether an argument is a stream; cached, since enclosing expressions ask again."""
         found = self._streams.get(id(e))
         if found is None or found[0] is not e or found[1] != words:
             found = self._streams[id(e)] = e, words, self._has_stream(e, words)
@@ -293,7 +293,7 @@ class StreamReader(args.Reader):
         return name in self.file.callables()
 
     def inner(self, what: str, e: s.Expression) -> Processor:
-        """A processor without its streams: `sum`, `sum<3>`, `cumulate(+)`, `passthrough`, `even`."""
+        """Return a processor without its streams: `sum`, `sum<3>`, `cumulate(+)`, `passthrough`, `even`."""
         if isinstance(e, s.Identifier | s.Instantiation) and self.file.is_pipeline(e.name):
             items = e.given if isinstance(e, s.Instantiation) else ()
             given = self.file.given(self.file.pipelines[e.name], items, self)
@@ -312,12 +312,12 @@ class StreamReader(args.Reader):
 
 
 def _streams(cls: type[Processor]) -> int:
-    """The least number of inputs of processors of the class, where that is known; else 0."""
+    """Return the minimum number of inputs of processors of the class, 0 where that is unknown."""
     return cls.streams if cls.in_arity is Processor.in_arity or "streams" in vars(cls) else 0
 
 
 def _own_name(cls: type[Processor], position: int, e: s.Expression) -> frozenset[str]:
-    """An argument that cannot be a stream is not looked up as one: the parameter's own message is better."""
+    """Return the name of an argument that cannot be a stream, so that the parameter's own message reports it."""
     return frozenset({e.name} if isinstance(e, s.Identifier) and position >= max(1, _streams(cls)) else ())
 
 
@@ -328,5 +328,5 @@ def _several(e: s.Expression, value: tuple[Any, ...]) -> LanguageError:
 
 
 def is_many(value: Any) -> bool:
-    """Whether a value is the several outputs of one processor (a tuple constant is not)."""
+    """Whether a value is a group of outputs of one processor (a tuple constant is not)."""
     return isinstance(value, BuiltStreams)

@@ -1,4 +1,4 @@
-"""Types of the language as domains of the core."""
+"""Conversion of the types of the language into domains of the core."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXAMPLES = (
 
 
 def domain(e: s.Expression, constant: Callable[[s.Expression], object]) -> Domain:
-    """The domain that a type means; `constant` computes its bounds."""
+    """Return the domain of a type; `constant` computes its bounds."""
 
     def bound(b: s.Expression) -> int:
         value = constant(b)
@@ -72,7 +72,7 @@ def is_type(e: s.Expression) -> bool:
 
 
 def enumerations(e: s.Expression) -> list[Enum]:
-    """The enumerations in a type, or in the types of an expression."""
+    """Return the enumerations in a type, or in the types of an expression."""
     found: list[Enum] = []
     for part in s.walk(e):
         if isinstance(part, s.EnumType):
@@ -82,10 +82,10 @@ def enumerations(e: s.Expression) -> list[Enum]:
 
 
 def constants(*groups: Iterable[Enum]) -> dict[str, str]:
-    """What the labels of enumerations mean, the first group that has one deciding.
+    """Return the meanings of the labels of enumerations; the first group that has a label decides.
 
-    A label that one enumeration of the group has is its constant. One that several have is a mere text: it takes the
-    enumeration of the value beside it.
+    A label of exactly one enumeration of the group is its constant. A label of several is a plain text: it takes the
+    enumeration of the other operand.
     """
     found: dict[str, str] = {}
     for group in groups:

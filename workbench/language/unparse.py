@@ -1,4 +1,4 @@
-"""Expressions as text that reads back as the same tree, with no more parentheses than needed."""
+"""Printing of expressions as text that parses to the same tree, with no more parentheses than needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BINARY = {
     "->": 1, "or": 2, "and": 3, "U": 4, "R": 4, "=": 6, "==": 6, "!=": 6, "<": 6, "<=": 6, ">": 6, ">=": 6,
     "+": 7, "-": 7, "*": 8, "div": 8, "mod": 8, "/": 8, "%": 8,
 }  # fmt: skip
-"""Binary operators, of pipelines and of rules, and how tightly they bind."""
+"""Binary operators, of pipelines and of rules, with their precedence."""
 
 _RIGHT = frozenset({"->", "U", "R"})
 _ALONE = frozenset({"=", "==", "!=", "<", "<=", ">", ">="})
@@ -22,12 +22,12 @@ _LOOSEST = 0
 
 
 def show(expression: s.Expression) -> str:
-    """The text of an expression."""
+    """Return the text of an expression."""
     return _show(expression)[0]
 
 
 def _show(expression: s.Expression) -> tuple[str, int]:
-    """The text, and how tightly its outermost operator binds."""
+    """Return the text, and the precedence of its outermost operator."""
     rule = _RULES.get(type(expression).__name__)
     return (str(expression), _POSTFIX) if rule is None else rule(expression)
 
@@ -80,7 +80,7 @@ def _call(e: s.Call) -> tuple[str, int]:
 
 
 def _field(e: s.Field) -> tuple[str, int]:
-    number = type(e.value).__name__ == "Literal"  # 0.1 would be read as a number
+    number = type(e.value).__name__ == "Literal"  # 0.1 would parse as a number
     inner = f"({e.value})" if number else _inside(e.value, _POSTFIX)
     return f"{inner}.{e.name}", _POSTFIX
 
@@ -104,5 +104,5 @@ _RULES: dict[str, Callable[[Any], tuple[str, int]]] = {
     "NullableType": lambda e: (f"{e.of}?", _POSTFIX),
     "RecordType": lambda e: ("{" + _list(e.ports) + "}", _POSTFIX),
 }
-"""By the name of the expression's class: expressions show themselves by this module, and stand above it. What is not
-here has a text of its own, and is an atom."""
+"""Printers by the name of the expression's class, since `syntax` imports this module. Classes that are missing here
+have their own `__str__`, and are atoms."""
