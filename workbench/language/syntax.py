@@ -1,8 +1,8 @@
-"""The tree of a `.pipe` file: frozen dataclasses, each with the place it was written at.
+"""The tree of a `.pipe` file: frozen dataclasses, each with its location in the text.
 
-One expression type serves streams, functions and properties; which of its forms have a meaning where is for
-the readers of the tree to say (`elaborate`, `properties`, and the checkers of `verify`). `str` of an
-expression is text that reads back as the same tree.
+One expression type serves streams, functions and properties; the readers of the tree (`elaborate`, `properties`,
+and the checkers of `verify`) decide which of its forms are allowed where. `str` of an expression is text that
+parses to the same tree.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ NOWHERE = Location()
 
 @dataclass(frozen=True)
 class Placed:
-    """What stands in a text, and where."""
+    """A part of a text, with its location."""
 
     where: Location = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
     def error(self, what: str, hint: str = "") -> LanguageError:
-        """The error about this place in the text."""
+        """Build an error at this location."""
         return LanguageError(what, where=self.where, hint=hint)
 
 
 @dataclass(frozen=True)
 class Expression(Placed):
-    """Base of all expressions."""
+    """The base class of all expressions."""
 
     within: ClassVar[tuple[str, ...]] = ()
-    """The names of its fields that have expressions in them."""
+    """The names of the fields that contain expressions."""
 
     @property
     def parts(self) -> tuple[Expression, ...]:
-        """The expressions directly inside."""
+        """The direct subexpressions."""
         found = [getattr(self, name) for name in self.within]
         return tuple(each for item in found for each in (item if isinstance(item, tuple) else (item,)))
 
@@ -51,7 +51,7 @@ def is_short(expression: Expression, levels: int = 4) -> bool:
 
 
 def walk(e: Expression) -> Iterator[Expression]:
-    """An expression and everything in it, outermost first."""
+    """Yield an expression and all its subexpressions, outermost first."""
     todo = [e]
     while todo:
         found = todo.pop()
@@ -69,7 +69,7 @@ class Literal(Expression):
 
 @dataclass(frozen=True)
 class Identifier(Expression):
-    """A stream, parameter, function, processor, pipeline, label of an enumeration, or pipe in a property."""
+    """The name of a stream, parameter, function, processor, pipeline or label, or of a pipe in a property."""
 
     name: str
 
@@ -85,7 +85,7 @@ class Field(Expression):
 
 @dataclass(frozen=True)
 class AppliedOperator(Expression):
-    """An operator on its operands."""
+    """An operator applied to its operands."""
 
     within: ClassVar[tuple[str, ...]] = ("operands",)
     operator: str
@@ -97,11 +97,11 @@ class AppliedOperator(Expression):
 
 
 class Operation(AppliedOperator):
-    """One of `core.function.LIBRARY`: `+`, `neg`, `not`, `->`, `if`, ..."""
+    """An operator of `core.function.LIBRARY`: `+`, `neg`, `not`, `->`, `if`, ..."""
 
 
 class Temporal(AppliedOperator):
-    """A temporal one: AG AF AX EG EF EX AU EU (CTL), G F X U R (LTL)."""
+    """A temporal operator: AG AF AX EG EF EX AU EU (CTL), G F X U R (LTL)."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Call(Expression):
 
     @property
     def name_place(self) -> Location:
-        """Where the name alone stands."""
+        """The location of the name alone."""
         return self.where._replace(length=len(self.name))
 
 
@@ -229,7 +229,7 @@ class Binding(Placed):
 
     @property
     def values(self) -> tuple[Expression, ...]:
-        """As those of a return."""
+        """The bound expression, as a tuple like that of a return."""
         return (self.value,)
 
 
@@ -241,13 +241,13 @@ class Return(Placed):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What it gives a name to: nothing."""
+        """The names that it binds: none."""
         return ()
 
 
 @dataclass(frozen=True)
 class Check(Placed):
-    """`check property(argument)`, before its name and argument are looked into."""
+    """`check property(argument)`, before its name and argument are resolved."""
 
     name: str
     argument: Expression | None
@@ -274,12 +274,12 @@ class MonitorSyntax(Placed):
 
 @dataclass(frozen=True)
 class CapacitySyntax(Placed):
-    """`capacity queue(add.left) = 3`: how many events fit in a queue of the running pipeline."""
+    """`capacity queue(add.left) = 3`: the maximum number of events in a queue of the running pipeline."""
 
     queue: str
     size: Expression
     span: tuple[int, int] = field(default=(0, 0), compare=False, repr=False)
-    """Where the size stands in the text: offsets of its first character and of the one after its last."""
+    """The span of the size in the text: the offsets of its first character and after its last."""
 
     def __str__(self) -> str:
         return f"capacity queue({self.queue}) = {self.size}"
@@ -287,7 +287,7 @@ class CapacitySyntax(Placed):
 
 @dataclass(frozen=True)
 class FaultSyntax(Placed):
-    """`fault delay y by 3 at most 2 when y > 0`: what may happen to the events on a pipe."""
+    """`fault delay y by 3 at most 2 when y > 0`: a fault of the events on a pipe."""
 
     kind: str
     pipe: str
@@ -295,7 +295,7 @@ class FaultSyntax(Placed):
     most: Expression | None = None
     when: Expression | None = None
     place: Location = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
-    """Where the pipe is named."""
+    """The location of the pipe's name."""
 
     def __str__(self) -> str:
         parts = (("by", self.by), ("at most", self.most), ("when", self.when))
@@ -326,7 +326,7 @@ class VariableSyntax(Placed):
 
 @dataclass(frozen=True)
 class StateSyntax(Placed):
-    """`state open: true` in a machine, with what it emits."""
+    """`state open: true` in a machine, with its output."""
 
     name: str
     output: Expression | None
@@ -353,7 +353,7 @@ class TransitionSyntax(Placed):
 
 @dataclass(frozen=True)
 class MachineSyntax:
-    """What stands between the braces of a machine."""
+    """The body of a machine."""
 
     variables: tuple[VariableSyntax, ...]
     states: tuple[StateSyntax, ...]
@@ -385,7 +385,7 @@ class PipelineSyntax(Placed):
 
     @property
     def signature(self) -> str:
-        """How it is called: `window_sum<k = 3>(x: int)`."""
+        """The call syntax of the pipeline: `window_sum<k = 3>(x: int)`."""
         given = f"<{', '.join(map(str, self.parameters))}>" if self.parameters else ""
         return f"{self.name}{given}({', '.join(map(str, self.inputs))})"
 

@@ -1,7 +1,7 @@
-"""Conformance of pipelines: every backend against the reference executor, on random traces.
+"""Conformance of pipelines: comparison of every backend with the reference executor, on random traces.
 
-The rule of this module: examples come in rounds, each decided by a seed, one after the other. So a search is the same
-again for the same seed, and goes on from the seed at which it was interrupted.
+The rule of this module: examples come in consecutive rounds, each determined by its seed. So a search with the same
+seed can be repeated, and an interrupted search resumes from the seed of its round.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ def conform(
     search: Search | None = None,
     progress: Callable[[str, int], object] = lambda _, __: None,
 ) -> list[Conformity]:
-    """Compare a pipeline on every backend with the reference executor: an outcome for each.
+    """Compare a pipeline on every backend with the reference executor, and return an outcome for each.
 
-    Values, their order, the step at which they come, the end of the streams, the lengths of queues and errors are
-    compared, under the determinism contracts of the pipeline's processors.
+    It compares values, their order and steps, the end of the streams, the lengths of queues, and errors, under the
+    determinism contracts of the pipeline's processors.
 
     Parameters
     ----------
-    backends: names (see `workbench.executors.table`), or contenders of your own; all, where none is given.
-    progress: told what is being done, and the seed of the round: where to go on after an interrupt.
+    backends: names (see `workbench.executors.table`), or contenders of your own; all, if none is given.
+    progress: called with a status text and the seed of the round, from which an interrupted search resumes.
     """
     search, pipeline = search or Search(), program_of(pipeline).pipeline
     return [_compare(pipeline, each, search, progress) for each in choose_contenders(backends, pipeline.kind)]
@@ -50,7 +50,7 @@ def conform(
 def _compare(
     pipeline: Pipeline, contender: Contender, search: Search, progress: Callable[[str, int], object]
 ) -> Conformity:
-    """Compare a pipeline on one contender, up to the first round that finds a disagreement."""
+    """Compare a pipeline on one contender, up to the first round with a disagreement."""
     outcome = Conformity(pipeline.name, contender.name, integers=Integer(search.n) if contender.finite else None)
     try:
         match = Match(contender, pipeline, search.n, search.q)
@@ -60,7 +60,7 @@ def _compare(
         progress(f"{pipeline.name} on {contender.name}: seed {number}, {outcome.agreements} traces agree", number)
         try:
             failure = search_round(match, search, number, count)
-        except NotImplementedError as error:  # a specification that is not there
+        except NotImplementedError as error:  # a processor without a specification
             return replace(outcome, refused=str(error) or "it is not implemented")
         if failure is not None:
             part, failure = _part(match, failure, search, number) or ((), failure)
@@ -72,7 +72,7 @@ def _compare(
 
 
 def search_round(match: Match, search: Search, number: int, count: int) -> Disagreement | None:
-    """The simplest failure among so many traces; what few switches of threads show is shown so."""
+    """Return the simplest failure among `count` traces; with threads, schedules with few switches come first."""
     contender = match.contender
     how = {"ends": contender.ends, "together": contender.complete, "regrouped": contender.reassociates}
     traces = long_traces(match.flat, search.steps, **how)
@@ -88,7 +88,7 @@ def search_round(match: Match, search: Search, number: int, count: int) -> Disag
 
 
 def compare_trace(match: Match, steps: InputSequence, plan: Plan) -> Disagreement | None:
-    """The disagreement on one trace."""
+    """Return the disagreement on one trace, or None."""
     ours, theirs = match.executables(plan)
     found = agree(match.pipeline, steps, ours, theirs, match.terms)
     if found is not None and isinstance(found.right[1], NotImplementedError):
@@ -98,7 +98,7 @@ def compare_trace(match: Match, steps: InputSequence, plan: Plan) -> Disagreemen
 
 @dataclass(frozen=True)
 class _RandomRun:
-    """A random pipeline with a run of it."""
+    """A random pipeline with a run."""
 
     match: Match
     steps: InputSequence
@@ -107,7 +107,7 @@ class _RandomRun:
 
 @st.composite
 def _random_runs(draw: st.DrawFn, /, among: Sequence[Contender], search: Search) -> _RandomRun | None:
-    """None where the contender refuses the pipeline."""
+    """Draw a random pipeline with a run; None where the contender refuses the pipeline."""
     contender = draw(st.sampled_from(among))
     pipeline = draw(pipelines(large=not contender.finite and draw(st.booleans())))
     try:
@@ -125,13 +125,13 @@ def conform_random(
     search: Search | None = None,
     progress: Callable[[str, int], object] = lambda _, __: None,
 ) -> Conformity:
-    """Compare random pipelines on random backends: one outcome, whose failure is small in all that was drawn.
+    """Compare random pipelines on random backends; the failure is minimal in everything that was drawn.
 
-    What is slow to begin with each pipeline has a quicker stand-in (`Contender.quick`), or is left out.
+    A contender that starts slowly is replaced by a quicker one (`Contender.quick`), or left out.
 
     Raises
     ------
-    Refused: nothing is left to compare.
+    Refused: no contender is left to compare.
     """
     search = search or Search()
     chosen = choose_contenders(backends)
@@ -152,7 +152,7 @@ def conform_random(
 def _search_randomly(
     among: Sequence[Contender], search: Search, number: int, count: int
 ) -> tuple[int, Disagreement | None]:
-    """How many random pipelines were compared in a round, and the simplest failure."""
+    """Return how many random pipelines a round compared, and the simplest failure."""
     tried = 0
 
     def differs(drawn: _RandomRun | None) -> tuple[_RandomRun, Disagreement] | None:
@@ -170,7 +170,7 @@ def _search_randomly(
 
 
 def _part(match: Match, found: Disagreement, search: Search, number: int) -> SmallestPart | None:
-    """The processors that differ by themselves, and how, if that takes fewer than all."""
+    """Return the processors that differ by themselves, and their disagreement, if they are not all processors."""
 
     def differs(pipeline: Pipeline, steps: InputSequence | None) -> Disagreement | None:
         again = Match(match.contender, pipeline, search.n, search.q)
@@ -184,7 +184,7 @@ def _part(match: Match, found: Disagreement, search: Search, number: int) -> Sma
 
 @st.composite
 def plans(draw: st.DrawFn, /, flat: Pipeline, certified: Collection[str] = (), *, seeded: bool = False) -> Plan:
-    """How threads are used: few cuts, threads and switches first; schedules that are `seeded` switch often."""
+    """Draw how threads are used: few cuts, threads and switches first; `seeded` schedules switch often."""
 
     def some(names: Collection[str]) -> tuple[str, ...]:
         return tuple(name for name in names if draw(st.booleans()))

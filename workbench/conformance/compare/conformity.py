@@ -1,4 +1,4 @@
-"""What a search for disagreements found, of pipelines and of rules, in words and as JSON."""
+"""The outcomes of a search for disagreements, of pipelines and of rules, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from workbench.core.domain import Integer
 
 RANDOM_PIPELINES = "random pipelines"
-"""What stands for the name of a pipeline where random ones are compared."""
+"""The name that stands for a pipeline where random ones are compared."""
 
 
 @dataclass(frozen=True)
 class Conformity:
-    """What was found of a pipeline on a backend.
+    """The outcome of comparing a pipeline on a backend.
 
     Attributes
     ----------
-    pipeline: its name; `random pipelines` for those.
-    backend: the name of the contender, what was compared with the reference executor.
-    agreements: on how many traces both showed the same.
-    refused, hint: why it cannot run the pipeline, and what to do about it; empty where it can.
-    failure: the simplest disagreement that was found.
-    part: the names of the processors that differ by themselves, where those are not all; `failure` is theirs.
-    integers: what `int` was; None for ordinary numbers.
-    repeatable: whether the reference executor shows the same when it runs on the trace of the failure again.
+    pipeline: its name; `random pipelines` where random ones are compared.
+    backend: the name of the contender that was compared with the reference executor.
+    agreements: the number of traces on which both agreed.
+    refused, hint: why it cannot run the pipeline, and what to do about it; empty if it can.
+    failure: the simplest disagreement found.
+    part: the names of the processors that differ by themselves, if those are not all; `failure` is theirs.
+    integers: the domain of `int`; None for ordinary numbers.
+    repeatable: whether two runs of the reference executor on the trace of the failure agree.
     """
 
     pipeline: str
@@ -49,7 +49,7 @@ class Conformity:
         return self.failure is None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the outcome as plain data."""
         return {
             "pipeline": self.pipeline,
             "backend": self.backend,
@@ -78,7 +78,7 @@ class Conformity:
     __repr__ = __str__
 
     def _account(self, found: Disagreement) -> Iterator[str]:
-        """What differs, in lines."""
+        """Yield the lines of an account of a disagreement."""
         from workbench.conformance.compare.explanation import account
 
         yield account(found)
@@ -105,7 +105,7 @@ def _failure_data(found: Disagreement) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON can hold it: floats that are no numbers are texts, and so are maps."""
+    """Convert a value for JSON: maps and floats that are not finite become texts."""
     if isinstance(value, tuple | list):
         return [_plain(part) for part in value]
     whole = isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
@@ -114,16 +114,16 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class RuleConformity:
-    """What was found of engines on rules.
+    """The outcome of comparing engines on rules.
 
     Attributes
     ----------
-    rules: the file of the rules; `random rules` for those.
-    streams: on how many streams of events they were compared, up to the first disagreement.
-    engines: their names.
-    named: whether the user has chosen them; else they are all that there are.
-    refused: on how many streams each engine refused the rules.
-    failure: the simplest disagreement with what the rules mean that was found.
+    rules: the file of the rules; `random rules` where random ones are compared.
+    streams: the number of streams of events compared, up to the first disagreement.
+    engines: the names of the engines.
+    named: whether the user has chosen the engines; else all are compared.
+    refused: the number of streams on which each engine refused the rules.
+    failure: the simplest disagreement found between an engine and the meaning of the rules.
     """
 
     rules: str
@@ -147,7 +147,7 @@ class RuleConformity:
         return "agrees" if ran else "refused"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the outcome as plain data."""
         data = {
             "rules": self.rules, "outcome": self.outcome, "streams": self.streams, "engines": list(self.engines),
             "refused": dict(self.refused),

@@ -1,8 +1,8 @@
-"""Contenders: what is compared with the reference executor, and over which numbers.
+"""Contenders: executables to compare with the reference executor, and the numbers to compare them on.
 
-The rule of this module: every backend that runs pipelines is compared, by the lines of the table `CONTENDERS` that are
-its own, else step by step. One that cannot run a pipeline raises when it is made, and says why; that is a refusal, not
-a failure.
+The rule of this module: every backend that runs pipelines is compared, by its rows in the table `CONTENDERS`, else step
+by step. One that cannot run a pipeline raises an error with the reason when it is built; that is a refusal, not a
+failure.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Capacities = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Request:
-    """What a contender is made for."""
+    """The arguments from which a contender builds an executable."""
 
     pipeline: Pipeline
     capacities: Capacities = field(default_factory=dict)
@@ -55,23 +55,22 @@ Make = Callable[[Request], Executable]
 
 @dataclass(frozen=True)
 class Contender:
-    """One way to run a pipeline.
+    """A way to run a pipeline.
 
     Parameters
     ----------
-    name: as reports call it.
-    backend: the backend it belongs to, as options call it.
-    make: makes the executable of a pipeline; raises where it refuses the pipeline.
-    finite: it needs finite domains: `int` becomes a finite domain on both sides.
-    capacities: which its queues have, and those of the reference executor that it is compared with: none, the
-        pipeline's own, or one for every queue.
-    steps: it works in steps; else only the streams are compared, at the end if `ends`.
-    ends: it runs only traces that end.
-    complete: it is of interest only where every input has an event in every step.
-    threads: it makes use of the plan drawn.
-    reassociates: it may group additions and multiplications otherwise, so the tolerance of contracts applies.
-    share: the part of the examples that it gets: running it takes long.
-    quick: what stands for it where every example has another pipeline.
+    name: its name in reports.
+    backend: the backend it belongs to, as options name it.
+    make: builds the executable of a pipeline; raises an error if it refuses the pipeline.
+    finite: whether it needs finite domains: `int` becomes a finite domain on both sides.
+    capacities: the capacities of queues on both sides: none, the pipeline's own, or one for every queue.
+    steps: whether it works in steps; else only the streams are compared, at the end if `ends`.
+    ends: whether it runs only traces that end.
+    complete: whether only traces with an event on every input in every step are of interest.
+    threads: whether it uses the plan drawn.
+    reassociates: whether it may regroup additions and multiplications, so that the tolerance of contracts applies.
+    share: the share of the examples that it gets, below 1 if it runs slowly.
+    quick: its replacement where every example has another pipeline.
     """
 
     name: str
@@ -124,7 +123,7 @@ CONTENDERS: Sequence[Contender] = (
 
 
 def contenders() -> dict[str, tuple[Contender, ...]]:
-    """Backend to its contenders, in the order of the table of backends."""
+    """Return each backend's contenders, in the order of the table of backends."""
     found = {name: tuple(each for each in CONTENDERS if each.backend == name) for name in backend_rows()}
     return {name: own or (_stepwise(name),) for name, own in found.items() if own or backend_row(name).make}
 
@@ -134,12 +133,12 @@ def _stepwise(name: str) -> Contender:
 
 
 class Match:
-    """A contender beside the reference executor, for one pipeline.
+    """The pairing of a contender with the reference executor, for one pipeline.
 
     Parameters
     ----------
-    n: `int` is 0..n-1 where finite domains are needed.
-    q: the capacity of queues that the pipeline leaves unbounded, where capacities are needed.
+    n: `int` is 0..n-1 if finite domains are needed.
+    q: the capacity of queues that the pipeline leaves unbounded, if capacities are needed.
 
     Raises
     ------
@@ -158,11 +157,11 @@ class Match:
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        """What may be pipelined."""
+        """The certificates of the processors that may be pipelined."""
         return certify_nodes(self.pipeline) if self.contender.threads else {}
 
     def executables(self, plan: Plan) -> tuple[Executable, Executable]:
-        """The reference executor and the contender, which follows the plan if it has threads."""
+        """Return the reference executor and the contender, which follows the plan if it has threads."""
         if self._made is None or (self.contender.threads and self._made[0] != plan):
             self._made = plan, self._contender(plan)
         kind = Watched if foreign_processors(self.flat) else Running
@@ -178,7 +177,7 @@ class Match:
 
 
 def terms(pipeline: Pipeline, *, reassociates: bool = False) -> Terms:
-    """How a contender is compared with the reference executor: contracts, and errors in the same step."""
+    """Return the terms of comparison with the reference executor: contracts, and errors in the same step."""
     found = contracts(flatten(pipeline)) if reassociates else {}
     return Terms(found, True, is_excused)
 
@@ -191,9 +190,9 @@ def _finite(pipeline: Pipeline, n: int) -> Pipeline:
 
 
 def is_excused(error: Exception) -> bool:
-    """Whether an error of one side only is no disagreement: compiled integers have 64 bits, and say so.
+    """Whether an error of one side only is no disagreement: a compiled integer beyond 64 bits.
 
-    They say so of a result (Overflow), and of an event that comes in (DomainError).
+    The compiled executor raises Overflow for a result and DomainError for an input event.
     """
     return isinstance(error, Overflow | DomainError) and error.beyond_words
 
@@ -201,11 +200,11 @@ def is_excused(error: Exception) -> bool:
 def choose_contenders(
     backends: Sequence[str | Contender], kind: str = Pipeline.kind, *, strict: bool = True
 ) -> tuple[Contender, ...]:
-    """The contenders that are meant, given or by the names of backends or their own; without any, all for a kind.
+    """Return the given contenders and those named by backend or name; without any, all for a kind of program.
 
     Parameters
     ----------
-    strict: a backend that has no contender is an error; else it has one that refuses every pipeline.
+    strict: whether a backend without a contender is an error; else it gets one that refuses every pipeline.
 
     Raises
     ------

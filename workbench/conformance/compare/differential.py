@@ -1,8 +1,8 @@
-"""Differential checks: two executables of one pipeline must show the same, step by step.
+"""Differential checks: two executables of one pipeline must agree, step by step.
 
 The rule of this module: values agree only if their types do (Python's `True == 1`), an Overflow on either
-side ends the comparison at that step, and a disagreement can be read and run again: it carries the pipeline
-as a program, the trace, and the first step and pipe that differ.
+side ends the comparison at that step, and a disagreement is readable and can be run again: it contains the
+pipeline as a program, the trace, and the first step and pipe that differ.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ class Disagreement:
     steps: InputSequence
     step: int
     what: str
-    """`pipe 'add'`, `queue 'add.left'`, or `the run` where one side fails."""
+    """`pipe 'add'`, `queue 'add.left'`, or `the run` if one side fails."""
     left: tuple[str, Any]
-    """The name of the executable and what it shows."""
+    """The name of the executable and its value."""
     right: tuple[str, Any]
     made: tuple[str, str] = ("", "")
-    """How each executable is made from `pipeline`, as Python source; empty where that is not known."""
+    """The Python source that makes each executable from `pipeline`; empty where it is unknown."""
     shown: tuple[tuple[Seen, Seen], ...] = field(default=(), repr=False, compare=False)
-    """What both showed in each step, as far as both did."""
+    """The observations of both sides in each step, up to the first that is missing on one side."""
     strict: bool = False
-    """Whether an Overflow of one side only counts."""
+    """Whether an Overflow on one side only is a disagreement."""
     imports: tuple[str, ...] = ()
-    """Of executables that are not ours, where they know their source."""
+    """The import lines of executables that are not ours, where their source is known."""
 
     def __str__(self) -> str:
         shown = "\n".join(
@@ -56,13 +56,13 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Terms:
-    """How two runs are compared.
+    """The terms on which two runs are compared.
 
     Parameters
     ----------
-    contracts: pipe to what is left open on it (`core.determinism`); exact where a pipe is absent.
+    contracts: the determinism contract of each pipe (`core.determinism`); exact for pipes that are missing.
     strict: whether an Overflow on one side only is a disagreement; else it ends the comparison.
-    excused: whether an error on one side only may be, nevertheless.
+    excused: whether an error on one side only is allowed nevertheless.
     """
 
     contracts: Mapping[str, Determinism] = field(default_factory=dict)
@@ -76,10 +76,10 @@ LOOSE = Terms()
 def agree(
     pipeline: Pipeline, steps: InputSequence, left: Executable, right: Executable, terms: Terms = LOOSE
 ) -> Disagreement | None:
-    """The first disagreement of two executables on a trace of inputs; None if they agree on all of it.
+    """Return the first disagreement of two executables on a trace of inputs; None if they agree on all of it.
 
-    Pipes and queues that both sides show are compared; the outputs' pipes must be among them. Errors of one kind at the
-    same step agree, and end the comparison.
+    Pipes and queues that both sides show are compared; the outputs' pipes must be among them. Two errors at the same
+    step end the comparison unless only one of them is an Overflow.
     """
     names = name_of(left), name_of(right)
     if names[0] == names[1]:
@@ -115,7 +115,7 @@ def is_foreign(kind: type) -> bool:
 
 
 def _ends_comparison(failures: list[Exception], terms: Terms) -> bool:
-    """Whether these errors of one step end the comparison."""
+    """Whether these errors of one step end the comparison without a disagreement."""
     overflows = [error for error in failures if isinstance(error, Overflow)]
     if len(failures) == 2:
         return len(overflows) != 1
@@ -123,14 +123,14 @@ def _ends_comparison(failures: list[Exception], terms: Terms) -> bool:
 
 
 def check(pipeline: Pipeline, steps: InputSequence, left: Executable, right: Executable, terms: Terms = LOOSE) -> None:
-    """AssertionError with a readable account if two executables disagree."""
+    """Raise AssertionError with a readable account if two executables disagree."""
     found = agree(pipeline, steps, left, right, terms)
     if found is not None:
         raise AssertionError(str(found))
 
 
 def _observe(executable: Executable, steps: InputSequence) -> Iterator[Seen | Exception]:
-    """The observations; then, where the run ends early, the reason, again and again."""
+    """Yield the observations; if the run ends early, then repeat the error for ever."""
     count = 0
     try:
         for observation in executable.trace(steps):
@@ -142,14 +142,14 @@ def _observe(executable: Executable, steps: InputSequence) -> Iterator[Seen | Ex
             raise interrupt from None
         reason = error
         if isinstance(error, Overflow) and count == 0 and len(steps) > 1:
-            # an executable that makes its list at once: what it shows before the overflow counts too
+            # an executable that builds its whole list at once: the steps before the overflow count too
             yield from _observe(executable, steps[:-1])
     while True:
         yield reason
 
 
 def _interrupt(error: BaseException | None) -> BaseException | None:
-    """Ctrl-C, or a limit, that has become this error: cleaning up behind one fails where threads are scheduled."""
+    """Return the Ctrl-C or limit behind an error, if any: cleaning up after one fails where threads are scheduled."""
     while error is not None and not isinstance(error, KeyboardInterrupt | Interrupt):
         error = error.__cause__ or error.__context__
     return error

@@ -1,8 +1,8 @@
-"""What can be compared: things that run a pipeline step by step and show what every pipe carries.
+"""Executables: objects that run a pipeline step by step and show the contents of every pipe.
 
-The rule of this module: an executable is made from a pipeline alone and starts afresh at every `trace`. One
-that leaves a checked domain, or whose queue overflows, raises Overflow at that step, after having shown the
-steps before it (`trace` is a generator, or a list where nothing can overflow).
+The rule of this module: an executable is built from a pipeline alone and starts afresh at every `trace`. It
+raises Overflow at the step in which a value leaves a checked domain or a queue overflows, after showing the
+steps before it (`trace` is a generator, or a list if nothing can overflow).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from workbench.processors.held.group import flatten
 
 InputSequence = Sequence[Mapping[str, Value]]
 OutputStreams = Mapping[str, Sequence[Value]]
-"""All that comes out, by the pipe that carries it."""
+"""The whole output streams, by the pipe that carries them."""
 
 
 class Seen(NamedTuple):
-    """What is seen of one step.
+    """An observation of one step.
 
     Attributes
     ----------
-    pipes: pipe name to its event, None where it carries none. Pipes that cannot be seen are absent.
+    pipes: pipe name to its event, None if it carries none. Pipes that cannot be observed are missing.
     queues: queue name to the number of events waiting at the end of the step.
     """
 
@@ -46,25 +46,25 @@ class Seen(NamedTuple):
 class Executable(Protocol):
     """A pipeline that can be run.
 
-    One with an attribute `lazy` that is true computes only what its outputs need, and so overflows nowhere else.
+    An executable with a true attribute `lazy` computes only what its outputs need, and overflows only there.
     """
 
     def trace(self, steps: InputSequence) -> Iterable[Seen]:
-        """What is seen at each of these steps, from the initial state on."""
+        """Return the observations of these steps, from the initial state."""
 
 
 def source_of(executable: Executable) -> str:
-    """The Python source that makes the executable again from `pipeline`; empty where it does not say."""
+    """Return the Python source that makes the executable again from `pipeline`; empty if it is unknown."""
     return str(getattr(executable, "source", ""))
 
 
 def name_of(executable: Executable) -> str:
-    """What reports call it."""
+    """Return the name of the executable in reports."""
     return str(getattr(executable, "name", "") or type(executable).__name__)
 
 
 class Running:
-    """The reference executor; PipelineError where a pipe carries what is not in its domain."""
+    """The reference executor; raises PipelineError if a pipe carries a value outside its domain."""
 
     name = "reference"
 
@@ -73,11 +73,11 @@ class Running:
         self.source = f"Running(pipeline, {capacities!r})"
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
-        """One step after the other."""
+        """Run one step after the other."""
         return map(self.check_domains, _step_through(self.executor, steps))
 
     def check_domains(self, shown: Seen) -> Seen:
-        """The same; PipelineError where a value is none of the domain of its pipe."""
+        """Return the observation unchanged; raise PipelineError for a value outside the domain of its pipe."""
         flat = self.executor.flat
         for pipe, content in shown.pipes.items():
             domain, events = flat.domains[pipe], content if isinstance(content, list) else [content]
@@ -102,12 +102,12 @@ class CompiledRun:
         self.source = f"CompiledRun(pipeline, {capacities!r})"
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
-        """One step after the other."""
+        """Run one step after the other."""
         return _step_through(self.executor, steps)
 
 
 class Started:
-    """Any backend, one step at a time, as `workbench run` starts it."""
+    """Any backend, started as by `workbench run`, one step at a time."""
 
     def __init__(self, name: str, pipeline: Pipeline, capacities: Mapping[str, int]) -> None:
         row = backend_row(name)
@@ -119,7 +119,7 @@ class Started:
         self.source = f"Started({name!r}, pipeline, {capacities!r})"
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
-        """One step after the other; at the end what the outputs show."""
+        """Run one step after the other; at the end of streams, show the outputs."""
         self.running.reset()
         for events in steps:
             if events is END:
@@ -136,13 +136,13 @@ def _step_through(executor: Reference | Compiled, steps: InputSequence) -> Itera
 
 
 def observe_step(record: StepRecord) -> Seen:
-    """What an executor shows of a step."""
+    """Convert the record of an executor's step into an observation."""
     pipes = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
     return Seen(pipes, dict(record.queues))
 
 
 class Denoting:
-    """The specification: what a step adds to the streams that the denotations give for the prefixes."""
+    """The specification: the events that each step adds to the denotations of the prefixes."""
 
     name = "specification"
 
@@ -151,7 +151,7 @@ class Denoting:
         self.source = "Denoting(pipeline)"
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
-        """One prefix after the other."""
+        """Evaluate one prefix after the other."""
         unfolding = Unfolding(self.pipeline)
         for events in steps:
             added = unfolding.step(events)
@@ -159,7 +159,7 @@ class Denoting:
             yield Seen(shown, self.queues(unfolding.streams))
 
     def queues(self, streams: Mapping[str, Sequence[Value]]) -> dict[str, int]:
-        """A queue holds what arrived in excess of the shortest stream."""
+        """Return the length of each queue: the events that arrived in excess of the shortest stream."""
         found: dict[str, int] = {}
         for node in self.pipeline.nodes:
             lengths = [len(streams[pipe]) for pipe in node.inputs]
@@ -176,7 +176,7 @@ def _within(pipe: str, events: list[Value], width: int | None) -> Value | None:
 
 
 class Streams:
-    """Another executable without its steps: all that comes out, at the last step."""
+    """Another executable without its steps: the whole output at the last step."""
 
     def __init__(self, executable: Executable, pipeline: Pipeline) -> None:
         self.executable, self.pipeline = executable, pipeline
@@ -185,13 +185,13 @@ class Streams:
         self.source = inner and f"Streams({inner}, pipeline)"
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
-        """Nothing at every step but the last; then the whole streams, or the error that there was on the way."""
+        """Yield nothing at every step but the last; then the whole streams, or the error on the way."""
         yield from [Seen({pipe: None for _, pipe in self.pipeline.outputs}, {})] * (len(steps) - 1)
         if steps:
             yield Seen(dict(self.streams(steps)), {})
 
     def streams(self, steps: InputSequence) -> OutputStreams:
-        """All that comes out, by the pipe that carries it."""
+        """Return the whole output streams, by the pipe that carries them."""
         found: dict[str, list[Value]] = {pipe: [] for _, pipe in self.pipeline.outputs}
         for seen in self.executable.trace(steps):
             for pipe, events in found.items():
@@ -207,12 +207,12 @@ class Pulled(Streams):
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.executor = Reference(pipeline, capacities={})
-        self.executor.connect(**{name: () for name, _ in pipeline.inputs})  # what cannot be pulled is refused now
+        self.executor.connect(**{name: () for name, _ in pipeline.inputs})  # refuses now what cannot be pulled
         self.pipeline = pipeline
         self.name, self.source = "pull", "Pulled(pipeline)"
 
     def streams(self, steps: InputSequence) -> OutputStreams:
-        """All that comes out, by the pipe that carries it."""
+        """Return the whole output streams, by the pipe that carries them."""
         self.executor.reset()
         self.executor.connect(**self.pipeline.ports.received(steps))
         shown: dict[str, list[Value]] = {name: [] for name, _ in self.pipeline.outputs}
@@ -227,11 +227,11 @@ class Pulled(Streams):
 
 
 class Pieces:
-    """The compiled executor on columns of events, a trace in two pieces.
+    """The compiled executor on columns of events, with a trace cut into two pieces.
 
     Parameters
     ----------
-    machine: whether it is compiled to machine code; else Python runs the same loops.
+    machine: whether the loops are compiled to machine code; else Python runs them.
     """
 
     name = "compiled"
@@ -243,7 +243,7 @@ class Pieces:
         self.source = f"Pieces(pipeline, {capacities!r}, machine={machine})"
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
-        """What the outputs show in each step; other pipes and queues cannot be seen."""
+        """Yield the outputs of each step; other pipes and queues cannot be observed."""
         self.executor.reset()
         ends = len(steps) - 1 if steps and steps[-1] is END else len(steps)
         cut = ends // 2
@@ -255,7 +255,7 @@ class Pieces:
     def _outputs(self, piece: InputSequence) -> Iterable[Mapping[str, list[Value]]]:
         try:
             return self.executor.outputs(piece)
-        except WorkbenchError:  # none of the steps has happened: do those before it
+        except WorkbenchError:  # no step has taken effect: run those before the error one by one
             return (self.executor.outputs([events])[0] for events in piece)
 
     def _observation(self, outputs: Mapping[str, list[Value]]) -> Seen:
@@ -264,7 +264,7 @@ class Pieces:
 
 
 class Blocks(Pieces):
-    """The compiled executor, the steps of each piece in three threads, as far as it can be cut into blocks.
+    """The compiled executor, with each piece in three threads, as far as it can be cut into blocks.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ class Blocks(Pieces):
 
 
 class OnGpu(Streams):
-    """A trace on two threads of a GPU, which must do the same."""
+    """A trace on two threads of a GPU, which must agree."""
 
     def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
         self.batch = Batch(pipeline, capacities, device="gpu")
@@ -292,7 +292,7 @@ class OnGpu(Streams):
         self.name, self.source = "gpu", f"OnGpu(pipeline, {capacities!r})"
 
     def streams(self, steps: InputSequence) -> OutputStreams:
-        """All that comes out, by the pipe that carries it."""
+        """Return the whole output streams, by the pipe that carries them."""
         import numpy as np
 
         from workbench.executors.compiled.execute.columns import column, readable
@@ -309,7 +309,7 @@ class OnGpu(Streams):
                 raise made.wrong[1]
             fields = readable([part for _, part in scalars(domain)], made.fields, texts.reader())
             streams[name] = tuple(_double(np.asarray(part)) for part in fields)
-            if not all(here):  # else it runs the loops for streams without gaps
+            if not all(here):  # without `present`, the loops for streams without gaps run
                 present[name] = _double(made.present)
         found = self.batch.run(streams, present, end=ends)
         shown = [{pipe: found[name].events(trace) for name, pipe in self.pipeline.outputs} for trace in (0, 1)]

@@ -1,4 +1,4 @@
-"""Disagreements as people read them: a timeline up to the step at which two runs differ, and what each shows there."""
+"""Readable accounts of disagreements: a timeline up to the step at which two runs differ, and both values there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.show.timeline import ENDED, NO_EVENT, Row, Timeline, render
 
 
 def account(found: Disagreement, width: int | None = None) -> str:
-    """The inputs, and the outputs of both sides, a column per step; then what differs, where it is not an output."""
+    """Return a timeline of inputs and both sides' outputs, then the difference if it is not in an output."""
     flat = flatten(found.pipeline)
     table = Timeline((*_inputs(found, flat), *_outputs(found, flat)), found.step + 1, None, f"{found.what} differs")
     text = render(table, width)
@@ -51,7 +51,7 @@ def _outputs(found: Disagreement, flat: Pipeline) -> Iterator[Row]:
 
 
 def _cells(found: Disagreement, side: int, pipe: str, domain: Domain) -> Iterator[str]:
-    """What a side shows on a pipe; nothing is known of a step in which a run fails."""
+    """Yield the values of a side on a pipe; nothing is known of a step in which a run fails."""
     for seen in found.shown:
         value = seen[side].pipes.get(pipe)
         yield NO_EVENT if value is None else show_value(value, domain)

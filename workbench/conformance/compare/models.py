@@ -1,6 +1,6 @@
-"""The model's side of the comparison: the transition system evaluated directly, and NuSMV's own simulation.
+"""The models' side of the comparison: the transition system evaluated directly, and NuSMV's own simulation.
 
-Both run the whole system of a pipeline, as it is printed for the model checker, overflow flag included.
+Both run the whole system of a pipeline, as printed for the model checker, with the overflow flag.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ QueueCapacity = int | Mapping[str, int]
 
 
 def compose_whole(pipeline: Pipeline, capacity: QueueCapacity) -> Model:
-    """The guarded model of everything that a pipeline shows."""
+    """Build the guarded model of all pipes and queues of a pipeline."""
     system = compose(pipeline, capacity)
     shown = [pipe.slots for pipe in system.pipes.values()]
     inside = [var(name, BOOL) for name in sorted(system.strict)]
@@ -44,7 +44,7 @@ class Evaluated:
         self.source = f"Evaluated(pipeline, {capacity!r})"
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
-        """What every pipe and queue shows; Overflow at the step at which the flag is set."""
+        """Yield the contents of every pipe and queue; raise Overflow at the step at which the flag is set."""
         self.simulator.reset()
         for position, events in enumerate(steps):
             step = self.simulator.step(events)
@@ -71,11 +71,11 @@ class Simulated:
         self.watch += [self.flag] if self.flag else []
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
-        """What every pipe and queue shows; Overflow at the step at which the flag is set."""
+        """Yield the contents of every pipe and queue; raise Overflow at the step at which the flag is set."""
         return self.traces([steps])[0]
 
     def traces(self, runs: Sequence[InputSequence]) -> list[Iterator[Seen]]:
-        """Several runs on the model loaded once."""
+        """Run several traces on the model, loaded once."""
         names = [self.smv.names[name] for name in self.watch]
         given = [[self._fix_inputs(events) for events in steps] for steps in runs]
         found = get_simulator().simulate_many(self.smv.text, self.smv.order, given, names)

@@ -1,7 +1,7 @@
-"""Parts of a pipeline: the processors that are needed to show a disagreement, and no others.
+"""Parts of a pipeline: the smallest set of processors that still shows a disagreement.
 
 A part's inputs are the pipes that other processors of the whole write. Each processor is left out in turn. A part runs
-on what its inputs carried in the whole, or where that cannot be fed (several events in a step), on random traces.
+on the events that its inputs carried in the whole, or on random traces if several events come in one step.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from workbench.errors import WorkbenchError
 from workbench.processors.held.group import flatten
 
 Differs = Callable[[Pipeline, InputSequence | None], Disagreement | None]
-"""The disagreement on a part; without steps, on traces that it looks for."""
+"""A function that returns the disagreement on a part; without steps, it searches random traces."""
 
 
 SmallestPart = tuple[tuple[str, ...], Disagreement]
-"""The names of the processors of a part, and how it differs."""
+"""The names of the processors of a part, and its disagreement."""
 
 
 def part(pipeline: Pipeline, names: Collection[str]) -> Pipeline:
-    """The processors of these names (as `flatten` calls them) as a pipeline of their own.
+    """Build a pipeline of the processors of these names (as `flatten` names them).
 
-    What they read of the other processors are its inputs; its outputs are the pipes that none of them reads, and those
-    that the whole shows.
+    Its inputs are the pipes that they read from other processors; its outputs are the pipes that none of them reads,
+    and the outputs of the whole.
     """
     flat = flatten(pipeline)
     nodes = tuple(flat.node(name) for name in names)
@@ -38,7 +38,7 @@ def part(pipeline: Pipeline, names: Collection[str]) -> Pipeline:
 
 
 def smallest_part(whole: Pipeline, found: Disagreement, differs: Differs) -> SmallestPart | None:
-    """A part that differs by itself, from which no processor can be left out; None where that is the whole."""
+    """Return a part that differs by itself and cannot be made smaller; None if that is the whole."""
     flat = flatten(whole)
     names = tuple(node.name for node in flat.nodes)
 
@@ -58,7 +58,7 @@ def _one_less(best: SmallestPart) -> Iterator[tuple[str, ...]]:
 
 
 def _likely(flat: Pipeline, what: str) -> list[tuple[str, ...]]:
-    """The processor where the difference shows, by itself, and with all that comes before it."""
+    """Return the processor that shows the difference, by itself, and with all processors upstream."""
     node = next((node for node in flat.nodes if what in _places(node)), None)
     if node is None:
         return []
@@ -67,7 +67,7 @@ def _likely(flat: Pipeline, what: str) -> list[tuple[str, ...]]:
 
 
 def _places(node: Node) -> set[str]:
-    """Where a disagreement may be that shows first at this processor (`Disagreement.what`)."""
+    """Return the places of disagreements that this processor would be the first to show (`Disagreement.what`)."""
     return {f"pipe {pipe!r}" for pipe in node.outputs} | {f"queue {queue!r}" for queue in node.queues}
 
 
@@ -76,12 +76,12 @@ def _again(flat: Pipeline, names: Sequence[str], found: Disagreement, differs: D
         candidate = part(flat, names)
         steps = _heard(flat, candidate, found.steps[: found.step + 1])
         return differs(candidate, steps)
-    except (WorkbenchError, NotImplementedError):  # no pipeline, or one side refuses it, or it has no `denote`
+    except (WorkbenchError, NotImplementedError):  # not a pipeline, refused by one side, or without a `denote`
         return None
 
 
 def _heard(flat: Pipeline, candidate: Pipeline, steps: InputSequence) -> InputSequence | None:
-    """What the inputs of a part carry in these steps of the whole; None where they carry more than can be fed."""
+    """Return the inputs of a part in these steps of the whole; None if a step has more events than can be fed."""
     inputs = [name for name, _ in candidate.inputs]
     if any(flat.widths[pipe] != 1 for pipe in inputs) or flat.late.intersection(inputs):
         return None
