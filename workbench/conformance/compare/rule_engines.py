@@ -1,7 +1,7 @@
-"""Engines of rules, held to what the rules mean.
+"""Comparison of the engines of rules with the meaning of the rules.
 
-The rule of this module: composites agree in everything, and in their order. A float is no whole number, a truth value
-is no number, and NaN is NaN.
+The rule of this module: composites agree in everything, and in their order. A float differs from a whole number, a
+truth value differs from a number, and NaN equals NaN.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import Occurrence
 
 RuleOutcome = Sequence[Occurrence] | str
-"""What a rule set emits: its composites; or the kind of the error that ends it."""
+"""The outcome of a rule set: its composites, or the kind of the error that ends it."""
 
 
 @dataclass(frozen=True)
 class RuleDisagreement:
-    """An engine that emits something else than the formulas.
+    """A disagreement between an engine and the formulas.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class RuleDisagreement:
 def compare_to_meaning(
     case: RuleCase, engines: Mapping[str, MakesEngine] | None = None, refused: Counter[str] | None = None
 ) -> RuleDisagreement | None:
-    """The first of the engines, by name, that emits something else than `meaning`; None if all agree.
+    """Return the disagreement of the first engine that differs from `meaning`; None if all agree.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def compare_to_meaning(
 def smallest_disagreement(
     case: RuleCase, engines: Mapping[str, MakesEngine] | None = None, refused: Counter[str] | None = None
 ) -> RuleDisagreement | None:
-    """As `compare_to_meaning`, of a case from which nothing can be left out without that all agree."""
+    """Return the disagreement of `compare_to_meaning` on a minimal case."""
     found = compare_to_meaning(case, engines, refused)
     return found and minimize(
         found, lambda each: smaller_cases(each.case), lambda each: compare_to_meaning(each, engines)
@@ -87,12 +87,12 @@ def conform_rules(
     engines: Mapping[str, MakesEngine] | None = None,
     progress: Callable[[int], object] = lambda _: None,
 ) -> RuleConformity:
-    """Hold engines to what rules mean, on the cases of so many numbers, or up to the first disagreement.
+    """Compare engines with the meaning of rules, on the cases of `search`, up to the first disagreement.
 
     Parameters
     ----------
     engines: None: all there are.
-    progress: is given the number of each case before it runs.
+    progress: called with the number of each case before it runs.
     """
     among, refused = engines_here() if engines is None else engines, Counter[str]()
     outcome = RuleConformity(name, 0, tuple(among), engines is not None, refused)
@@ -105,11 +105,11 @@ def conform_rules(
 
 
 def choose_engines(names: Sequence[str], *, strict: bool = True) -> Mapping[str, MakesEngine] | None:
-    """The engines of rules with these names of backends; None, which is all, where there are no names.
+    """Return the engines of rules of the named backends; None, which means all, without names.
 
     Parameters
     ----------
-    strict: a backend that has no engine is an error; else it has one that refuses all rules.
+    strict: whether a backend without an engine is an error; else it gets one that refuses all rules.
 
     Raises
     ------
@@ -133,13 +133,13 @@ def choose_engines(names: Sequence[str], *, strict: bool = True) -> Mapping[str,
 
 
 def evaluate_meaning(case: RuleCase) -> RuleOutcome:
-    """Evaluate the formulas: what they emit."""
+    """Evaluate the formulas, and return what they emit."""
     compat = TREX if case.trex else ""
     return _collect(lambda: meaning(case.rules, case.events, case.facts, until=case.until, compat=compat))
 
 
 def run_engine(case: RuleCase, make: MakesEngine) -> RuleOutcome:
-    """Run an engine: what it emits."""
+    """Run an engine, and return what it emits."""
     return _collect(lambda: _run(case, make))
 
 
@@ -171,7 +171,7 @@ def _first_difference(meant: RuleOutcome, found: RuleOutcome) -> int | None:
 
 
 def same_occurrence(one: Occurrence, other: Occurrence) -> bool:
-    """Whether two composites are the same in everything."""
+    """Whether two composites agree in everything."""
     return replace(one, values=()) == replace(other, values=()) and same(tuple(one.values), tuple(other.values))
 
 

@@ -1,11 +1,11 @@
-"""Schedules: the same interleaving of threads again and again, and another one for every seed.
+"""Schedules: repeatable interleavings of threads, a different one for every seed.
 
-A `Schedule` takes the place of the module `threading` in a `ThreadManager`. Its threads are real, but only one runs
-at a time; at every operation on a lock or a thread, and wherever `point` is called, the schedule decides who goes
-on. So a run can be repeated; that nobody can go on is seen at once (`Deadlock`), and so is a thread that does not end.
+A `Schedule` replaces the module `threading` in a `ThreadManager`. Its threads are real, but only one runs at a time;
+at every operation on a lock or a thread, and wherever `point` is called, the schedule chooses the thread that
+continues. So a run can be repeated, and a deadlock (`Deadlock`) or a thread that does not end is detected at once.
 
-A schedule is a seed, which decides everything, or a list of switches: a thread goes on until it has to wait, but for
-those points. Few switches show most mistakes (Musuvathi and Qadeer, PLDI 2007), and a list of them can be made shorter.
+A schedule is a seed, which determines everything, or a list of switches: except at those points, a thread runs until
+it has to wait. Few switches reveal most mistakes (Musuvathi and Qadeer, PLDI 2007), and a list of them can be shrunk.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Switches = Sequence[tuple[int, int]]
 
 
 class Deadlock(Exception):
-    """No thread can go on."""
+    """The exception for a state in which no thread can continue."""
 
 
 class Schedule:
-    """One interleaving.
+    """An interleaving of threads.
 
     Parameters
     ----------
-    seed: decides everything; or the switches: after how many points another thread goes on, and which of those that
-        can (counted from the one that began first, and round again); then after how many more; and so on.
-    switching: how probable it is at a point that another thread goes on; None: the seed decides.
+    seed: determines everything; or the switches, each as the number of points before it and the number of the runnable
+        thread to continue (counted from the oldest, modulo their number).
+    switching: the probability of a switch at a point; None: the seed determines it.
     """
 
     def __init__(self, seed: int | Switches, switching: float | None = None) -> None:
@@ -47,24 +47,24 @@ class Schedule:
         self._failures: list[BaseException] = []
         self._interrupt: BaseException | None = None
         self.points = 0
-        """The number of times at which another thread could have gone on."""
+        """The number of points so far at which a switch was possible."""
 
-    # --- as the module `threading` ---
+    # --- the interface of the module `threading` ---
 
     def Lock(self) -> ScheduledLock:  # noqa: N802
-        """A lock whose taking is scheduled."""
+        """Return a lock whose acquisition is scheduled."""
         return ScheduledLock(self)
 
     def RLock(self) -> ScheduledRLock:  # noqa: N802
-        """A lock that its owner may take again."""
+        """Return a lock that its owner may acquire again."""
         return ScheduledRLock(self)
 
     def current_thread(self) -> ScheduledThread:
-        """The thread that runs; one of its own for the caller."""
+        """Return the running thread; the caller has a thread object of its own."""
         return self._current.thread or self._caller
 
     def Thread(self, *, target: Callable[[], None], name: str, daemon: bool) -> ScheduledThread:  # noqa: N802
-        """A thread that is scheduled."""
+        """Return a thread that is scheduled."""
         del daemon
         return ScheduledThread(self, target, name)
 
@@ -75,14 +75,14 @@ class Schedule:
 
         Raises
         ------
-        Deadlock: nobody could go on. AssertionError: a thread has not ended when `body` has, or has failed.
+        Deadlock: no thread could continue. AssertionError: a thread failed, or has not ended when `body` has.
         """
         caller = self._current
         self._fibers = [caller]
         try:
             result = body()
         finally:
-            if self._interrupt is not None:  # who cleans up behind it fails otherwise
+            if self._interrupt is not None:  # otherwise the cleanup after it fails
                 raise self._interrupt
         left = [fiber.name for fiber in self._fibers if fiber is not caller]
         if left:
@@ -93,7 +93,7 @@ class Schedule:
         return result
 
     def point(self) -> None:
-        """Another thread may go on here; not where all is over, and objects are only put away."""
+        """Allow a switch to another thread; not after the end, when only cleanup remains."""
         if self._dead:
             return
         self.points += 1
@@ -117,35 +117,35 @@ class Schedule:
 
     @property
     def current(self) -> _Fiber:
-        """The thread that runs."""
+        """The running thread."""
         return self._current
 
     def block(self, why: object) -> None:
-        """The current thread cannot go on until it is unblocked."""
+        """Block the current thread until it is unblocked."""
         self._current.blocked = why
         self.switch()
 
     def unblock(self, why: object) -> None:
-        """Those that are blocked for this reason can go on."""
+        """Unblock the threads that are blocked for this reason."""
         for fiber in self._fibers:
             if fiber.blocked is why:
                 fiber.blocked = None
 
     def switch(self) -> None:
-        """The seed chooses who goes on."""
+        """Switch to a thread that the seed chooses."""
         if self._dead:
             raise Deadlock(self._dead)
         self._go_on(self._choose_fiber())
 
     def _go_on(self, chosen: _Fiber | None) -> None:
-        """This thread goes on, and the current one when it is chosen again."""
+        """Let the chosen thread run, and wait until the current one is chosen again."""
         me = self._current
         if chosen is not None and chosen is not me:
             self._current = chosen
             chosen.baton.release()
             try:
                 me.baton.acquire()
-            except BaseException as error:  # Ctrl-C comes to the caller while another thread goes on
+            except BaseException as error:  # Ctrl-C reaches the caller while another thread runs
                 self._interrupt = error
                 raise
         if self._dead:
@@ -160,18 +160,18 @@ class Schedule:
         return None
 
     def _die(self, why: str) -> None:
-        """All threads are let go, to fail."""
+        """Release all threads, so that they fail."""
         self._dead = why
         for fiber in self._fibers:
             if fiber is not self._current:
                 fiber.baton.release()
 
     def began(self, fiber: _Fiber) -> None:
-        """A thread can be chosen from now on."""
+        """Make a thread available for scheduling."""
         self._fibers.append(fiber)
 
     def end_fiber(self, fiber: _Fiber, failure: BaseException | None) -> None:
-        """The current thread has ended."""
+        """End the current thread."""
         if self._dead:
             return
         if failure is not None:
@@ -185,7 +185,7 @@ class Schedule:
 
 
 class _Fiber:
-    """A thread, as the schedule sees it."""
+    """The schedule's record of a thread."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -198,7 +198,7 @@ class _Fiber:
 
 
 class ScheduledThread:
-    """In place of `threading.Thread`."""
+    """A replacement for `threading.Thread`."""
 
     def __init__(self, schedule: Schedule, target: Callable[[], None], name: str) -> None:
         self._schedule = schedule
@@ -208,18 +208,18 @@ class ScheduledThread:
         self._begun = self._over = False
 
     def start(self) -> None:
-        """Let it run, at once or later."""
+        """Start the thread; it runs now or later."""
         self._begun = True
         self._schedule.began(self._fiber)
         threading.Thread(target=self._run, daemon=True).start()
         self._schedule.point()
 
     def is_alive(self) -> bool:
-        """Whether it has been started and has not ended."""
+        """Whether the thread has been started and has not ended."""
         return self._begun and not self._over
 
     def join(self) -> None:
-        """Wait until it has ended; RuntimeError where `threading.Thread` raises it."""
+        """Wait until the thread has ended; raise RuntimeError where `threading.Thread` does."""
         if not self._begun:
             raise RuntimeError("cannot join thread before it is started")
         if self._fiber is self._schedule.current:
@@ -232,14 +232,14 @@ class ScheduledThread:
         failure: BaseException | None = None
         try:
             self._target()
-        except BaseException as error:  # told by `Schedule.run`
+        except BaseException as error:  # reported by `Schedule.run`
             failure = error
         self._over = True
         self._schedule.end_fiber(self._fiber, failure)
 
 
 class ScheduledLock:
-    """In place of `threading.Lock`."""
+    """A replacement for `threading.Lock`."""
 
     name = "a gate"
 
@@ -248,20 +248,20 @@ class ScheduledLock:
         self._owner: _Fiber | None = None
 
     def acquire(self) -> bool:
-        """Take it when nobody has it. No point: who makes a lock takes it before anybody else can."""
+        """Acquire the lock when it is free. No point here: the maker of a lock acquires it before any other thread."""
         while self._owner is not None:
             self._schedule.block(self)
         self._owner = self._schedule.current
         return True
 
     def release(self) -> None:
-        """Give it up."""
+        """Release the lock."""
         assert self._owner is not None, "release of a lock that is not held"
         self._owner = None
         self._schedule.unblock(self)
 
     def locked(self) -> bool:
-        """Whether somebody has it."""
+        """Whether a thread holds the lock."""
         return self._owner is not None
 
     def __enter__(self) -> bool:
@@ -278,7 +278,7 @@ class ScheduledLock:
 
 
 class ScheduledRLock(ScheduledLock):
-    """In place of `threading.RLock`: its owner may take it again. Another thread may go on before it, and after it."""
+    """A replacement for `threading.RLock`, which its owner may acquire again. It has points before and after."""
 
     name, _depth = "a lock", 0
 

@@ -1,7 +1,7 @@
-"""How a search for disagreements draws its examples, and how one that was found is made smaller, thing by thing.
+"""The settings of a search for disagreements, and the greedy minimisation of a failure.
 
-The rule of this module: it imports nothing, since the command line shows what is here as its defaults; and it knows
-nothing of what is left out. What hypothesis draws, hypothesis makes smaller (`shrinking`).
+The rule of this module: it imports nothing, since the command line shows the defaults defined here; and it knows
+nothing about the parts that are removed. Hypothesis shrinks the examples that it draws (`shrinking`).
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 ROUND = 100
-"""Examples of a round."""
+"""Number of examples in a round."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """How examples are drawn.
+    """The settings for drawing examples.
 
     Parameters
     ----------
-    examples: how many traces, for each pipeline and contender; those of which running takes long get a part.
-    seed: of the first round.
-    steps: the most steps of a trace, without its end.
-    n, q: the domain of `int` in models, and the capacity of queues in what needs one.
+    examples: the number of traces for each pipeline and contender; slow contenders get a share of it.
+    seed: the seed of the first round.
+    steps: the maximum number of steps of a trace, without its end.
+    n, q: the size of `int` in models, and the capacity of queues where one is needed.
     """
 
     examples: int = 100
@@ -33,7 +33,7 @@ class Search:
     q: int = 4
 
     def rounds(self, share: float = 1.0) -> Iterator[tuple[int, int]]:
-        """The seeds of the rounds, and how many examples each has."""
+        """Yield the seed and the number of examples of each round."""
         left = max(1, round(self.examples * share))
         for number in range(self.seed, self.seed + -(-left // ROUND)):
             yield number, min(left, ROUND)
@@ -47,12 +47,12 @@ _Failure = TypeVar("_Failure")
 def minimize(
     failure: _Failure, smaller: Callable[[_Failure], Iterable[_Example]], check: Callable[[_Example], _Failure | None]
 ) -> _Failure:
-    """The failure of an example from which nothing can be left out without that it no longer fails.
+    """Return the failure of a minimal example, from which nothing can be removed without losing the failure.
 
     Parameters
     ----------
-    smaller: of a failure the examples with one thing less, in the order in which they are tried.
-    check: the failure of an example; None where it does not fail.
+    smaller: yields the examples with one part less than a failure, in the order in which to try them.
+    check: returns the failure of an example; None if it does not fail.
     """
     while (found := next(filter(None, map(check, smaller(failure))), None)) is not None:
         failure = found

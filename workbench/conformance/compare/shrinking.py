@@ -1,4 +1,4 @@
-"""The search for a failing example, and its shrinking: hypothesis, as a function."""
+"""The search for a failing example, and its shrinking: hypothesis as a function."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Failure = TypeVar("Failure")
 
 
 class _Failed(Exception):
-    """An example fails."""
+    """The exception for a failing example."""
 
 
 def smallest(
     examples: st.SearchStrategy[Example], failure: Callable[[Example], Failure | None], count: int, number: int
 ) -> Failure | None:
-    """The failure of a simplest example that fails, of so many that are tried; None if all are well.
+    """Return the failure of the simplest failing example among `count` tried ones; None if none fails.
 
     Parameters
     ----------
-    failure: of an example, or None; asked again and again when a failing one is made smaller.
-    number: the seed, which decides which examples are tried.
+    failure: returns the failure of an example, or None; called again and again during shrinking.
+    number: the seed, which determines the examples.
     """
-    make_room()  # hypothesis warns of whoever does it while an example is tried
+    make_room()  # hypothesis warns if the recursion limit changes during an example
     found: list[Failure] = []
 
     @seed(number)

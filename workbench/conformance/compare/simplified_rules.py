@@ -1,7 +1,7 @@
-"""Rules made simpler, with the reason for each step.
+"""Simplification of rules, with the reason for each step.
 
-The rule of this module: laws come first; what no law says the model is asked, within its bounds, and only if random
-streams, with values and nulls that the model does not have, tell no difference.
+The rule of this module: laws come first. Other steps are checked on the model, within its bounds, and only if random
+streams, with values and nulls that the model does not have, show no difference.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from workbench.verify.rules.problems import rule_comparison
 from workbench.verify.rules.subject import WITH_TIME
 
 STREAMS, EVENTS = 40, 12
-"""So many random streams, of so many events at most, are tried before the model is asked."""
+"""Number of random streams, and maximum number of events in one, that are tried before the model is checked."""
 NULLS = 0.1
-"""How many of the values in them are null."""
+"""Share of the values in them that are null."""
 
 
 def simplified_rules(
     rules: RuleSet, *, bounds: RuleBounds | None = None, within_bounds: bool = False, seconds: float = 10
 ) -> RuleSimplification:
-    """A rule set that means the same with fewer constraints, predicates and rules, and shorter windows.
+    """Simplify a rule set to an equivalent one with fewer constraints, predicates and rules, and shorter windows.
 
     Parameters
     ----------
-    bounds: of the model.
-    within_bounds: whether what holds as far as no column of the model is full is applied, too.
-    seconds: how long one question to the model may take; 0: it is asked nothing, and what is done holds without bounds.
+    bounds: the bounds of the model.
+    within_bounds: whether to apply steps, too, that hold only as long as no column of the model is full.
+    seconds: the time limit of one check of the model; 0: no check is made, so all steps hold without bounds.
     """
     made, steps = rules, list[RewritingStep]()
     asking = _Asking(bounds or RuleBounds(), within_bounds, seconds)
@@ -63,12 +63,12 @@ def simplified_rules(
 
 @dataclass
 class _Asking:
-    """What is asked of the model.
+    """The checks of possible steps on the model.
 
     Attributes
     ----------
-    refused: the pairs of rules that are not known to be the same, with the reason; it is empty where they differ.
-    undecided: what is not known of the rules that were asked about last.
+    refused: the pairs of rules that are not known to be equivalent, with the reason; it is empty where they differ.
+    undecided: the undecided steps from the rules that were checked last.
     """
 
     bounds: RuleBounds
@@ -78,13 +78,13 @@ class _Asking:
     undecided: list[UndecidedRewriting] = field(default_factory=list)
 
     def step(self, rules: RuleSet) -> tuple[RewritingStep, RuleSet] | None:
-        """The first step that the model allows."""
+        """Return the first step that the model allows, with its result."""
         self.undecided = []
         for at, rule in enumerate(rules.rules):
             for what, other in make_smaller(rules.resolved[at]):
                 after = replace(rules, rules=(*rules.rules[:at], other, *rules.rules[at + 1 :]))
                 one, two = _isolate(rules, rule), _isolate(after, other)
-                if one is None or two is None:  # it looks at what it emits itself
+                if one is None or two is None:  # the rule reads the events that it emits
                     one, two = rules, after
                 begun = time.perf_counter()
                 with phase(f"rule {at + 1} of {len(rules.rules)}: {what}", part=True):
@@ -97,7 +97,7 @@ class _Asking:
         return None
 
     def _same(self, one: RuleSet, two: RuleSet) -> tuple[tuple[str, ...], str] | None:
-        """What the verdict rests on, and the verdict; None if it does not allow the step."""
+        """Return the grounds and the outcome of the verdict; None if it does not allow the step."""
         key = str(one), str(two)
         if key in self.refused:
             return None
@@ -127,7 +127,7 @@ class _Asking:
 
 
 def _isolate(rules: RuleSet, rule: t.Rule) -> RuleSet | None:
-    """One rule by itself: where it emits the same of any events, so does the whole set; None if it feeds itself."""
+    """Return a rule set of one rule, which is enough to compare two rules; None if the rule reads its own events."""
     if rule.emits in rule.types:
         return None
     types = {rule.emits, *rule.types}
@@ -136,7 +136,7 @@ def _isolate(rules: RuleSet, rule: t.Rule) -> RuleSet | None:
 
 
 def can_tell_apart(one: RuleSet, other: RuleSet) -> bool:
-    """Whether a random stream tells two rule sets from each other."""
+    """Whether a random stream shows a difference between two rule sets."""
     unit = "us" if has_units(one) else None
     one, other = in_units(one, unit), in_units(other, unit)
     return any(_differ(one, other, seed) for seed in range(STREAMS))

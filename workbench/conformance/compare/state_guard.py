@@ -1,9 +1,9 @@
-"""The reference executor, watching whether processors leave their states alone.
+"""The reference executor with a check that processors do not change their states in place.
 
-The rule of this module: a state is a value. A step that changes the one it is given, in place, may go unseen in a run
-from the first event to the last, but not where a state is kept: in a copy, a snapshot, a step that is undone. So the
-states before each step are compared with themselves after it. Only processors that are not ours are watched, and what
-holds one.
+The rule of this module: a state is a value. A step that changes its state in place may go unnoticed in a run from the
+first event to the last, but not where a state is kept: in a copy, a snapshot, a step that is undone. So the states
+before each step are compared with themselves after it. Only processors that are not ours are watched, and those that
+contain one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workbench.errors import PipelineError
 
 
 class Watched(Running):
-    """The reference executor; PipelineError at the step in which a state is changed in place."""
+    """The reference executor that raises PipelineError at the step in which a state is changed in place."""
 
     def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
         super().__init__(pipeline, capacities)
@@ -29,7 +29,7 @@ class Watched(Running):
         self.source = f"Watched(pipeline, {capacities!r})"
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
-        """One step after the other."""
+        """Run one step after the other."""
         self.executor.reset()
         for events in steps:
             states = self.executor.states
@@ -46,12 +46,12 @@ class Watched(Running):
 
 
 def foreign_processors(flat: Pipeline) -> tuple[str, ...]:
-    """The processors of a pipeline without groups that are not ours, or hold one, by name."""
+    """Return the names of the processors of a flat pipeline that are not ours, or contain one that is not."""
     return tuple(node.name for node in flat.nodes if _not_ours(node.processor))
 
 
 def _not_ours(value: object) -> bool:
-    """Whether this is, or holds, a processor of a user's own."""
+    """Whether a value is, or contains, a processor of a user's own."""
     if isinstance(value, Pipeline):
         return any(_not_ours(node.processor) for node in value.nodes)
     if not isinstance(value, Processor):
@@ -60,7 +60,7 @@ def _not_ours(value: object) -> bool:
 
 
 def _dump(state: Any) -> bytes | None:
-    """What differs when a state has been changed; None where it cannot be written, and so is not watched."""
+    """Return a picture of a state that differs after a change; None if the state cannot be pickled."""
     try:
         return pickle.dumps(state)
     except Exception:

@@ -1,4 +1,4 @@
-"""The threads' side of the comparison: any pipeline, cut anywhere, under any schedule, all by one plan."""
+"""The threads' side of the comparison: any pipeline, cut anywhere, under any schedule, determined by one plan."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from workbench.processors.held.group import flatten
 
 @dataclass(frozen=True)
 class Plan:
-    """How threads are used in a run.
+    """A plan for the use of threads in a run.
 
     Parameters
     ----------
     cuts: the processors before which the pipeline is cut.
-    pipelined: those of which there is a copy for each event, among those that have a certificate.
-    limit: the most threads; None for any number.
-    ahead: the most steps that wait between two parts.
-    schedule: who runs when: a seed, or switches (see `Schedule`).
+    pipelined: the processors with a copy for each event, among those that have a certificate.
+    limit: the maximum number of threads; None for any number.
+    ahead: the maximum number of steps that wait between two parts.
+    schedule: the interleaving of threads: a seed, or switches (see `Schedule`).
     """
 
     cuts: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Plan:
 
     @classmethod
     def of_seed(cls, flat: Pipeline, certified: Mapping[str, Certificate], seed: int) -> Plan:
-        """A plan, decided by a seed."""
+        """Draw a plan that a seed determines."""
         chance = random.Random(seed)
         cuts = tuple(node.name for node in flat.nodes if chance.random() < 0.6)
         pipelined = tuple(name for name in certified if chance.random() < 0.7)
@@ -51,12 +51,12 @@ class Plan:
 
 
 class Scheduled:
-    """The threaded executor, its threads scheduled.
+    """The threaded executor with scheduled threads.
 
     Parameters
     ----------
-    plan: where the pipeline is cut, how many threads there are, and who runs when; a seed decides all of that.
-    certificates: processors that may be pipelined.
+    plan: the cuts of the pipeline, the number of threads, and the schedule; a seed determines all of that.
+    certificates: the certificates of processors that may be pipelined.
     """
 
     name = "threaded"
@@ -76,14 +76,14 @@ class Scheduled:
         self.source = f"{type(self).__name__}(pipeline, {plan!r}, {given}, {capacities!r})"
 
     def running(self, manager: ThreadManager) -> Overlapped:
-        """What is compared."""
+        """Build the executor to compare."""
         plan, flat = self.plan, flatten(self.pipeline)
         pipelined = {name: self.certificates[name] for name in plan.pipelined}
         placement = Placement(plan.cuts, pipelined, default_placement(flat, 1).copies)
         return Threaded(self.pipeline, manager, placement, capacities=self.capacities, ahead=plan.ahead)
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
-        """What is seen at each step; the error after the steps before it."""
+        """Yield the observations of the steps, then raise the error, if any."""
         schedule = Schedule(self.plan.schedule)
         found: list[Seen] = []
 
@@ -105,7 +105,7 @@ class Scheduled:
 
 
 class ScheduledFlow(Scheduled):
-    """The dataflow executor, its threads scheduled; groups are one vertex where the plan cuts nowhere."""
+    """The dataflow executor with scheduled threads; a group is one vertex where the plan has no cuts."""
 
     name = "dataflow"
 
@@ -122,7 +122,7 @@ class ScheduledFlow(Scheduled):
 
 
 def preempt(cell: Cell, schedule: Schedule) -> Push:
-    """The step of a processor with a point before and after it at which another thread may go on."""
+    """Return the step of a processor with a point before and after it, at which threads may switch."""
     push = cell.step
 
     def step(state: State, front: tuple[object, ...]) -> Stepped:
@@ -132,5 +132,5 @@ def preempt(cell: Cell, schedule: Schedule) -> Push:
         return result
 
     cell.processor = copy.copy(cell.processor)
-    object.__setattr__(cell.processor, "step", step)  # for the copies where it is pipelined
+    object.__setattr__(cell.processor, "step", step)  # for the copies of a pipelined processor
     return step

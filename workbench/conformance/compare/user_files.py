@@ -21,7 +21,7 @@ class PythonPipeline:
 
 
 def subject(file: str, name: str | None = None, /, **params: Value) -> Loaded | PythonPipeline:
-    """One pipeline of a file: the one of this name, else `main`, else the last."""
+    """Return one pipeline of a file: the one of this name, else `main`, else the last."""
     if not file.endswith(".py"):
         return read_file(file).get(name, **params)
     if params:
@@ -34,11 +34,11 @@ def subject(file: str, name: str | None = None, /, **params: Value) -> Loaded | 
 
 
 def python_pipelines(file: str) -> dict[str, Pipeline]:
-    """The pipelines that a Python file defines, by the names of its variables.
+    """Return the pipelines that a Python file defines, by the names of its variables.
 
     Raises
     ------
-    InputError: it cannot be run, or defines none.
+    InputError: the file cannot be run, or defines no pipeline.
     """
     found = {name: value for name, value in vars(execute_file(file)).items() if isinstance(value, Pipeline)}
     if not found:

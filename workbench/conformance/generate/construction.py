@@ -1,9 +1,9 @@
 """A pipeline under construction, to which drawn processors are added one after another.
 
-The rule of this module: each processor reads earlier pipes whose domains suit it; nothing is generated and then
+The rule of this module: each processor reads earlier pipes with suitable domains; nothing is generated and then
 rejected. Everything stays small enough for a model checker: domains of at most `MOST_VALUES` values and at most
-`max_bits` bits of state. What is inside a processor reads all of its inputs, some, or one of them twice, in any order;
-a wide pipe may come right before. Who holds it must not be told apart from a run of what is inside.
+`max_bits` bits of state. An inner pipeline reads all of its inputs, some, or one of them twice, in any order; a wide
+pipe may come directly before it. A processor that holds another must behave like a run of the inner one.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ from workbench.processors.temporal import Eventually, Release, Release3, Until, 
 from workbench.processors.trim import Trim
 
 MOST_EVENTS = 4
-"""The most events that a pipe carries in one step."""
+"""Maximum number of events that a pipe carries in one step."""
 
 MOST_VALUES = 36
-"""Size of the largest domain of a pipe: exact arithmetic on ranges makes them grow."""
+"""Size of the largest domain of a pipe: exact arithmetic on ranges makes domains grow."""
 
 WIDTHS, WIDE = (2, 3), (2, 3, 4, 5, 6, 9, 11)
-"""Widths of windows, and of large ones: stacks begin at 5, sliding sums at 9."""
+"""Widths of windows, and of large windows: stacks begin at 5, sliding sums at 9."""
 PENDING = 2
-"""Most positions of a quantifier that wait for their verdict."""
+"""Maximum number of pending positions of a quantifier."""
 
 
 class DrawnPipe(NamedTuple):
-    """A pipe under construction and what it carries."""
+    """A pipe under construction, and its domain."""
 
     stream: BuiltStream
     domain: Domain
@@ -67,12 +67,12 @@ DrawnNode = tuple[Processor, list[DrawnPipe]]
 
 
 def few(domain: Domain) -> bool:
-    """Whether the values may be keys of slices."""
+    """Whether a domain has few enough values for keys of slices."""
     return isinstance(domain, Integers) or (domain.size or 5) <= 4
 
 
 def _counts(domain: Domain) -> bool:
-    """Whether the values say how often something is done, and never very often."""
+    """Whether the values may be counts of repetitions, all of them small."""
     return isinstance(domain, Integer | Range) and 0 <= domain.hi <= 2
 
 
@@ -82,11 +82,11 @@ RULED = {
     for item in list(module.values())
     if isinstance(item, type) and issubclass(item, Processor)
 }
-"""The classes that a kind is about; of all others there are samples."""
+"""The classes with a kind of their own; all others are drawn from their samples."""
 
 
 class Growing:
-    """A pipeline that gets one processor after another."""
+    """A pipeline under construction, to which one processor after another is added."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Growing:
     ) -> None:
         self.large = large
         self.leaves_ranges = True
-        """Whether numbers may leave their ranges, as models say in terms that grow with each event of a step."""
+        """Whether numbers may leave their ranges; the model's terms for that grow with each event of a step."""
         self.draw, self.depth, self.max_bits, self.most_events = draw, depth, max_bits, most_events
         self.builder = Builder(name)
         self.pipes = [DrawnPipe(self.builder.input("xyz"[i], d), d) for i, d in enumerate(inputs)]
@@ -109,7 +109,7 @@ class Growing:
         self.spent = 0
 
     def pick(self, suits: Callable[[Domain], bool] = lambda _: True) -> DrawnPipe:
-        """An earlier pipe, the latest ones first."""
+        """Draw an earlier pipe, the latest ones first."""
         found = [pipe for pipe in reversed(self.pipes) if suits(pipe.domain)]
         return found[self.draw(st.integers(0, len(found) - 1))]
 
@@ -117,11 +117,11 @@ class Growing:
         return any(suits(pipe.domain) for pipe in self.pipes)
 
     def grow(self) -> None:
-        """One more processor (none where it would make the model too large)."""
+        """Add one processor, unless it would make the model too large."""
         self.add(*self.draw(st.sampled_from(self.kinds()))())
 
     def kinds(self) -> list[Callable[[], DrawnNode]]:
-        """What draws a processor and the pipes that it reads, of each kind that suits the pipes there are."""
+        """Return functions that draw a processor and its input pipes, one for each kind that the pipes allow."""
         kinds: list[Callable[[], DrawnNode]] = [self.single, self.binary]
         if self.has(lambda d: isinstance(d, Bool)):
             kinds += [self.filter, self.conditional]
@@ -141,7 +141,7 @@ class Growing:
         return kinds
 
     def add(self, processor: Processor, read: list[DrawnPipe]) -> bool:
-        """Whether there is one more processor: none where it would make the model too large."""
+        """Add a processor, unless it would make the model too large; return whether it was added."""
         inputs = tuple(pipe.domain for pipe in read)
         typed = processor.specialise(inputs)
         results = typed.results(inputs)
@@ -153,7 +153,7 @@ class Growing:
             return False
         try:
             cost = 0 if self.large else state_bits(typed, inputs)
-        except Refused:  # batches and slices have no model where queues inside may get ever longer
+        except Refused:  # batches and slices have no model if queues inside are unbounded
             return False
         if self.spent + cost > self.max_bits:
             return False
@@ -165,7 +165,7 @@ class Growing:
         return True
 
     def holds(self, domain: Domain) -> bool:
-        """Whether a pipe may carry this."""
+        """Whether a pipe may have this domain."""
         if self.large and not domain.finite:
             return True
         return (domain.size or MOST_VALUES + 1) <= MOST_VALUES
@@ -234,7 +234,7 @@ class Growing:
         return Moore(states, tuple(transitions), (Variable("n", Range(0, 2), 0),)), [pipe]
 
     def moves(self, pipe: DrawnPipe) -> list[tuple[f.Function | None, f.Function | None]]:
-        """Guards and updates of a variable in 0..2, which stays there, because of its guard or not, or may leave it."""
+        """Return guards and updates of a variable in 0..2 that stays in range, by a guard or not, or may leave it."""
         domain, condition = pipe.domain, g.of_event(self.condition(pipe.domain))
         found = [(guard, update) for update in (None, g.UP) for guard in (None, condition)]
         found.append((g.LOW, g.NEXT))
@@ -244,10 +244,10 @@ class Growing:
             found += [(None, g.NEXT), (condition, g.NEXT)] + ([(condition, g.TAKE)] if numbers else [])
         return found
 
-    # --- the kinds that hold others ---
+    # --- the kinds that contain others ---
 
     def several(self, first: DrawnPipe) -> list[DrawnPipe]:
-        """Pipes that are read together, one of them wide perhaps."""
+        """Draw pipes that are read together, one of them possibly wide."""
         read = [first, *([self.pick()] if self.draw(st.booleans()) else [])]
         if self.draw(st.sampled_from((False, False, False, True))):
             place = self.draw(st.integers(0, len(read) - 1))
@@ -255,7 +255,7 @@ class Growing:
         return read
 
     def draw_inner(self, inputs: Sequence[Domain], width: int | None = None) -> Processor | Pipeline:
-        """What is put into a processor, with one output; of several inputs it may read some only."""
+        """Draw an inner processor with one output, which may ignore some of several inputs."""
         kinds = ["cumulation", "one", "single", "pipeline"] if len(inputs) == 1 else ["one", "pipeline"]
         kind = self.draw(st.sampled_from([*kinds, "window"] if width and len(inputs) == 1 else kinds))
         if kind == "cumulation":
@@ -305,7 +305,7 @@ class Growing:
         return Slice(key, inner, to_all, until, until is not None and self.draw(st.booleans())), read
 
     def quantifier(self) -> DrawnNode:
-        """Over a number and the next one; the inner pipeline may look at another stream, and say it later."""
+        """Draw a quantifier over a number and its successor; the body may read another stream, and answer later."""
         read = self.several(self.pick(lambda d: isinstance(d, Integer | Integers)))
         domains = [pipe.domain for pipe in read]
         kind, compared = self.draw(st.sampled_from([ForAll, Exists])), self.draw(st.sampled_from([f.LT, f.NE, f.GE]))
@@ -321,7 +321,7 @@ class Growing:
         return kind(values_of, builder.build(said), PENDING if later else None), read
 
     def condition(self, domain: Domain) -> f.Function:
-        """A condition on one event of this domain."""
+        """Draw a condition on one event of this domain."""
         if isinstance(domain, Bool):
             return f.NOT
         if numbers(domain):
@@ -329,7 +329,7 @@ class Growing:
         return g.NEVER if isinstance(domain, Map | Tuple) else g.fix_right("=", self.draw(values(domain)))
 
     def finish(self, most_outputs: int) -> Pipeline:
-        """The pipeline; the latest pipe is shown, and others perhaps."""
+        """Build the pipeline; it shows the latest pipe, and possibly another one."""
         outputs = {"out": self.pipes[-1].stream}
         if most_outputs > 1 and self.draw(st.booleans()):
             outputs["more"] = self.pick().stream
@@ -337,11 +337,11 @@ class Growing:
 
 
 CAPACITY = 2
-"""Capacity of the queues whose state is counted."""
+"""Capacity of the queues whose state bits are counted."""
 
 
 def state_bits(processor: Processor, inputs: Sequence[Domain]) -> int:
-    """Bits of state of a typed processor, with its queues."""
+    """Return the number of state bits of a typed processor, with its queues."""
     if isinstance(processor, Group):
         flat = flatten(processor.body)
         parts = ((flat.typed[n.name], [flat.domains[p] for p in n.inputs]) for n in flat.nodes)
