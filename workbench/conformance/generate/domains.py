@@ -1,7 +1,7 @@
 """Hypothesis strategies for domains and for the values of any domain.
 
-The rule of this module: simplest values first, so that failures shrink to them. Domains that are drawn are finite and
-small; values are drawn of infinite and of large domains, too.
+The rule of this module: simplest values first, so that failures shrink to them. Drawn domains are finite and small;
+values are drawn from infinite and large domains, too.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from workbench.core.fields import FrozenMap, Map, Nullable, Record, Tuple
 from workbench.errors import DomainError
 
 FEW = 64
-"""Domains of at most so many values are drawn from a list of them."""
+"""Maximum number of values of a domain whose values are drawn from a list."""
 
 integers = st.builds(Integer, st.integers(2, 5), st.sampled_from(Overflowing))
-"""Domains 0..N-1 of all three kinds."""
+"""Domains 0..N-1, modular, saturating or checked."""
 
 ranges = st.builds(lambda lo, size: Range(lo, lo + size), st.integers(-2, 1), st.integers(0, 3))
 enums = st.builds(lambda n: Enum(("red", "green", "blue")[:n]), st.integers(1, 3))
@@ -52,7 +52,7 @@ unbounded = st.sampled_from((INT, FLOAT, INT, FLOAT, STR))
 """Infinite domains of pipes."""
 
 whole = st.one_of(st.integers(-3, 10), st.integers(-1000, 1000))
-"""Whole numbers, small enough that a few sums and products of them are exact in every backend."""
+"""Whole numbers small enough that a few sums and products of them are exact in every backend."""
 
 halves = st.one_of(
     whole.map(float), st.integers(-1000, 1000).map(lambda n: n / 8), st.floats(allow_nan=False, width=32)
@@ -60,30 +60,30 @@ halves = st.one_of(
 texts = st.text("abc", max_size=3)
 
 ENDS = (2**63 - 1, -(2**63), 2**31, -(2**31), 2**53, -(2**53))
-"""Where words of 64 and of 32 bits end, and from where on not every whole number is a double."""
+"""The limits of words of 64 and 32 bits, and of the whole numbers that doubles represent exactly."""
 
 extreme_integers = st.builds(lambda end, by: end + by, st.sampled_from(ENDS), st.integers(-2, 2))
 _odd_floats = st.sampled_from((-0.0, math.inf, -math.inf, math.nan))
 _DOUBLES = sys.float_info.max, -sys.float_info.max, sys.float_info.min, 5e-324, -5e-324, float(2**53), float(2**63)
-"""The largest and smallest doubles, and where whole numbers and words of 64 bits end."""
+"""The largest and smallest doubles, and the limits of exact whole numbers and words of 64 bits."""
 
 Extremes = Mapping[type[Domain], st.SearchStrategy[Value]]
 EXTREMES: Extremes = {Integers: extreme_integers, Reals: st.one_of(_odd_floats, st.sampled_from(_DOUBLES))}
-"""The ends of what machines calculate with, and what is near them."""
+"""Values at the limits of machine arithmetic, and near them."""
 REGROUPED: Extremes = {Integers: extreme_integers, Reals: _odd_floats}
-"""The same for what groups additions otherwise: beside 1e308, 1.0 is lost or not by where it stands."""
+"""Extreme values for backends that regroup additions: beside 1e308, whether 1.0 is lost depends on its place."""
 
 
 def values(domain: Domain, *, extremes: Extremes | None = None) -> st.SearchStrategy[Value]:
-    """The values of a domain, simplest (first) ones preferred.
+    """Return a strategy for the values of a domain, simplest (first) ones preferred.
 
     Parameters
     ----------
-    extremes: taken half of the time, within tuples and maps too (`EXTREMES`).
+    extremes: values to draw half of the time, also inside tuples and maps (`EXTREMES`).
 
     Raises
     ------
-    DomainError: it is a domain of a kind that is not known here.
+    DomainError: the kind of the domain is unknown here.
     """
     if domain.size is not None and domain.size <= FEW:
         return st.sampled_from(tuple(domain.values()))
@@ -100,7 +100,7 @@ def values(domain: Domain, *, extremes: Extremes | None = None) -> st.SearchStra
         return st.none() | values(domain.of, extremes=extremes)
     for kind, found in _KINDS.items():
         if isinstance(domain, kind):
-            # not `one_of`, which makes one flat choice of all that is within
+            # not `one_of`, which flattens nested choices into one
             both = st.sampled_from((found, extremes.get(kind, found))) if extremes else None
             return found if both is None else both.flatmap(lambda some: some)
     raise DomainError(

@@ -1,6 +1,6 @@
 """Functions that generated pipelines use, each with the Python source that makes it again.
 
-The rule of this module: a function here knows how it is written, so that a failing pipeline can be printed as
+The rule of this module: every function here has its Python source, so that a failing pipeline can be printed as
 a program that builds it.
 """
 
@@ -24,7 +24,7 @@ def _parse_function(source: str, function: Function) -> Function:
 
 
 def fix_right(name: str, constant: Any) -> Function:
-    """`x <name> constant`, a function of x."""
+    """Return `x <name> constant`, a function of x."""
     base = LIBRARY[name]
     return _parse_function(
         f"fix_right({name!r}, {constant!r})",
@@ -33,7 +33,7 @@ def fix_right(name: str, constant: Any) -> Function:
 
 
 def fix_left(name: str, constant: Any) -> Function:
-    """`constant <name> x`, a function of x."""
+    """Return `constant <name> x`, a function of x."""
     base = LIBRARY[name]
     return _parse_function(
         f"fix_left({name!r}, {constant!r})",
@@ -42,19 +42,19 @@ def fix_left(name: str, constant: Any) -> Function:
 
 
 def field(position: int) -> Function:
-    """The field of a tuple."""
+    """Return the function that takes a field of a tuple."""
     return _parse_function(f"field({position})", Function(f"field {position}", 1, lambda a: a[position]))
 
 
 def of_event(function: Function) -> Function:
-    """The same of an event, beside a variable that it does not look at."""
+    """Return a function of an event and an ignored variable from a function of an event."""
     return _parse_function(
         f"of_event({source_of(function)})", Function(function.name, 2, lambda a, _: function.build(a))
     )
 
 
 def entry(key: Any, default: Any) -> Function:
-    """The value that a map has for a key."""
+    """Return the function that looks up a key in a map."""
     return _parse_function(
         f"entry({key!r}, {default!r})", Function(f"entry {key}", 1, lambda m: maps.get(m, key, default))
     )
@@ -98,12 +98,12 @@ MIX = _opaque("MIX", lambda a, b: (2 * int(a) + int(b)) % 4, result=Range(0, 3),
 
 
 def unknown(name: str) -> Function:
-    """Stands in a printed program where a function's source is not known."""
+    """Raise PipelineError; in a printed program it stands for a function whose source is unknown."""
     raise PipelineError(f"the source of the function '{name}' is not known", hint="write the function there")
 
 
 def source_of(function: Function) -> str:
-    """The Python source that makes the function again."""
+    """Return the Python source that makes the function again."""
     if function in _sources:
         return _sources[function]
     if LIBRARY.get(function.name) is function:

@@ -1,7 +1,7 @@
 """Hypothesis strategies for well-typed pipelines and for traces of their inputs.
 
 The rule of this module: pipelines are built by the `Builder`, processor after processor, each reading earlier
-pipes whose domains suit it; nothing is generated and then rejected. Choices are listed simplest first and
+pipes with suitable domains; nothing is generated and then rejected. Choices are listed simplest first and
 counts start small, so failures shrink to few processors with small parameters. Everything stays small enough
 for a model checker: domains of at most `MOST_VALUES` values and at most `max_bits` bits of state.
 """
@@ -28,7 +28,7 @@ from workbench.core.program import Port, Ported
 from workbench.processors.held.group import flatten
 
 EXTREME = 4
-"""One trace in so many has extreme numbers."""
+"""One in `EXTREME` traces has extreme numbers."""
 
 
 @st.composite
@@ -43,16 +43,16 @@ def pipelines(
     most_events: int = MOST_EVENTS,
     large: bool = False,
 ) -> Pipeline:
-    """Well-typed pipelines over finite domains.
+    """Draw well-typed pipelines over finite domains.
 
     Parameters
     ----------
-    max_nodes: most processors, groups counting as one.
-    depth: how deep groups and windows are nested; 0 for none.
-    max_bits: most bits of state, with queues of capacity `CAPACITY`.
+    max_nodes: the maximum number of processors; a group counts as one.
+    depth: the maximum nesting depth of groups and windows; 0 for none.
+    max_bits: the maximum number of state bits, with queues of capacity `CAPACITY`.
     inputs: the domains of the open inputs.
-    most_events: the most events that a pipe carries in one step; with 1, nothing acts at the end of a stream either.
-    large: whether windows are wide, numbers have no bounds, and nobody counts the bits of state.
+    most_events: the maximum number of events on a pipe in one step; with 1, nothing acts at the end of a stream either.
+    large: whether windows are wide, numbers are unbounded, and the state bits are not limited.
     """
     inputs = st.one_of(unbounded, inputs) if large else inputs
     given = draw(st.lists(inputs, min_size=1, max_size=max_inputs))
@@ -64,7 +64,7 @@ def pipelines(
 
 @st.composite
 def faults(draw: Draw, pipeline: Pipeline, *, max_faults: int = 2, most_events: int = MOST_EVENTS) -> list[Fault]:
-    """Faults of a pipeline's pipes, also inside groups; no pipe then carries more than `most_events` in a step."""
+    """Draw faults of a pipeline's pipes, also inside groups; no pipe then carries more than `most_events` in a step."""
     found: list[Fault] = []
     for _ in range(draw(st.integers(1, max_faults))):
         pipe = draw(st.sampled_from(sorted(pipeline.every_pipe)))
@@ -81,9 +81,9 @@ def faults(draw: Draw, pipeline: Pipeline, *, max_faults: int = 2, most_events: 
 def traces(
     pipeline: Pipeline, *, max_steps: int = 8, together: bool = False
 ) -> st.SearchStrategy[list[dict[str, Value]]]:
-    """Steps of inputs, with absent events and idle steps; `together`: every input at every step.
+    """Return a strategy for steps of inputs, with absent events and idle steps; `together`: every input at every step.
 
-    Where a processor acts at the end of its stream the last step may be `END`.
+    If a processor acts at the end of its stream, the last step may be `END`.
     """
     present = {name: values(domain) for name, domain in pipeline.inputs}
     if together:
@@ -105,11 +105,11 @@ def long_traces(
     together: bool = False,
     regrouped: bool = False,
 ) -> list[Mapping[str, Value]]:
-    """Steps of inputs, long ones as often as short ones, many (or all) of them complete; the last may be `END`, or is.
+    """Draw steps of inputs, long traces as often as short ones, many (or all) steps complete; `END` may be last, or is.
 
-    In one trace of `EXTREME` some steps have extreme numbers, and not more, since what overflows ends there; where
-    `regrouped`, those whose sums are the same however they are grouped. Oracles of faults strike as events come. Time
-    goes on by what makes a difference to a processor, and half of the values are such.
+    In one of `EXTREME` traces some steps have extreme numbers; only some, since a run ends at an overflow. If
+    `regrouped`, these are numbers whose sums do not depend on grouping. Oracles of faults are drawn like inputs. The
+    clock advances by pauses near the thresholds of the processors, and half of the values are near their landmarks.
     """
     processors = program.typed.values() if isinstance(program, Pipeline) else ()
     landmarks = tuple(dict.fromkeys((type(value), value) for each in processors for value in each.landmarks))
@@ -127,11 +127,11 @@ def long_traces(
 _Step = st.SearchStrategy[Mapping[str, Value]]
 
 
-@lru_cache(64)  # Hypothesis examines a strategy when it is first drawn from, which takes longer than to draw
+@lru_cache(64)  # Hypothesis examines a strategy on the first draw, which takes longer than drawing
 def _steps(
     inputs: tuple[Port, ...], together: bool, regrouped: bool, landmarks: tuple[tuple[type, Value], ...] = ()
 ) -> tuple[_Step, st.SearchStrategy[_Step]]:
-    """Usual steps of the inputs; and a choice of these and of steps with extreme numbers."""
+    """Return a strategy for usual steps, and a choice of these and of steps with extreme numbers."""
 
     def steps(extremes: Extremes | None) -> _Step:
         present = {port.name: values(port.domain, extremes=extremes) for port in inputs}
@@ -143,7 +143,7 @@ def _steps(
 
 
 def _near(landmarks: Sequence[Value]) -> Extremes:
-    """The values of each kind, and numbers beside them."""
+    """Return strategies for each kind of the landmarks, with numbers next to them."""
     numbers = [each for each in landmarks if type(each) in (int, float)]
     texts = [each for each in landmarks if isinstance(each, str)]
     near = sorted({number + by for number in numbers for by in (-1, 0, 1)})
@@ -157,7 +157,7 @@ def _near(landmarks: Sequence[Value]) -> Extremes:
 
 @st.composite
 def pipelines_and_traces(draw: st.DrawFn, /, **options: Any) -> tuple[Pipeline, list[dict[str, Value]]]:
-    """A pipeline and a trace for it."""
+    """Draw a pipeline and a trace for it."""
     pipeline = draw(pipelines(**options))
     return pipeline, draw(traces(pipeline, max_steps=16 if options.get("large") else 8))
 

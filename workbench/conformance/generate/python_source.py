@@ -1,4 +1,4 @@
-"""A pipeline as the Python program that builds it: how failures are shown, and kept as regression tests."""
+"""Printing of a pipeline as the Python program that builds it, to show failures and keep them as tests."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from workbench.tesla.rule_set import RuleSet
 
 STANDARD = {"random": "import random", "Path": "from pathlib import Path", "pytest": "import pytest"}
 WIDE = 100
-"""Characters of a line, beyond which names stand on a line each."""
+"""Maximum number of characters in an import line; longer ones are split into one name per line."""
 
 
 def body(pipeline: Pipeline) -> str:
-    """A program that leaves an equal pipeline in the variable `pipeline`, without the imports."""
+    """Return a program that assigns an equal pipeline to the variable `pipeline`, without its imports."""
     lines: list[str] = []
     name = _define(pipeline, {}, lines)
     return "\n".join([*lines, f"pipeline = {name}"])
 
 
 def imports(text: str, own: Iterable[str] = ()) -> str:
-    """The import lines of what a program uses, from places that stay where they are.
+    """Return the import lines for the names that a program uses, from modules with stable paths.
 
     Parameters
     ----------
-    own: lines that import something of a user's own, as far as it is used.
+    own: import lines for a user's own names, kept if the program uses the name.
     """
     used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     lines = [line for name, line in STANDARD.items() if name in used]
@@ -78,7 +78,7 @@ def _fault(fault: Fault) -> str:
 
 
 def _inner(processor: Processor) -> Pipeline | None:
-    """The pipeline inside a processor, through windows and slices."""
+    """Return the pipeline inside a processor, through windows and slices, or None."""
     while isinstance(held := getattr(processor, "inner", None), Processor):
         processor = held
     return processor.body if isinstance(processor, Group) else None
@@ -114,7 +114,7 @@ def _parameter(value: Any, made: dict[Pipeline, str]) -> str:
 
 
 def literal(domain: Domain) -> str:
-    """A domain as Python source."""
+    """Return a domain as Python source."""
     given = []
     for item in dataclasses.fields(domain):
         value = getattr(domain, item.name)

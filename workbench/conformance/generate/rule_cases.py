@@ -1,9 +1,9 @@
-"""Rules with all that they are given, grown by choices: what engines have to agree on.
+"""Random cases of rules with their inputs, grown by choices, on which engines have to agree.
 
-The rule of this module: rules are built as trees, predicate after predicate, each reading what is bound before it, so
-that nothing is grown and then rejected; choices are listed simplest first. Everything stays small: a rule triggered by
-a composite has a limit where it selects `each`, and a composite causes only composites of later types, or its own with
-a larger number, up to `DEEPEST`.
+The rule of this module: rules are built as trees, predicate after predicate, each reading earlier bindings, so that
+nothing is generated and then rejected; choices are listed simplest first. Everything stays small: a rule triggered by
+a composite has a limit if it selects `each`, and a composite causes only composites of later types, or of its own
+type with a larger number, up to `DEEPEST`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
 Chooser = Callable[[Sequence[Any]], Any]
-"""Chooses one of some items, the first of which is the simplest."""
+"""A function that chooses one of some items, the first of which is the simplest."""
 
 DEEPEST = 3
-"""A rule that triggers itself counts up to it."""
+"""The number up to which a rule that triggers itself counts."""
 MOST_EACH = 1
-"""Predicates that select `each` event of a crowd: of two there are too many matches."""
+"""Maximum number of predicates of a crowd that select `each` event: two have too many matches."""
 CROWD, CROWDED_RULES = range(65, 81), 5
-"""How many events there are in a crowd, all within some steps of time; and how many rules, which begin alike."""
+"""Number of events in a crowd, all within a few steps of time; and number of rules, which begin alike."""
 MOST_RULES, MOST_PREDICATES, MOST_HAPPENING, MOST_ROWS = 3, 4, 12, 4
 SINGLE = [each.value for each in t.Policy if each.single]
 LITERALS: Mapping[Domain, Sequence[Value]] = {
@@ -42,20 +42,20 @@ VALUES: Mapping[Domain, Sequence[Value | None]] = {
     STR: ("a", "b", "a", "b", "", "ab", None, "a" * 30, "a" * 30 + "b", "\u00e9", "a\0"),
     BOOL: (True, False, True, False, None),
 }
-"""What attributes of events and facts are."""
+"""The values of attributes of events and facts, by type."""
 
 
 @dataclass(frozen=True)
 class RuleCase:
-    """A rule set, and a stream of events.
+    """A rule set with a stream of events.
 
     Attributes
     ----------
-    rules: windows in the unit of the events' times.
-    events: from outside, in their order.
-    until: the time to which the clock is moved in the end; None: it is not.
-    trex: windows and consumption as T-Rex has them.
-    saved: before which event an engine is stopped, and another goes on from its snapshot; None: it is not.
+    rules: the rules, with windows in the unit of the events' times.
+    events: the events from outside, in order.
+    until: the time to which the clock is advanced at the end; None: it is not.
+    trex: whether windows and consumption have the semantics of T-Rex.
+    saved: the index of the event before which another engine resumes from a snapshot; None: no snapshot.
     """
 
     rules: RuleSet
@@ -78,7 +78,7 @@ COMPOSITE = (
     _declare("Q", x=INT, f=FLOAT, s=STR, b=BOOL),
     _declare("R"),
 )
-"""In the order in which one may cause the other."""
+"""Types of composites, in the order in which one may cause the next."""
 STATIC = (_declare("F", fact=True, x=INT, f=FLOAT, s=STR), _declare("G", fact=True, x=INT))
 
 
@@ -93,27 +93,27 @@ AGGREGATES = (
     _combining("NEWEST", INT, _PAIR[1], 2), _combining("TOTAL", FLOAT, t.Operation("+", _PAIR), 0.0),
     _combining("NOTHING", STR, t.Operation("+", (_PAIR[0], t.Literal(""))), "-"),
 )  # fmt: skip
-"""Of each type; on floats such as round, and such in which order tells."""
+"""Declared aggregates of each type; some on floats round, and some depend on the order."""
 DECLARATIONS = {each.name: each for each in (*PRIMITIVE, *COMPOSITE, *STATIC)}
 
 
 def random_case(seed: int, *, alike: bool = False, crowded: bool = False) -> RuleCase:
-    """The case of a number."""
+    """Return the case of a seed."""
     return grow_case(random.Random(seed).choice, alike=alike, crowded=crowded)
 
 
 def make_varied_case(seed: int) -> RuleCase:
-    """The case of a number, of any kind: most are small."""
+    """Return the case of a seed, of any kind: most are small."""
     return random_case(seed, alike=seed % 8 == 3, crowded=seed % 8 == 7)
 
 
 def grow_case(choose: Chooser, *, alike: bool = False, crowded: bool = False) -> RuleCase:
-    """Rules, a stream, facts, and how they are run.
+    """Draw rules, a stream, facts, and how they are run.
 
     Parameters
     ----------
-    alike: rules begin as others do, and those that are about events from outside have no limit.
-    crowded: more events than usual come within windows of several rules, which have one beginning.
+    alike: whether rules begin like others, and those about events from outside have no limit.
+    crowded: whether more events than usual come within windows of several rules with a common beginning.
     """
     kinds = tuple({each.name: each for each in (choose(PRIMITIVE), choose(PRIMITIVE))}.values())
     count = choose(range(1, MOST_RULES + 1))
@@ -140,7 +140,7 @@ def grow_case(choose: Chooser, *, alike: bool = False, crowded: bool = False) ->
 
 
 def _stream(choose: Chooser, kinds: Sequence[t.Declaration], crowded: bool) -> list[Occurrence]:
-    """Events in their order, many at the same time."""
+    """Draw events in order, many at the same time."""
     time, found = 0, []
     for _ in range(choose(CROWD if crowded else range(MOST_HAPPENING + 1))):
         time += choose((0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1) if crowded else (0, 1, 0, 1, 2, 5))
@@ -150,12 +150,12 @@ def _stream(choose: Chooser, kinds: Sequence[t.Declaration], crowded: bool) -> l
 
 
 def _row(choose: Chooser, declared: t.Declaration) -> tuple[Value | None, ...]:
-    """Values of the attributes of an event or a fact."""
+    """Draw values of the attributes of an event or a fact."""
     return tuple(choose(VALUES[domain]) for domain in declared.domains.values())
 
 
 class _Again:
-    """Chooses first as another one did: so a rule begins as another one does."""
+    """A chooser that first repeats the choices of another one, so that two rules begin alike."""
 
     def __init__(self, choose: Chooser, before: Sequence[Any] = (), count: int = 0) -> None:
         self._choose, self._before, self.made = choose, before[:count], list[Any]()
@@ -168,7 +168,7 @@ class _Again:
 
 
 class _Growing:
-    """A rule under construction, and what is bound in it so far."""
+    """A rule under construction, and its bindings so far."""
 
     def __init__(self, choose: Chooser, kinds: Sequence[t.Declaration], name: str, crowded: bool = False) -> None:
         self.choose, self.name, self.crowded = choose, name, crowded
@@ -183,26 +183,26 @@ class _Growing:
     # --- choices ----------------------------------------------------------------------------------------
 
     def one(self, *choices: Any) -> Any:
-        """One of them, the first is the simplest."""
+        """Choose one of the arguments; the first is the simplest."""
         return self.choose(choices)
 
     def some(self, items: Sequence[Any]) -> tuple[Any, ...]:
-        """Some of them, mostly none."""
+        """Choose some of the items, mostly none."""
         return tuple(each for each in items if self.one(False, False, True))
 
     def up_to(self, most: int, grown: Callable[[], Any]) -> tuple[Any, ...]:
-        """At most so many of what grows."""
+        """Grow at most `most` items."""
         return tuple(grown() for _ in range(self.one(0, 0, *range(most + 1))))
 
     def fresh(self) -> int:
-        """A number that no name has yet."""
+        """Return a number that no name has yet."""
         self._names += 1
         return self._names
 
     # --- a rule -----------------------------------------------------------------------------------------
 
     def rule(self) -> t.Rule:
-        """The finished rule."""
+        """Grow the rule."""
         declared = self.one(*self.kinds[:-1])
         trigger = self.predicate(t.Policy.TRIGGER, declared, None)
         self.start = trigger.name
@@ -211,7 +211,7 @@ class _Growing:
         places = [n for n, each in enumerate(parts) if each.policy.many]
         for place in places[MOST_EACH:] if self.crowded else ():
             part = parts[place]
-            if isinstance(part, t.Predicate) and part.window is not None:  # facts are few, and have no order
+            if isinstance(part, t.Predicate) and part.window is not None:  # facts are few and unordered
                 parts[place] = replace(part, policy=t.Policy.LAST)
         each = len(places)
         crowded = each > 1 or (each and declared in COMPOSITE)
@@ -237,7 +237,7 @@ class _Growing:
     def _draw_emit(
         self, trigger: t.Predicate, declared: t.Declaration
     ) -> tuple[t.Predicate, t.Declaration, t.Expression | None]:
-        """The trigger, what is emitted, and its number where the rule triggers itself and counts up to an end."""
+        """Draw the trigger, the emitted type, and its number if the rule triggers itself and counts up."""
         if declared in PRIMITIVE:
             return trigger, self.one(*COMPOSITE), None
         if self.one(False, True):
@@ -248,13 +248,13 @@ class _Growing:
         return replace(trigger, constraints=(*ends, *trigger.constraints)), declared, counted
 
     def _fitting(self, domain: Domain) -> t.Expression:
-        """A value for an attribute; a whole number is one for a float."""
+        """Draw a value for an attribute; a whole number may stand for a float."""
         return self.expression(self.one(FLOAT, INT) if domain == FLOAT else domain)
 
     # --- predicates -------------------------------------------------------------------------------------
 
     def part(self) -> t.Predicate | t.Aggregate:
-        """A predicate or an aggregate more."""
+        """Draw one more predicate or aggregate."""
         kind = self.one("each", *SINGLE[::-1], "not", "aggregate", "each fact", "fact", "aggregate of facts", "absent")
         if kind == "absent":
             if self.absent:
@@ -272,7 +272,7 @@ class _Growing:
         return self.predicate(policy, self.one(*STATIC), None)
 
     def window(self) -> t.EventWindow:
-        """A window that hangs on events that are bound."""
+        """Draw a window that is anchored at bound events."""
         names = tuple(self.events)
         if len(names) > 1 and self.one(False, True):
             return t.EventWindow((self.one(*names), self.one(*names[::-1])))
@@ -284,7 +284,7 @@ class _Growing:
         return t.EventWindow((of,), most, nearest)
 
     def predicate(self, policy: t.Policy, declared: t.Declaration, window: t.EventWindow | None) -> t.Predicate:
-        """A predicate, whose name is known behind it if it binds."""
+        """Draw a predicate; its name is known to later parts if it binds."""
         self.own, before = declared, dict(self.parameters)
         assignments = self.up_to(1, self._draw_assignments)
         constraints = self.conditions()
@@ -308,7 +308,7 @@ class _Growing:
         return found
 
     def aggregate(self, declared: t.Declaration, window: t.EventWindow | None) -> t.Aggregate:
-        """An aggregate, whose parameter is known behind it."""
+        """Draw an aggregate; its parameter is known to later parts."""
         self.own = declared
         constraints = self.conditions()
         self.own = None
@@ -332,7 +332,7 @@ class _Growing:
     # --- expressions ------------------------------------------------------------------------------------
 
     def conditions(self) -> tuple[t.Expression, ...]:
-        """Mostly comparisons of what is known, in a predicate first of its own attributes."""
+        """Draw conditions, mostly comparisons of known values; in a predicate, first with its own attributes."""
         return self.up_to(2, self._condition)
 
     def _condition(self) -> t.Expression:
@@ -345,7 +345,7 @@ class _Growing:
         return t.Operation(operator, (t.OwnAttribute(name), self.expression(other, 1)))
 
     def expression(self, domain: Domain, depth: int = 2) -> t.Expression:
-        """An expression of this type, over what is known here."""
+        """Draw an expression of this type over the known values."""
         known = self.list_known(domain)
         if depth == 0 or self.one(True, True, False):
             literals = [t.Literal(each) for each in LITERALS[domain]]
@@ -358,7 +358,7 @@ class _Growing:
         return t.Operation(operator, tuple(self.expression(each, depth - 1) for each in domains))
 
     def list_known(self, domain: Domain) -> list[t.Expression]:
-        """The attributes, parameters and times of this type that are known."""
+        """Return the known attributes, parameters and times of this type."""
         own = self.own.domains if self.own else {}
         found: list[t.Expression] = [t.OwnAttribute(name) for name, each in own.items() if each == domain]
         found += [t.BoundParameter(name) for name, each in self.parameters.items() if each == domain]
@@ -378,4 +378,4 @@ OPERATIONS: Mapping[Domain, Sequence[tuple[Any, ...]]] = {
         ("<=", None, None), ("and", BOOL, BOOL), ("or", BOOL, BOOL), ("not", BOOL),
     ),
 }  # fmt: skip
-"""The operators that give values of a type, with the types of their operands; None: any that can be compared."""
+"""The operators with results of a type, and the types of their operands; None: any comparable types."""

@@ -1,7 +1,7 @@
-"""Random streams of events for given rules, in which something comes of them.
+"""Random streams of events for given rules, on which the rules have matches.
 
-The rule of this module: values are those that the rules compare with, and what lies beside them; times lie as far apart
-as windows are long, a little less and a little more.
+The rule of this module: values are the constants that the rules compare with, and their neighbours; times are about
+as far apart as windows are long, or somewhat less or more.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
 
 FEW = (2, 3, 6)
-"""How many values an attribute has in one stream: of more no two would be equal."""
+"""Numbers of values that an attribute may have in one stream: with more, values are rarely equal."""
 FACTS = 6
-"""Rows of a type of facts, at most."""
+"""Maximum number of rows of a type of facts."""
 
 
 def stream_case(rules: RuleSet, seed: int, most: int) -> RuleCase:
-    """Rules on the stream of a number.
+    """Draw a stream for the rules from a seed.
 
     Parameters
     ----------
-    rules: their windows are whole numbers (`in_units`).
-    most: how many events there are, at most.
+    rules: the rules, with windows in whole numbers (`in_units`).
+    most: the maximum number of events.
     """
     rng = random.Random(seed)
     constants = {domain: list(_values(rules, domain)) for domain in VALUES}
@@ -56,13 +56,13 @@ def stream_case(rules: RuleSet, seed: int, most: int) -> RuleCase:
 
 
 def stream_cases(file: str, most: int) -> Callable[[int], RuleCase]:
-    """The rules of a file on the stream of any number, its times in microseconds where its windows have units."""
+    """Return a function from seeds to streams for the rules of a file, in microseconds if windows have units."""
     rules = in_units(load_rules(file), "us")
     return lambda seed: stream_case(rules, seed, most)
 
 
 def _values(rules: RuleSet, domain: Domain) -> Iterator[Value | None]:
-    """What rules compare with, and what lies beside it."""
+    """Yield the constants that rules compare with, and their neighbours."""
     for rule in rules.rules:
         parts = [each for part in rule.parts for each in part.constraints]
         for expression in (*parts, *rule.where_clause):

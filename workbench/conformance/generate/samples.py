@@ -1,6 +1,6 @@
 """Samples of processors for which the generator has no rule of its own.
 
-The rule of this module: a processor is in random pipelines as soon as it is there; its `samples` say how.
+The rule of this module: random pipelines include every registered processor, by its `samples`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from workbench.processors import CLASSES
 
 
 def fitting(domains: Sequence[Domain], ruled: Collection[type[Processor]]) -> list[tuple[Processor, tuple[int, ...]]]:
-    """The samples that a model can have on pipes of these domains, each with the positions of the pipes it reads."""
+    """Return the samples that have a model on pipes of these domains, each with the positions of its input pipes."""
     integers = next((domain for domain in reversed(domains) if isinstance(domain, Integer)), Integer(4))
     samples = (sample for kind in CLASSES.values() if kind not in ruled for sample in kind.samples())
     able = [sample.resolve(integers) for sample in samples if not sample.refusal(Form.MODEL)]

@@ -1,6 +1,6 @@
-"""Drawn processors without anything inside, for pipes of given domains.
+"""Random processors without inner processors, for pipes of given domains.
 
-The rule of this module: a processor suits the domain of what it reads; simplest ones come first.
+The rule of this module: a processor suits the domain of its input; simplest ones come first.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ Draw = Callable[[Any], Any]
 
 
 def numbers(domain: Domain) -> bool:
-    """Whether these are whole numbers."""
+    """Whether the values of a domain are whole numbers."""
     return isinstance(domain, Integer | Integers | Range)
 
 
 def unary(draw: Draw, domain: Domain) -> f.Function:
-    """A function of one event of this domain."""
+    """Draw a function of one event of this domain."""
     choices: list[f.Function] = []
     if numbers(domain):
         constant = draw(values(domain))
@@ -77,14 +77,14 @@ def unary(draw: Draw, domain: Domain) -> f.Function:
 
 
 def of_text(draw: Draw) -> list[f.Function]:
-    """Functions of a text."""
+    """Return functions of a text."""
     part = draw(st.text("abc", max_size=2))
     tests = [g.fix_right(name, part) for name in ("contains", "starts_with", "ends_with", "matches")]
     return [*tests, g.fix_right("+", part), *(f.NAMED[name] for name in ("length", "lower", "upper"))]
 
 
 def binary(draw: Draw, left: Domain, right: Domain) -> f.Function:
-    """A function of two events of these domains."""
+    """Draw a function of two events of these domains."""
     choices: list[f.Function] = []
     if numbers(left) and (left == right or (isinstance(left, Range) and isinstance(right, Range))):
         choices += [f.ADD, f.SUB, f.LT, f.MAX, f.MIN, f.MUL, f.GE, f.EQ, f.NE, f.GT, f.LE, f.DIV, f.MOD]
@@ -100,11 +100,11 @@ def binary(draw: Draw, left: Domain, right: Domain) -> f.Function:
 
 
 def cumulation(draw: Draw, domain: Domain, *, width: int | None = None) -> Cumulate:
-    """A cumulation of events of this domain.
+    """Draw a cumulation of events of this domain.
 
     Parameters
     ----------
-    width: over so many events, after which it may have left every range; None: over all.
+    width: the number of events to cumulate, so that results may leave a range; None: all events.
     """
     start = draw(values(domain))
     odd = [Cumulate(g.FIRST, start), Cumulate(g.SECOND, start)]
@@ -127,7 +127,7 @@ def cumulation(draw: Draw, domain: Domain, *, width: int | None = None) -> Cumul
 
 
 def single(draw: Draw, domain: Domain) -> Processor:
-    """A processor of one input and one output, without anything inside."""
+    """Draw a processor with one input and one output, without inner processors."""
     kinds: list[Callable[[], Processor]] = [
         lambda: ApplyFunction(unary(draw, domain)),
         lambda: Trim(draw(st.integers(1, 3))),

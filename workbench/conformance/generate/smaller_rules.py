@@ -1,4 +1,4 @@
-"""Cases of rules with one thing less: what there is to try when a disagreement about rules is made small."""
+"""Reductions of a case of rules by one part, for minimising a disagreement about rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Whole = TypeVar("Whole", bound=t.Placed | RuleCase)
 
 
 def smaller_cases(case: RuleCase) -> Iterator[RuleCase]:
-    """All cases with one thing less: an event, a fact, a rule or a part of it, a declaration that nothing needs."""
+    """Yield all cases with one part less: an event, a fact, a rule or a part of it, an unused declaration."""
     yield from (_but(case, name, None) for name in ("saved", "until") if getattr(case, name) is not None)
     if case.trex:
         yield replace(case, trex=False)
@@ -43,7 +43,7 @@ def _lesser_rules(file: t.RuleFile) -> Iterator[t.RuleFile]:
 
 
 def _lesser(rule: t.Rule) -> Iterator[t.Rule]:
-    """A rule with one thing less."""
+    """Yield the rules with one part less."""
     yield from (_but(rule, name, None) for name in ("limit", "pause") if getattr(rule, name) is not None)
     for name in ("predicates", "where_clause", "per"):
         yield from _without(rule, name)
@@ -58,12 +58,12 @@ def _lesser(rule: t.Rule) -> Iterator[t.Rule]:
 
 
 def _without(whole: Whole, name: str) -> list[Whole]:
-    """The whole with one of the items in a field less."""
+    """Return the copies of an object with one item of a field less."""
     items = getattr(whole, name)
     return [_but(whole, name, (*items[:i], *items[i + 1 :])) for i in range(len(items))]
 
 
 def _but(whole: Whole, name: str, value: Any) -> Whole:
-    """The same with another value in a field."""
+    """Return a copy with another value in a field."""
     changed: dict[str, Any] = {name: value}
     return replace(whole, **changed)
