@@ -1,4 +1,4 @@
-"""Calling a function with those of some named values that it asks for."""
+"""Calls of functions with those named values that their parameters ask for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @cache
 def names_of(function: Callable[..., Any]) -> frozenset[str]:
-    """The names that a function asks for, without `**rest`."""
+    """Return the names of the parameters of a function, without `**rest`."""
     return frozenset(
         name
         for name, parameter in inspect.signature(function).parameters.items()
@@ -20,19 +20,19 @@ def names_of(function: Callable[..., Any]) -> frozenset[str]:
 
 @cache
 def list_required(function: Callable[..., Any]) -> frozenset[str]:
-    """Those of them that have no default."""
+    """Return the names of the parameters that have no default."""
     parameters = inspect.signature(function).parameters
     return frozenset(name for name in names_of(function) if parameters[name].default is inspect.Parameter.empty)
 
 
 @cache
 def takes_all(function: Callable[..., Any]) -> bool:
-    """Whether it has a `**rest`."""
+    """Whether the function has a `**rest`."""
     return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(function).parameters.values())
 
 
 def call(function: Callable[..., Any], available: Mapping[str, Any]) -> Any:
-    """What the function gives for those of the values that it asks for."""
+    """Call a function with those of the values that it has parameters for."""
     if takes_all(function):
         return function(**available)
     names = names_of(function)

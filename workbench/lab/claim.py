@@ -1,4 +1,4 @@
-"""Claims, statements that are judged on the data, and macros, numbers with a name."""
+"""Claims, which are statements judged on the data, and macros, which are named numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Standing(StrEnum):
-    """How a claim stands."""
+    """The standing of a claim."""
 
     OK = "OK"
     WARNING = "warning"
@@ -22,7 +22,7 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """How a claim stands, and why; `ids` are the results that it was computed from."""
+    """The standing of a claim, and the reason; `ids` are the results that it was computed from."""
 
     standing: Standing
     why: str = ""
@@ -33,27 +33,27 @@ Judge = Callable[["Data"], Judgement]
 
 
 def ok(why: str = "") -> Judgement:
-    """The data bear it out."""
+    """Judge that the data support a claim."""
     return Judgement(Standing.OK, why)
 
 
 def warns(why: str) -> Judgement:
-    """The data bear it out, but."""
+    """Judge that the data support a claim, with a reservation."""
     return Judgement(Standing.WARNING, why)
 
 
 def fails(why: str) -> Judgement:
-    """The data contradict it."""
+    """Judge that the data contradict a claim."""
     return Judgement(Standing.FAILS, why)
 
 
 class NoData(Exception):
-    """What a claim or a macro looks at has not been measured; `Data` raises it."""
+    """The exception of `Data` for results that a claim or a macro needs but that have not been measured."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement, and the function that judges it."""
+    """A statement with the function that judges it."""
 
     name: str
     text: str
@@ -61,7 +61,7 @@ class Claim:
     doc: str = ""
 
     def evaluate(self, data: Data) -> Judgement:
-        """How it stands. A judge that stumbles over the data is a failure that says so."""
+        """Judge the claim. An error in its function counts as a failure that reports the error."""
         own = data.recording()
         try:
             found: object = self.judge(own)
@@ -76,7 +76,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class MacroValue:
-    """The value of a macro, None where it has none, and then why."""
+    """The value of a macro; None with a reason if it has none."""
 
     value: Any
     why: str = ""
@@ -85,7 +85,7 @@ class MacroValue:
 
 @dataclass(frozen=True)
 class Macro:
-    """A number or a text with a name, for a paper's text."""
+    """A named number or text for the text of a paper."""
 
     name: str
     description: str
@@ -93,7 +93,7 @@ class Macro:
     compute: Callable[[Data], Any]
 
     def evaluate(self, data: Data) -> MacroValue:
-        """Its value."""
+        """Compute the value of the macro."""
         own = data.recording()
         try:
             return MacroValue(self.compute(own), "", own.ids)

@@ -1,10 +1,10 @@
-"""Two runs of a suite side by side: what changed beyond noise.
+"""Comparison of two runs of a suite: changes beyond noise.
 
-What is measured (times, memory, and the outputs that the suite says are) is compared by medians; a difference counts
-when it is larger than a tenth, and than three times the dispersion of the repetitions: the median of their distances
-from their median, made comparable with a standard deviation. Where a point was measured once there is no dispersion,
-and only a factor of two counts. All else, statuses and outputs, is a result and compared as it is; floats, which may be
-added up in another order, up to `SAME`.
+Measurements (times, memory, and the outputs that the suite declares as such) are compared by medians; a difference
+counts if it is larger than a tenth, and than three times the dispersion of the repetitions: the median of their
+distances from their median, scaled to a standard deviation. A point that was measured once has no dispersion, and only
+a factor of two counts. Everything else, statuses and outputs, is a result and compared exactly; floats, which may be
+added up in another order, are compared up to `SAME`.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from workbench.lab.rows import as_text
 from workbench.lab.store import newest
 
 SAME = 1e-9
-"""Floats that are results are the same up to this part of the larger one."""
+"""Relative difference up to which two floats are the same result."""
 RELATIVE, DISPERSIONS, FACTOR_OF_ONE = 0.1, 3.0, 2.0
 SMALLEST = {"cpu_seconds": 0.005, "wall_seconds": 0.005, "peak_mb": 5.0, "gpu_seconds": 0.5, "gpu_peak_mb": 5.0}
-"""Differences below these are noise whatever the repetitions say; of a GPU's time one sample of the driver is."""
+"""Differences that are always noise; for the time of a GPU, one sample of the driver."""
 MOST_LISTED = 8
 _TO_DEVIATION = 1.4826
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A point at which the runs differ."""
+    """A difference between two runs at one point."""
 
     experiment: str
     point: Mapping[str, Any]
@@ -48,25 +48,25 @@ class Difference:
         return f"{self.experiment}({point}): {self.what} {_short(self.before)} -> {_short(self.after)}{factor}"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the difference as plain data."""
         return {**vars(self), "point": dict(self.point), "ids": [list(ids) for ids in self.ids]}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What changed, and how much there was to compare."""
+    """The changes between two runs, and the number of points compared."""
 
     changes: tuple[Difference, ...]
     points: int
     only_before: int
     only_after: int
     once: int
-    """Points that were measured once in one of the runs."""
+    """The number of points that were measured once in one of the runs."""
     unreliable: int
 
     @property
     def summary(self) -> str:
-        """One paragraph."""
+        """A summary in one paragraph."""
         parts = [f"{self.points} points in both runs, {len(self.changes)} changes"]
         parts += [f"{self.only_before} only in the first"] * bool(self.only_before)
         parts += [f"{self.only_after} only in the second"] * bool(self.only_after)
@@ -76,9 +76,9 @@ class Comparison:
 
 
 def find_run(stored: Mapping[str, Sequence[Result]], name: str) -> tuple[str, list[Result]]:
-    """The suite and the results of a run, or of all runs with a code version or a commit: its name, or how it begins.
+    """Return the suite and the results of a run, or of all runs with a code version or commit, by a prefix of its name.
 
-    A sweep that was interrupted is several runs; of a measurement that they made twice the newest counts.
+    An interrupted sweep consists of several runs; if they repeat a measurement, the newest counts.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def find_run(stored: Mapping[str, Sequence[Result]], name: str) -> tuple[str, li
 
     Raises
     ------
-    InputError: there is none, or several.
+    InputError: no run matches, or several do.
     """
     found: dict[str, dict[tuple[str, str], list[Result]]] = {kind: {} for kind in ("run", "code", "commit")}
     for suite, results in stored.items():
@@ -106,11 +106,11 @@ def find_run(stored: Mapping[str, Sequence[Result]], name: str) -> tuple[str, li
 
 
 def compare(before: Iterable[Result], after: Iterable[Result], measured: Container[tuple[str, str]] = ()) -> Comparison:
-    """What differs between two runs, point by point.
+    """Compare two runs, point by point.
 
     Parameters
     ----------
-    measured: the outputs (experiment, name) that are no results: they depend on how busy the machine is.
+    measured: the outputs (experiment, name) that depend on the load of the machine, and so are not results.
     """
     old, new = _points(before), _points(after)
     common = [key for key in old if key in new]
@@ -156,7 +156,7 @@ def _changes(
     for name, floor in SMALLEST.items():
         sides = [[float(v) for r in side if (v := getattr(r.measured, name)) is not None] for side in (old, new)]
         if not all(sides):
-            continue  # of GPUs not everything is known
+            continue  # measurements of GPUs may be unknown
         timing = name.endswith("seconds")
         if (reliable or not timing) and differ(sides[0], sides[1], floor):
             yield change(name, statistics.median(sides[0]), statistics.median(sides[1]))
@@ -171,7 +171,7 @@ def _all_in(values: Iterable[Any], others: Sequence[Any]) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values of an output are one result."""
+    """Whether two values of an output are the same result."""
     if _is_number(one) and _is_number(other):
         exact = isinstance(one, int) and isinstance(other, int)
         return bool(one == other) if exact else math.isclose(one, other, rel_tol=SAME)
@@ -179,7 +179,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _distinct(values: Sequence[Any]) -> Any:
-    """The value, or all different ones where the repetitions did not agree."""
+    """Return the value, or all distinct values if the repetitions differ."""
     different = [value for i, value in enumerate(values) if not any(_same(value, v) for v in values[:i])]
     return different if len(different) > 1 else different[0]
 

@@ -1,8 +1,8 @@
-"""Counterexamples as pytest files: each run as a test that reproduces it.
+"""Counterexamples as pytest files: each run becomes a test that reproduces it.
 
-The rule of this module: a file passes as it is written and fails when what the pipeline shows changes. What is asserted
-is what the run shows: the outputs of every step, then what breaks the property, in plain asserts. A loop is run three
-times. Of rules, the events are rows and the composites expected are what the rules mean.
+The rule of this module: a file passes as written and fails when the behaviour of the pipeline changes. It asserts what
+the run shows: the outputs of every step, then the violation of the property, in plain asserts. A loop is run three
+times. For rules, the events are rows, and the meaning of the rules determines the expected composites.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from workbench.verify.ask.equivalence import Equivalence
 
 
 def to_test(verdicts: Sequence[Verdict], command: str = "", folder: str | Path = ".") -> str:
-    """The text of a pytest file with a test for each verdict, all of which have runs.
+    """Return the text of a pytest file with a test for each verdict, all of which must have runs.
 
-    A pipeline of a file is built from its text, any other by the Python program that makes it.
+    A pipeline of a file is built from its text, any other by the Python program that builds it.
 
     Parameters
     ----------
     command: the command that wrote the file.
-    folder: where the file will lie, from which it reads rules of a pipeline.
+    folder: the folder of the file, relative to which it reads rules of a pipeline.
 
     Raises
     ------
-    WorkbenchError: a verdict has no run, or one without its pipeline; or a function of a pipeline has no source.
+    WorkbenchError: a verdict has no run, or a run without its pipeline; or a function of a pipeline has no source.
     """
     file = WrittenFile("Runs that a model checker found, as tests.", command)
     for verdict in verdicts:
@@ -48,7 +48,7 @@ def to_test(verdicts: Sequence[Verdict], command: str = "", folder: str | Path =
 
 
 def _add(file: WrittenFile, verdict: Verdict, folder: str | Path) -> None:
-    """The test of a verdict."""
+    """Add the test of a verdict to the file."""
     run, problem = verdict.run, verdict.problem
     if run is None or run.pipeline is None or problem is None:
         raise WorkbenchError(
@@ -67,7 +67,7 @@ def _add(file: WrittenFile, verdict: Verdict, folder: str | Path) -> None:
 
 
 def _of_pipelines(file: WrittenFile, run: Trace, verdict: Verdict, folder: str | Path) -> Iterator[str]:
-    """The test of a run of a pipeline, or of two that are compared."""
+    """Yield the lines of a test of a run of a pipeline, or of two that are compared."""
     problem = verdict.problem
     assert problem is not None
     names = [file.pipeline(Recipe.of(side, problem.fitting.domain, folder)) for side in problem.sides]

@@ -1,7 +1,7 @@
 """Disagreements as pytest files.
 
-Of a pipeline both executables run on the trace on which they differed; of rules all engines are held to what these mean
-of the events. The rule of this module: a file fails as it is written, and passes once all agree.
+For a pipeline, both executables run on the trace on which they differed; for rules, all engines are compared with the
+meaning of the rules on the events. The rule of this module: a file fails as written, and passes once all agree.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from workbench.language import Loaded
 def write_test(
     outcome: Conformity | RuleConformity, subject: Loaded | PythonPipeline | None, folder: str, command: str
 ) -> tuple[str, str]:
-    """The name and the text of a pytest file for what differs, which will lie in a folder.
+    """Return the name and the text of a pytest file for a disagreement.
 
     Parameters
     ----------
-    subject: the pipeline of a file that was compared; None: random ones, or rules.
+    subject: the pipeline of a file that was compared; None: random pipelines, or rules.
     command: the command that wrote the file.
     """
     assert outcome.failure is not None
@@ -41,13 +41,13 @@ def write_test(
 
 
 def disagreement(found: Disagreement, recipe: Recipe | None = None, command: str = "") -> str:
-    """The text of a pytest file that compares two executables again: it fails for as long as they differ.
+    """Return the text of a pytest file that compares two executables again: it fails as long as they differ.
 
-    One that cannot be made again gives way to the specification, or to the reference executor.
+    An executable without source is replaced by the specification or the reference executor.
 
     Parameters
     ----------
-    recipe: how the pipeline is built; None: by a Python program.
+    recipe: the recipe of the pipeline; None: a Python program builds it.
     command: the command that wrote the file.
     """
     sides = (found.left, found.right)
@@ -66,7 +66,7 @@ def disagreement(found: Disagreement, recipe: Recipe | None = None, command: str
 
 
 def _remade(made: tuple[str, str]) -> list[str]:
-    """How both are made again; for one that is not known, the specification or the reference executor."""
+    """Return the source of both executables; the specification or the reference executor stands for an unknown one."""
     found = list(made)
     for side, other in ((0, 1), (1, 0)):
         if not found[side]:
@@ -75,7 +75,7 @@ def _remade(made: tuple[str, str]) -> list[str]:
 
 
 def rule_disagreement(found: RuleDisagreement, command: str = "") -> str:
-    """The text of a pytest file that holds all engines to the meaning of these rules again.
+    """Return the text of a pytest file that compares all engines with the meaning of these rules again.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def rule_disagreement(found: RuleDisagreement, command: str = "") -> str:
 
 
 def _format_case(case: RuleCase) -> Iterator[str]:
-    """What the rules are given, as arguments."""
+    """Yield the inputs of the rules, as arguments."""
     yield "    ["
     for event in case.events:
         yield f"        Occurrence({as_source(event.type)}, {event.time}, {as_source(event.values)}),"

@@ -1,8 +1,8 @@
-"""The body of a test that reproduces a run: the steps and the outputs seen, then what breaks the property.
+"""The body of a test that reproduces a run: the steps and their outputs, then the violation of the property.
 
-A condition over pipes becomes the Python expression that the test asserts, where the two mean the same. The rule of
-this module: no arithmetic. That of a finite domain is not Python's, so a condition that computes is not translated; a
-test says then what the pipes carried.
+A condition over pipes becomes the Python expression that the test asserts, if both mean the same. The rule of this
+module: no arithmetic. The arithmetic of a finite domain is not Python's, so a condition that computes is not
+translated; the test then asserts the contents of the pipes.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from workbench.verify.answer.trace import Trace, TraceStep
 from workbench.verify.ask.equivalence import EquivalenceMode
 
 ROUNDS = 3
-"""How many times a loop is run."""
+"""Number of times that a loop is run."""
 MOST_ON_A_LINE = 100
-"""Characters of a line."""
+"""Maximum number of characters of a line."""
 TRIES = 200
-"""Steps tried after a run from which no output can come."""
+"""Number of steps tried after a run from which no output can come."""
 OutputRow = dict[str, list[Value]]
 InputRow = Mapping[str, Value]
 Outputs = list[tuple[str, str]]
-"""Each output, and the pipe that carries it."""
+"""Pairs of an output and the pipe that carries it."""
 
 
 @dataclass(frozen=True)
 class _Played:
-    """A run as it is tested: every step with its outputs, and the Overflow that ends it, if one does."""
+    """A run as it is tested: every step with its outputs, and the Overflow that ends it, if any."""
 
     inputs: list[InputRow]
     outputs: list[OutputRow]
     overflow: str
-    """The beginning of the message; empty where the run does not end that way."""
+    """The beginning of the message of the Overflow; empty if there is none."""
 
 
 def single(run: Trace, function: str, asked: str, syntax: s.PropertySyntax | None = None) -> Iterator[str]:
-    """The test of a run of one pipeline, which `function` builds."""
+    """Yield the test of a run of one pipeline, which `function` builds."""
     played = _play(run)
     yield from _run(run, played, f"{function}()")
     if not played.overflow:
@@ -58,7 +58,7 @@ def single(run: Trace, function: str, asked: str, syntax: s.PropertySyntax | Non
 
 
 def write_replay(run: Trace, function: str) -> Iterator[str]:
-    """That a pipeline, which `function` builds, shows at these inputs what it does when this is written."""
+    """Yield a test that a pipeline, built by `function`, has the same outputs on these inputs as now."""
     assert run.pipeline is not None
     inputs: list[InputRow] = [step.inputs for step in run.steps]
     outputs, overflow = _execute(Reference(run.pipeline, run.capacities), inputs)
@@ -66,7 +66,7 @@ def write_replay(run: Trace, function: str) -> Iterator[str]:
 
 
 def _run(run: Trace, played: _Played, pipeline: str) -> Iterator[str]:
-    """The steps, and that they show what the run shows."""
+    """Yield the steps, and the assertion of their outputs."""
     line = f"capacities = {as_source(dict(run.capacities))}"
     each = (f"    {as_source(queue)}: {size}," for queue, size in run.capacities.items())
     yield from [line] if len(line) <= MOST_ON_A_LINE else ["capacities = {", *each, "}"]
@@ -81,7 +81,7 @@ def _run(run: Trace, played: _Played, pipeline: str) -> Iterator[str]:
 
 
 def _table(what: str, run: Trace, *columns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The steps, one a line."""
+    """Yield the steps, one per line."""
     yield f"steps = [  # {what}"
     for step, parts in enumerate(zip(*columns, strict=False)):
         yield f"    ({', '.join(map(as_source, parts))}),{_note(run, step)}"
@@ -89,7 +89,7 @@ def _table(what: str, run: Trace, *columns: Sequence[Mapping[str, Any]]) -> Iter
 
 
 def _note(run: Trace, step: int) -> str:
-    """Which step of the run a step of the test is."""
+    """Return a comment that names the step of the run."""
     if step < len(run.steps):
         return f"  # step {step}" + (", where the loop begins" if step == run.loop else "")
     assert run.loop is not None
@@ -98,7 +98,7 @@ def _note(run: Trace, step: int) -> str:
 
 
 def _play(run: Trace) -> _Played:
-    """What the test expects: what the run says, and in later rounds of a loop what execution shows."""
+    """Return the expected outputs: those of the run, and in later rounds of a loop those of an execution."""
     inputs = [END if step.ends else dict(step.inputs) for step in run.steps]
     if run.loop is not None:
         inputs += inputs[run.loop :] * (ROUNDS - 1)
@@ -110,12 +110,12 @@ def _play(run: Trace) -> _Played:
 
 
 def _collect_outputs(step: TraceStep, outputs: Iterable[tuple[str, str]]) -> OutputRow:
-    """What came out in a step: each output, and the pipe that carries it."""
+    """Return the outputs of a step, by name."""
     return {name: events_of(step.pipes[pipe]) for name, pipe in outputs}
 
 
 def _execute(executor: Reference, inputs: Sequence[InputRow]) -> tuple[list[OutputRow], str]:
-    """The outputs up to the end or to an Overflow, and how the message of that begins."""
+    """Return the outputs up to the end or to an Overflow, and a pattern for the beginning of its message."""
     found: list[OutputRow] = []
     for step, events in enumerate(inputs):
         try:
@@ -127,7 +127,7 @@ def _execute(executor: Reference, inputs: Sequence[InputRow]) -> tuple[list[Outp
 
 
 def _parse_property(asked: str) -> s.PropertySyntax | None:
-    """A property by its name; None for one of the user's own making."""
+    """Parse the name of a property; None for a property of the user's own."""
     text = asked if "(" in asked.partition(" ")[0] else re.sub(r"^always (.*)", r"always (\1)", asked)
     try:
         return parse_property(text)
@@ -135,11 +135,11 @@ def _parse_property(asked: str) -> s.PropertySyntax | None:
         return None
 
 
-# --- what breaks the property -----------------------------------------------------------------------------
+# --- violations of the property ---------------------------------------------------------------------------
 
 
 def _write_violation(run: Trace, played: _Played, asked: s.PropertySyntax | None) -> Iterator[str]:
-    """The assertion that the property is violated."""
+    """Yield the assertion that the property is violated."""
     name = asked.name if asked else ""
     if name == "always" and asked and isinstance(asked.argument, s.Expression):
         yield from _condition(run, asked.argument, str(asked))
@@ -182,7 +182,7 @@ def _full(run: Trace) -> Iterator[str]:
 
 
 def _silent(played: _Played, most: int) -> Iterator[str]:
-    """The last `most` + 1 steps with input, from the first of them on, are without output."""
+    """Yield the assertion that the last `most` + 1 steps with input, and all between them, have no output."""
     with_input = [i for i, events in enumerate(played.inputs) if events]
     first = with_input[-(most + 1)]
     yield f"# {most + 1} steps with input and without output"
@@ -206,7 +206,7 @@ def _falls_silent(run: Trace) -> Iterator[str]:
 
 
 def _dead(run: Trace, played: _Played) -> Iterator[str]:
-    """No continuation brings an output: random ones are tried, as far as they go when this is written."""
+    """Yield the assertion that no continuation has an output: it tries random inputs, as many steps as run now."""
     assert run.pipeline is not None
     choices = {name: _few(domain.values()) for name, domain in run.pipeline.inputs}
     executor = Reference(run.pipeline, run.capacities)
@@ -223,7 +223,7 @@ def _dead(run: Trace, played: _Played) -> Iterator[str]:
 
 
 def _few(values: Iterable[Value]) -> list[Value]:
-    """The values of a domain, spread where they are many."""
+    """Return the values of a domain, or an even selection of many."""
     found = list(values)
     return found[:: max(1, len(found) // 16)]
 
@@ -232,7 +232,7 @@ def _few(values: Iterable[Value]) -> list[Value]:
 
 
 def comparison(run: Trace, left: str, right: str, mode: EquivalenceMode) -> Iterator[str]:
-    """The test of a run on which two pipelines differ, or at which their comparison ends."""
+    """Yield the test of a run on which two pipelines differ, or at which their comparison ends."""
     played = _play(run)
     if played.overflow:
         yield f"both, _ = wb.side_by_side({left}(), {right}(), {as_source(mode)})"
@@ -261,7 +261,7 @@ def _last() -> Iterator[str]:
 
 
 def _sequences(run: Trace, left: Outputs, right: Outputs) -> Iterator[str]:
-    """The first pair of outputs whose streams differ where both have come."""
+    """Yield the assertion about the first pair of outputs whose streams differ in their common prefix."""
     ended = run.steps[-1].ends
     differing = next(
         (ours, theirs)
@@ -285,7 +285,7 @@ def _stream(run: Trace, pipe: str) -> list[Value]:
 
 
 def _sides(run: Trace) -> list[tuple[str, Outputs]]:
-    """For either side, its name, and its outputs with the pipes that carry them in the run."""
+    """Return the name of each side, and its outputs with the pipes that carry them in the run."""
     assert run.pipeline is not None
     sides = [(node, node.processor.body) for node in run.pipeline.nodes if isinstance(node.processor, Group)]
     return [
@@ -295,7 +295,7 @@ def _sides(run: Trace) -> list[tuple[str, Outputs]]:
 
 
 def _collect_inputs(run: Trace, played: _Played, side: str) -> list[InputRow]:
-    """What comes in on one side, step by step: what arrives, and what is said to its own oracles."""
+    """Return the inputs of one side, step by step: the events, and those of its own oracles."""
     assert run.pipeline is not None
     names = {name: name for name, _ in run.pipeline.inputs}
     for step in played.inputs:
@@ -309,24 +309,24 @@ def _collect_inputs(run: Trace, played: _Played, side: str) -> list[InputRow]:
 # --- conditions -------------------------------------------------------------------------------------------
 
 TRANSLATED = COMPARISONS | {row.symbol: row for row in (AND, OR, NOT, IMPLIES)}
-"""The operators that compute nothing."""
+"""The operators that compute no values but truth values."""
 
 
 class Untranslated(Exception):
-    """The condition has something that a test cannot say plainly."""
+    """The exception for a condition that a test cannot express plainly."""
 
 
 def translate(e: s.Expression, names: Mapping[str, str], capacities: Mapping[str, int]) -> str:
-    """The condition over `now` (pipe to the value it carries) and `waiting` (queue to its length).
+    """Translate a condition over `now` (pipe to the value it carries) and `waiting` (queue to its length).
 
     Parameters
     ----------
-    names: pipes and outputs, each to the pipe it means.
+    names: the names of pipes and outputs, each with its pipe.
     capacities: the bounded queues.
 
     Raises
     ------
-    Untranslated: it computes, looks into a record, or speaks of something else than pipes and queues.
+    Untranslated: it computes, reads a field of a record, or refers to something other than pipes and queues.
     """
     if isinstance(e, s.Literal):
         return as_source(e.value)
@@ -368,5 +368,5 @@ def _name_parts(parts: list[str], names: Mapping[str, str]) -> str:
             return f"now[{as_source(pipe)}]"
         raise Untranslated(".".join(parts))
     if len(parts) == 1 and parts != ["overflow"]:
-        return as_source(parts[0])  # the label of an enumeration
+        return as_source(parts[0])  # a label of an enumeration
     raise Untranslated(".".join(parts))

@@ -1,8 +1,8 @@
-"""Runs of models of rules as tests: the rules as text, their events as rows, and what they emit at each of them.
+"""Tests for runs of models of rules: the rules as text, their events as rows, and the composites of each event.
 
-The rule of this module: what is expected comes from `meaning`; the test lets an engine run. Of a pipeline with rules in
-it, run with times in place of ticks, what is expected is what execution shows. The steps are those of the run, a loop
-several times.
+The rule of this module: the expected composites come from `meaning`; the test runs an engine. A pipeline with rules in
+it runs with times in place of ticks, and its expected outputs come from an execution. The steps are those of the run,
+with a loop several times.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from workbench.tesla.occurrence import Occurrence
 from workbench.verify.answer.trace import Trace
 
 EventRow = dict[str, Any]
-"""An event, with its type and time; with its time only, the time that the clock has reached."""
+"""An event with its type and time; or only a time that the clock has reached."""
 
 
 def rules_in(pipeline: Pipeline) -> ModelledRules | None:
-    """The rules of which this is the model, if it is one."""
+    """Return the rules if the pipeline is their model, else None."""
     nodes = [node.processor for node in flatten(pipeline).nodes]
     return nodes[0] if len(nodes) == 1 and isinstance(nodes[0], ModelledRules) else None
 
 
 def running_rules(model: ModelledRules) -> Recipe:
-    """The function that starts them; Refused where any facts were given to them."""
+    """Return the recipe of the function that starts the rules; raise Refused if the model has arbitrary facts."""
     if model.frame.given:
         there = "those of a moment, which a test keeps" if model.frame.changing else "those that the run shows"
         hint = f"give {there}: --facts TYPE=FILE.csv"
@@ -54,7 +54,7 @@ def running_rules(model: ModelledRules) -> Recipe:
 
 
 def rule_run(run: Trace, function: str, model: ModelledRules) -> Iterator[str]:
-    """The test of a run of a rule set, which `function` starts."""
+    """Yield the test of a run of a rule set, which `function` starts."""
     rows, notes = zip(*_rows(run, model), strict=True)
     yield f"running = {function}()"
     yield "steps = [  # what happens, what is emitted"
@@ -67,7 +67,7 @@ def rule_run(run: Trace, function: str, model: ModelledRules) -> Iterator[str]:
 
 
 def rule_difference(run: Trace, functions: Sequence[str], models: Sequence[ModelledRules]) -> Iterator[str]:
-    """The test of a run on which two rule sets differ, or at which their comparison ends."""
+    """Yield the test of a run on which two rule sets differ, or at which their comparison ends."""
     rows, notes = zip(*_rows(run, models[0]), strict=True)
     sides = [[list(map(_nameless, found)) for found in _collect_composites(model, rows)] for model in models]
     yield f"left, right = {functions[0]}(), {functions[1]}()"
@@ -85,7 +85,7 @@ def rule_difference(run: Trace, functions: Sequence[str], models: Sequence[Model
 
 
 def _step(note: str, row: EventRow, *emitted: Sequence[EventRow]) -> Iterator[str]:
-    """A step of the test; what is emitted stands on lines of its own where it is much."""
+    """Yield a step of the test; the composites are on lines of their own if they are too long."""
     line = f"    ({', '.join(map(as_source, (row, *map(list, emitted))))}),"
     if len(line) <= MOST_ON_A_LINE:
         yield line + note
@@ -101,7 +101,7 @@ def _step(note: str, row: EventRow, *emitted: Sequence[EventRow]) -> Iterator[st
 
 
 def _write_send(running: str, rows: Sequence[EventRow]) -> str:
-    """How an event of the steps goes in; time that passes by itself is told where the rules wait for it."""
+    """Return the source that sends an event; it advances the clock where time passes without an event."""
     publish = f"{running}.publish(**event)"
     if all("type" in row for row in rows):
         return publish
@@ -109,9 +109,9 @@ def _write_send(running: str, rows: Sequence[EventRow]) -> str:
 
 
 def _rows(run: Trace, model: ModelledRules) -> Iterator[tuple[EventRow, str]]:
-    """What happens, a loop several times, and which step of the run that is.
+    """Yield the events of a run, a loop several times, each with a comment that names the step.
 
-    That time passes is told by the times of events, and to rules that wait for something not to come by itself, too.
+    The times of events advance the clock; for rules with absences, there are rows that only advance it, too.
     """
     _, size = _unit(model)
     numbers = list(range(len(run.steps)))
@@ -127,12 +127,12 @@ def _rows(run: Trace, model: ModelledRules) -> Iterator[tuple[EventRow, str]]:
                 yield {"type": name, "time": now // size, **attributes}, note
                 continue
             now += given * model.tick
-            if model.frame.absences:  # nothing of before this time comes any more
+            if model.frame.absences:  # no event before this time is still to come
                 yield {"time": now // size - 1}, note
 
 
 def _collect_composites(model: ModelledRules, rows: Sequence[EventRow]) -> list[list[EventRow]]:
-    """The composites of each row, by what the rules mean: those that come when it does and did not before."""
+    """Return the new composites of each row, by the meaning of the rules."""
     _, size = _unit(model)
     declared, compat = model.rules.declarations, TREX if model.trex else ""
     found: list[list[EventRow]] = []
@@ -160,28 +160,28 @@ def _composite(model: ModelledRules, each: Occurrence, size: int) -> EventRow:
 
 
 def _nameless(composite: EventRow) -> EventRow:
-    """Without its rule, which two rule sets may call as they like."""
+    """Return a composite without its rule, whose name may differ between two rule sets."""
     return {name: value for name, value in composite.items() if name != "rule"}
 
 
 def _unit(model: ModelledRules) -> tuple[str | None, int]:
-    """The largest unit of which a tick is a whole number, and how many of the model's times it is."""
+    """Return the largest unit that divides a tick, and its length in the model's times."""
     if model.unit is None:
         return None, 1
     unit = largest_unit(model.tick)
     return unit, MICROSECONDS[unit]
 
 
-# --- of pipelines with rules in them ----------------------------------------------------------------------
+# --- pipelines with rules in them -------------------------------------------------------------------------
 
 
 def has_ticks(run: Trace) -> bool:
-    """Whether time passes in a run in ticks."""
+    """Whether time passes in ticks in a run."""
     return run.pipeline is not None and any(isinstance(node.processor, RulesInPipeline) for node in run.pipeline.nodes)
 
 
 def write_timed_run(run: Trace, function: str, side: Pipeline) -> Iterator[str]:
-    """The test of a run of a pipeline, which `function` builds and which is `side`, over its domain for `int`."""
+    """Yield the test of a run of a pipeline, `side`, which `function` builds, over its domain for `int`."""
     flat = flatten(side)
     rows = list(_iterate_timed_rows(run, flat))
     steps = tuple(replace(run.steps[number], inputs=row) for number, row in rows)
@@ -191,7 +191,7 @@ def write_timed_run(run: Trace, function: str, side: Pipeline) -> Iterator[str]:
 
 
 def _iterate_timed_rows(run: Trace, side: Pipeline) -> Iterator[tuple[int, Mapping[str, Value]]]:
-    """Which step of the run comes, and what it brings; each has its time."""
+    """Yield the number of each step of the run, and its inputs with the time."""
     assert run.pipeline is not None
     tick = next(node.processor.tick for node in run.pipeline.nodes if isinstance(node.processor, RulesInPipeline))
     numbers = list(range(len(run.steps)))
@@ -206,7 +206,7 @@ def _iterate_timed_rows(run: Trace, side: Pipeline) -> Iterator[tuple[int, Mappi
 
 
 def _restore_value(shown: Value, domain: Domain) -> Value:
-    """What an input carries where the pipeline runs; a model may have the names of values."""
+    """Return the value of an input in the running pipeline; a model may represent values by names."""
     if isinstance(domain, Tuple):
         return tuple(_restore_value(each, part) for each, part in zip(shown, domain.fields, strict=True))
     return float(shown) if domain == FLOAT else int(shown) if domain == INT else shown

@@ -1,6 +1,6 @@
 """A pytest file: pipelines as constants and functions, and tests that use them.
 
-The rule of this module: a file stands alone, can be read by a person, and imports only what it uses.
+The rule of this module: a file is self-contained and readable, and imports only what it uses.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Recipe:
 
     Parameters
     ----------
-    name: what the function is called after.
+    name: the name from which the function's name is made.
     result: statements that end in `return`; `SOURCE` stands for the text.
-    text: the `.pipe` text it reads, or nothing.
+    text: the `.pipe` text it reads, or an empty text.
     """
 
     name: str
@@ -48,9 +48,9 @@ class Recipe:
 
     @classmethod
     def of(cls, subject: Program | PythonPipeline, integers: Integer | None, folder: str | Path = ".") -> Recipe:
-        """A pipeline, in a test file in this folder, with `int` resolved.
+        """Return the recipe of a pipeline, for a test file in this folder, with `int` resolved.
 
-        One of a `.pipe` file is built from its text. A Python file is read again, so that it can be mended.
+        A pipeline of a `.pipe` file is built from its text. A Python file is read again, so that it can be fixed.
         """
         if not isinstance(subject, Loaded | PythonPipeline):
             return cls.of_pipeline(subject.pipeline if integers is None else subject.pipeline.resolve(integers))
@@ -74,7 +74,7 @@ class Recipe:
 
     @classmethod
     def of_pipeline(cls, pipeline: Pipeline) -> Recipe:
-        """Any pipeline, by the Python program that builds it."""
+        """Return the recipe of any pipeline, the Python program that builds it."""
         text = body(pipeline)
         if unsourced := re.search(r"unknown\('([^']*)'\)", text):
             raise WorkbenchError(
@@ -86,24 +86,24 @@ class Recipe:
         return cls(identifier(pipeline.name), result)
 
     def of_part(self, names: Sequence[str]) -> Recipe:
-        """Of the pipeline that is built the processors of these names (`reduction.part`)."""
+        """Return the recipe of the part of the pipeline with these processors (`reduction.part`)."""
         *lines, last = self.result.splitlines()
         made = f"return part({last.removeprefix('return ')}, {as_source(tuple(names))})"
         return replace(self, result="\n".join([*lines, made]))
 
     def function(self, source: str, name: str) -> str:
-        """The function; `source` is the constant that holds the text."""
+        """Return the source of the function; `source` is the constant that holds the text."""
         doc = f'    """The {self.kind} {self.name}{": " + self.doc if self.doc else "."}"""'
         return f"def {name}():\n{doc}\n{indent(self.result.replace('SOURCE', source), '    ')}"
 
 
 def _from(folder: str | Path, file: str) -> str:
-    """Where a file lies, seen from a folder."""
+    """Return the path of a file relative to a folder."""
     return os.path.relpath(os.path.realpath(file), os.path.realpath(folder))
 
 
 def as_source(value: Any) -> str:
-    """A value, or what comes in at a step, as Python source, strings in double quotes."""
+    """Return a value, or the inputs of a step, as Python source, with strings in double quotes."""
     if value is END:
         return "wb.END"
     if isinstance(value, str):
@@ -120,23 +120,23 @@ def as_source(value: Any) -> str:
 
 
 def identifier(text: str) -> str:
-    """The text as a Python name."""
+    """Convert a text into a Python name."""
     found = re.sub(r"\W+", "_", text).strip("_").lower() or "it"
     return f"{found}_" if keyword.iskeyword(found) else f"_{found}" if found[0].isdigit() else found
 
 
 LOCAL = "capacities", "running", "both", "left", "right", "steps", "seen", "events", "event", "ours", "theirs", "now"
-"""What tests call things of their own."""
+"""Names of local variables in tests."""
 
 
 class WrittenFile:
-    """What the tests of a file share: texts, functions that build pipelines, and names.
+    """A pytest file under construction: texts, functions that build pipelines, tests, and the names in use.
 
     Parameters
     ----------
-    about: what the file is.
+    about: the description of the file.
     command: the command that writes it.
-    own: lines that import what is a user's own.
+    own: import lines for a user's own names.
     """
 
     def __init__(self, about: str, command: str = "", own: Iterable[str] = ()) -> None:
@@ -148,7 +148,7 @@ class WrittenFile:
         self.taken = {"wb", *LOCAL, *workbench.conformance.__all__}
 
     def pipeline(self, recipe: Recipe) -> str:
-        """The name of the function that builds it."""
+        """Return the name of the function that builds a pipeline, adding the function if it is new."""
         if recipe.text and recipe.text not in self.texts:
             self.texts[recipe.text] = "SOURCE" if not self.texts else f"SOURCE_{len(self.texts) + 1}"
         if recipe not in self.built:
@@ -156,7 +156,7 @@ class WrittenFile:
         return self.built[recipe]
 
     def test(self, name: str, doc: str, lines: Iterable[str]) -> None:
-        """One more test."""
+        """Add a test."""
         body = indent("\n".join(lines), "    ")
         self.tests.append(f'def {self._fresh(name)}():\n    """{_plain(doc)}."""\n{body}')
 
@@ -171,7 +171,7 @@ class WrittenFile:
         return "\n\n\n".join([head, *functions, *self.tests]) + "\n"
 
     def _fresh(self, name: str) -> str:
-        """The name, with a number where it is taken."""
+        """Return the name, with a number if it is taken."""
         names = (name if i == 1 else f"{name}_{i}" for i in range(1, len(self.taken) + 2))
         chosen = next(each for each in names if each not in self.taken)
         self.taken.add(chosen)
@@ -179,5 +179,5 @@ class WrittenFile:
 
 
 def _plain(text: str) -> str:
-    """Text that may stand in a docstring."""
+    """Escape a text for a docstring."""
     return text.replace("\\", "\\\\").replace('"""', "'''")
