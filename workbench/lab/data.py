@@ -1,7 +1,7 @@
 """The results of a suite as relations: one description of a table, executed by DuckDB or by Spark.
 
-Each experiment is a view of its name: its axes and outputs as columns, and what is measured of every point. Of each
-measurement it has the newest result, and none of points that the suite no longer has.
+Each experiment is a view of its name, with its axes, its outputs and the measurements of every point as columns. It
+contains the newest result of each measurement, and none of points that the suite no longer has.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ SELECT id, experiment, point, outputs, place, repetition, {measured} FROM (
 
 
 class SqlEngine(Protocol):
-    """Something that answers SQL over the relations `stored` (every result) and `wanted` (every point)."""
+    """An engine that answers SQL over the relations `stored` (every result) and `wanted` (every point)."""
 
     name: str
     extract: str
-    """The function that takes a text out of JSON by a path."""
+    """The SQL function that extracts a text from JSON by a path."""
 
     def query(self, text: str) -> list[dict[str, Any]]:
-        """The rows of a SELECT."""
+        """Return the rows of a SELECT."""
 
     def view(self, name: str, text: str) -> None:
-        """Name a SELECT."""
+        """Give a name to a SELECT."""
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release the resources of the engine."""
 
 
 class Duck:
@@ -68,37 +68,37 @@ class Duck:
         self._connection.register("wanted", wanted)
 
     def query(self, text: str) -> list[dict[str, Any]]:
-        """The rows of a SELECT."""
+        """Return the rows of a SELECT."""
         cursor = self._execute(text)
         names = [column[0] for column in cursor.description]
         return [{n: number(v) for n, v in zip(names, row, strict=True)} for row in cursor.fetchall()]
 
     def view(self, name: str, text: str) -> None:
-        """Name a SELECT, computed once."""
+        """Give a name to a SELECT, which is computed once."""
         self._execute(f"CREATE TABLE {sql.name(name)} AS {text}")
 
     def _execute(self, text: str) -> Any:
         try:
             return self._connection.execute(text)
-        except self._error as error:  # what follows the first line are guesses, by the dozen
+        except self._error as error:  # after the first line come dozens of guesses
             raise SuiteError(f"SQL: {first_line(error)}", where=text) from error
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._connection.close()
 
 
 def number(value: Any) -> Any:
-    """What an engine gives, with its decimal numbers as floats."""
+    """Convert a decimal number of an engine to a float; other values stay."""
     return float(value) if isinstance(value, Decimal) else value
 
 
 class Data:
-    """What tables, plots, claims and macros look at.
+    """The data that tables, plots, claims and macros read.
 
     Parameters
     ----------
-    engine: who answers; `open_data` chooses DuckDB.
+    engine: the engine that answers queries; `open_data` chooses DuckDB.
     broken: the files that could not be read.
     """
 
@@ -107,7 +107,7 @@ class Data:
         self._seen: set[str] = set()
 
     def prepare(self) -> Data:
-        """Make the views."""
+        """Create the views."""
         measured = ", ".join(MEASURED)
         qualified = ", ".join(f"r.{name}" for name in MEASURED)
         self.engine.view("latest", LATEST.format(measured=measured, qualified=qualified))
@@ -119,7 +119,7 @@ class Data:
         kinds = {name: ("point", kind) for name, kind in experiment.parameter_kinds.items()}
         kinds |= {name: ("outputs", output.kind) for name, output in experiment.outputs.items()}
         columns = [
-            # a result from before an output got another type has none of this type
+            # a result from before a change of an output's type has no value of this type
             f"TRY_CAST({self.engine.extract}({source}, '$.{name}') AS {KINDS[kind]}) AS {sql.name(name)}"
             for name, (source, kind) in kinds.items()
         ]
@@ -127,16 +127,16 @@ class Data:
         return f"SELECT {', '.join([*columns, of_all])} FROM latest WHERE experiment = {sql.literal(experiment.name)}"
 
     def recording(self) -> Data:
-        """The same data, that remembers which results are looked at."""
+        """Return the same data with a record of the results that are read."""
         return Data(self.suite, self.engine, self.broken)
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The results that were looked at."""
+        """The ids of the results that were read."""
         return tuple(sorted(self._seen))
 
     def sql(self, text: str) -> list[dict[str, Any]]:
-        """The rows of a SELECT over the experiments' views; its columns `id` or `ids` say what was looked at."""
+        """Return the rows of a SELECT over the experiments' views; its columns `id` or `ids` name the results read."""
         rows = self.engine.query(text)
         for row in rows:
             ids = row.get("ids") or ([row["id"]] if row.get("id") else [])
@@ -144,11 +144,11 @@ class Data:
         return rows
 
     def rows(self, experiment: Any, **where: Scalar | Iterable[Scalar]) -> list[dict[str, Any]]:
-        """The results of an experiment at these points, in order.
+        """Return the results of an experiment at these points, in order.
 
         Raises
         ------
-        NoData: there is none.
+        NoData: there is no result.
         SuiteError: the experiment has no such column.
         """
         own = self.suite.get(experiment)
@@ -163,24 +163,24 @@ class Data:
         return rows
 
     def grid(self, table: Table | str) -> Grid:
-        """A table with its contents."""
+        """Return a table with its contents."""
         own = self.suite.tables[table] if isinstance(table, str) else table
         return own.arrange(self.sql(own.query()))
 
     def dots(self, plot: Plot | str) -> dict[str, list[Dot]]:
-        """The points of a plot, by series."""
+        """Return the points of a plot, by series."""
         own = self.suite.plots[plot] if isinstance(plot, str) else plot
         return own.arrange(self.sql(own.query()))
 
     def drawn(self, plot: Plot | str) -> DrawnPlot:
-        """A plot as a notebook shows it."""
+        """Return a plot in the form that a notebook shows."""
         from workbench.lab.draw import DrawnPlot, svg
 
         own = self.suite.plots[plot] if isinstance(plot, str) else plot
         return DrawnPlot(own.title, svg(own, self.dots(own), lambda _: ""))
 
     def numbers(self) -> dict[str, dict[str, int]]:
-        """Of each experiment: how many results there are of each status."""
+        """Return the number of results of each status, by experiment."""
         found: dict[str, dict[str, int]] = {name: {} for name in self.suite.experiments}
         for row in self.engine.query(
             "SELECT experiment, status, count(*) AS n FROM latest GROUP BY experiment, status"
@@ -189,7 +189,7 @@ class Data:
         return found
 
     def close(self) -> None:
-        """Give back what the engine holds."""
+        """Release the resources of the engine."""
         self.engine.close()
 
 
@@ -199,13 +199,13 @@ def _describe(where: Mapping[str, Scalar | Iterable[Scalar]]) -> str:
 
 
 def open_data(suite: Suite, store: ResultStore) -> Data:
-    """The results of a suite, answered by DuckDB."""
+    """Open the results of a suite, with DuckDB as the engine."""
     stored, broken = store.table()
     return Data(suite, Duck(stored, make_point_table(suite)), broken).prepare()
 
 
 def make_point_table(suite: Suite) -> Any:
-    """Every point of a suite as an Arrow table: its experiment, the point as text, and its place in the order."""
+    """Return every point of a suite as an Arrow table: its experiment, the point as text, and its index."""
     pa = arrow()
     kinds = {"experiment": pa.string(), "point": pa.string(), "place": pa.int64()}
     points = ((e.name, as_text(point), i) for e in suite.experiments.values() for i, point in enumerate(e.region))

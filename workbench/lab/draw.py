@@ -1,4 +1,4 @@
-"""Plots as SVG, with matplotlib; every point, bar and bin is a link to the results behind it."""
+"""Plots as SVG, drawn by matplotlib; every point, bar and bin is a link to the results behind it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.lab.plot import Dot, Plot
 from workbench.lab.rows import package
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999")
-"""Okabe and Ito: told apart by people who see fewer colours."""
+"""The palette of Okabe and Ito, which people with colour blindness can distinguish."""
 MARKERS = "osD^vP*X"
 MOST_LINKS = 5000
 DOUBTFUL = "hollow: did not end ok, or was timed on a loaded machine"
@@ -31,7 +31,7 @@ class DrawnPlot:
 
 
 def svg(plot: Plot, dots: Mapping[str, Sequence[Dot]], link: Link) -> str:
-    """The plot as SVG text; `link` is where some results are shown.
+    """Return the plot as SVG text; `link` returns the address of some results.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def svg(plot: Plot, dots: Mapping[str, Sequence[Dot]], link: Link) -> str:
             figure.supxlabel(DOUBTFUL, fontsize=8, color="#555555")
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Title": plot.title})
-    text = out.getvalue().replace(' target="_blank"', "")  # the links lead to what is on the same page
+    text = out.getvalue().replace(' target="_blank"', "")  # the links lead to places on the same page
     return text[text.index("<svg") :]
 
 
@@ -70,13 +70,13 @@ def _colour(i: int) -> str:
 
 
 def _lines(plot: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: Link) -> bool:
-    """Whether something is drawn hollow."""
+    """Draw lines or a scatter plot; return whether any mark is hollow."""
     for i, (name, points) in enumerate(dots.items()):
         xs, ys = [dot.x for dot in points], [dot.y for dot in points]
         if plot.kind == "line":
             axes.plot(xs, ys, color=_colour(i), linewidth=1.3)
         style = {"s": 22, "color": _colour(i), "marker": MARKERS[i % len(MARKERS)]}
-        axes.scatter([], [], label=name, **style)  # for the legend, where all are filled
+        axes.scatter([], [], label=name, **style)  # for the legend, where all marks are filled
         marks = axes.scatter(xs, ys, zorder=3, **style)
         if len(points) <= MOST_LINKS:
             marks.set_urls([link(dot.ids) for dot in points])
@@ -120,13 +120,13 @@ def _histogram(plot: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: L
                         edgecolor="white", linewidth=0.5)  # fmt: skip
         for bar, inside in zip(bars, bins, strict=True):
             bar.set_url(link([key for dot in inside for key in dot.ids][:MOST_LINKS]))
-            # one of a hundred does not make a bin doubtful
+            # a bin is doubtful if most of its results are
             hollow |= _hollow(bar, i, 2 * sum(dot.doubtful for dot in inside) > len(inside))
     return hollow
 
 
 def _hollow(bar: Any, series: int, doubtful: bool) -> bool:
     if doubtful:
-        # not "none": what has no filling cannot be clicked at
+        # not "none": a shape without filling cannot be clicked
         bar.set(alpha=None, facecolor=(1, 1, 1, 0.5), edgecolor=_colour(series), linewidth=1.2)
     return doubtful

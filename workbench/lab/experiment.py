@@ -1,4 +1,4 @@
-"""Experiments: a function from a point to named outputs, and how it is to be measured."""
+"""Experiments: functions from a point to named outputs, with the settings for measuring them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from workbench.lab.region import Point, Region, Scalar
 from workbench.lab.result import Measured, Result
 
 SEED = "seed"
-"""A function that asks for this name gets a number that depends on the experiment and the point only."""
+"""The name of a parameter that receives a number determined by the experiment and the point alone."""
 
 KINDS: Mapping[type, str] = {float: "DOUBLE", int: "BIGINT", bool: "BOOLEAN", str: "STRING"}
-"""Type of an output or a parameter to its type in SQL."""
+"""The SQL type for each type of an output or a parameter."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """A named result: what it is, its unit ("" where it has none), and its type (float, int, bool or str).
+    """A named result: its description, its unit ("" if it has none), and its type (float, int, bool or str).
 
-    `measured`: it depends on how busy the machine is, as everything does whose unit is a time or something in a time.
+    `measured`: whether it depends on the load of the machine, as outputs always do whose unit is a time or a rate.
     """
 
     description: str
@@ -40,9 +40,9 @@ class Output:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one point may use: seconds of wall-clock time, CPU seconds, megabytes (2**20 bytes) of memory.
+    """The limits of one point: seconds of wall-clock time, CPU seconds, megabytes (2**20 bytes) of memory.
 
-    They are for the whole process tree; None is no limit.
+    They apply to the whole process tree; None is no limit.
     """
 
     seconds: float | None = 60.0
@@ -54,35 +54,35 @@ class Limits:
 class Prerequisite:
     """A file that experiments read, made once for each combination of the values that it depends on.
 
-    Its function takes those values and `path`, where it writes; it may use any of the parameters of an experiment.
+    Its function takes those values and `path`, the file to write; it may use any of the parameters of an experiment.
     """
 
     name: str
     make: Callable[..., None]
 
     def parameters(self, point: Point) -> dict[str, Scalar]:
-        """Those values of a point that the file depends on."""
+        """Return the values of a point that the file depends on."""
         return {name: value for name, value in point.items() if name in names_of(self.make)}
 
     def file(self, folder: Path, point: Point, code: str) -> Path:
-        """Where the file for this point is, or will be."""
+        """Return the path of the file for this point, whether it exists or not."""
         return folder / f"{self.name}-{digest([self.name, self.parameters(point), code])}"
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is done at each point of a region.
+    """A function that is measured at each point of a region.
 
     Parameters
     ----------
-    function: gets the values of a point by name, `seed` if it asks for it, and the paths of prerequisites by their
-        names; it returns a mapping from the names of its outputs to values.
-    expected: gets the values of a point, returns what some of the outputs must be (None: nothing is known).
-    repeat: how often each point is measured.
-    kept: whether the process that has measured a point may measure the next one, which saves what it has loaded.
-    warm_up: called once in each process, before anything is measured.
-    page: gets the values of a point, returns a page of HTML that shows more of it (a pipeline, a counterexample); the
-        web application asks for it, in a process with the limits of the experiment.
+    function: takes the values of a point by name, `seed` if it has that parameter, and the paths of prerequisites by
+        their names; returns a mapping from the names of its outputs to values.
+    expected: takes the values of a point, returns the expected values of some outputs (None: nothing is known).
+    repeat: the number of measurements of each point.
+    kept: whether a process may measure several points, which saves loading modules again.
+    warm_up: called once in each process, before the first measurement.
+    page: takes the values of a point, returns a page of HTML with details (a pipeline, a counterexample); the web
+        application calls it in a process with the limits of the experiment.
     """
 
     name: str
@@ -118,18 +118,18 @@ class Experiment:
 
     @property
     def parameter_kinds(self) -> dict[str, type]:
-        """The type of each axis: the common one of its values."""
+        """The type of each axis: the common type of its values."""
         return {name: _common({type(value) for value in values}) for name, values in self.region.axes.items()}
 
     def expectation(self, point: Point) -> Mapping[str, Any]:
-        """What is known of the outputs at this point."""
+        """Return the expected values of outputs at this point, as far as they are known."""
         return (call(self.expected, point) if self.expected else None) or {}
 
 
 RESERVED = frozenset(
     {"id", "suite", "cores", *Measured.__dataclass_fields__, *Result.__dataclass_fields__} - {"measured"}
 )
-"""The columns that every result has."""
+"""The names of columns that every result has."""
 
 
 def _common(kinds: set[type]) -> type:
@@ -139,6 +139,6 @@ def _common(kinds: set[type]) -> type:
 
 
 def digest(data: Any) -> str:
-    """A short hash of plain data; the order of keys does not matter."""
+    """Return a short hash of plain data; the order of keys does not matter."""
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:20]

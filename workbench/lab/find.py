@@ -1,6 +1,6 @@
-"""Finding suites: the Python files of a folder that say `suite = Suite(...)`, and loading them.
+"""Search and loading of suites, the Python files of a folder with a line `suite = Suite(...)`.
 
-A file is read, not run, to tell whether it is a suite; other scripts may stand beside suites.
+The search parses files and does not run them; the folder may contain other scripts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LINE = re.compile(rb"^suite\b[^=\n]*=[\w. ]*\bSuite\(", re.MULTILINE)
 
 
 def suite_files(folder: Path) -> dict[str, Path]:
-    """Name of the file (without `.py`) to its path, for all that say `suite = Suite(...)`.
+    """Return the path of each file with a line `suite = Suite(...)`, by its name without `.py`.
 
     Raises
     ------
@@ -31,16 +31,16 @@ def suite_files(folder: Path) -> dict[str, Path]:
 
 
 def suite_file(folder: Path, name: str) -> Path | None:
-    """The file of the suite of a name; None where there is none, and no other file is looked into."""
+    """Return the file of a suite by name, without examining other files; None if there is none."""
     path = folder / f"{name}.py"
-    return path if path.name == f"{name}.py" and is_suite(path) else None  # a name is no path
+    return path if path.name == f"{name}.py" and is_suite(path) else None  # a name must not be a path
 
 
 def is_suite(path: Path) -> bool:
-    """Whether a file has a line `suite = Suite(...)`; one with a syntax error looks for a line that begins so."""
+    """Whether a file has a line `suite = Suite(...)`; with a syntax error, whether a line begins like that."""
     try:
         text = path.read_bytes()
-        if b"Suite" not in text:  # it takes long to parse all scripts beside suites
+        if b"Suite" not in text:  # parsing all other scripts takes long
             return False
         tree = ast.parse(text)
     except OSError:
@@ -59,11 +59,11 @@ def _is_suite(line: ast.stmt) -> bool:
 
 
 def load_suite(path: Path) -> Suite:
-    """The suite of a file; its folder's parent can be imported from.
+    """Load the suite of a file; modules in the parent of its folder can be imported.
 
     Raises
     ------
-    SuiteError: the file has an error, with its line.
+    SuiteError: the file has an error; the message gives its line.
     """
     path = path.resolve()
     top = str(path.parent.parent)
@@ -96,11 +96,11 @@ def load_suite(path: Path) -> Suite:
 
 
 def find_suite(folder: Path, name: str) -> Path:
-    """The file of a suite, by the file's name.
+    """Return the file of a suite, by the file's name.
 
     Raises
     ------
-    SuiteError: there is none; the message has those that there are.
+    SuiteError: there is no such suite; the message lists the existing ones.
     """
     if (found := suite_file(folder, name)) is None:
         known = ", ".join(suite_files(folder)) or "none"

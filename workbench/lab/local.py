@@ -1,4 +1,4 @@
-"""A sweep on this machine: supervisors side by side, results stored as they come, no Java."""
+"""A sweep on this machine: parallel supervisors, and results stored as they come, without Java."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.lab.result import Result
 from workbench.lab.store import ResultStore, new_name
 
 FIRST_FLUSH, LONGEST_FLUSH = 1.0, 15.0
-"""Seconds between two files: few at first, more in a long sweep. What a `kill -9` loses is at most that much."""
+"""Seconds between two files: few at first, more in a long sweep. A `kill -9` loses at most that much."""
 MOST_UNSTORED = 2000
 _GLANCE = 0.25
 
@@ -23,15 +23,15 @@ _GLANCE = 0.25
 def sweep(
     lab: Lab, tasks: Sequence[Measurement], origin: Origin, jobs: int, stopped: Callable[[], bool] = lambda: False
 ) -> Generator[Result]:
-    """Make the measurements, and give each when it is done; they are stored whatever ends the sweep.
+    """Make the measurements and yield each result; results are stored however the sweep ends.
 
     Parameters
     ----------
-    stopped: asked now and then; true ends the sweep, without the measurements that are being made.
+    stopped: called regularly; true ends the sweep and drops the measurements in progress.
 
     Raises
     ------
-    LabError: they cannot be stored.
+    LabError: the results cannot be stored.
     SuiteError: the suite cannot be loaded.
     """
     keep = Keeper(lab.store)
@@ -60,11 +60,11 @@ def sweep(
 
 
 class Keeper:
-    """Gathers results and stores them in files that are neither too many nor too late.
+    """A buffer that stores results in files, neither too many nor too late.
 
     Parameters
     ----------
-    prefix: how the names of the files begin.
+    prefix: the prefix of the names of the files.
     """
 
     def __init__(self, store: ResultStore, prefix: str = "") -> None:
@@ -74,20 +74,20 @@ class Keeper:
         self._last, self._patience = time.monotonic(), FIRST_FLUSH
 
     def add(self, result: Result) -> None:
-        """Take a result."""
+        """Add a result to the buffer."""
         self._waiting.append(result)
 
     def look(self) -> None:
-        """Store what there is, if it is time."""
+        """Store the buffered results if it is time."""
         late = time.monotonic() - self._last > self._patience
         if self._waiting and (late or len(self._waiting) >= MOST_UNSTORED):
             self.flush()
             self._patience = min(2 * self._patience, LONGEST_FLUSH)
 
     def flush(self) -> None:
-        """Store what there is."""
+        """Store the buffered results."""
         waiting = list(self._waiting)
-        # Ctrl-C may come while it is written: then the next flush writes it again, in place of what there may be
+        # Ctrl-C may come during the write: then the next flush writes the file again, replacing what there is
         self._store.add(waiting, self._name)
         del self._waiting[: len(waiting)]
         self._name = self._prefix + new_name()
@@ -95,11 +95,11 @@ class Keeper:
 
 
 class SupervisorSlot:
-    """A supervisor and the task that it has; another one where it gets lost.
+    """A supervisor and its current task; a lost supervisor is replaced.
 
     Parameters
     ----------
-    suite, files: of the supervisor.
+    suite, files: the arguments of the supervisor.
     """
 
     def __init__(self, suite: Path, files: Path) -> None:
@@ -109,13 +109,13 @@ class SupervisorSlot:
         self._started = ""
 
     def begin(self, task: Measurement | None) -> None:
-        """Give it a task; None: it has none."""
+        """Give the supervisor a task, or none."""
         self.task, self._started = task, now()
         if task is not None:
             self.client.send(task.frame())
 
     def end(self, origin: Origin) -> Result:
-        """The result of its task, waiting for it."""
+        """Wait for the result of the task and return it."""
         assert self.task is not None
         measured = self.client.take()
         if self.client.lost:

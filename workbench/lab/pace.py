@@ -1,4 +1,4 @@
-"""How far a sweep is, and how long it will still take."""
+"""The progress of a sweep, and an estimate of the remaining time."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from workbench.lab.result import Result
 
 
 class Pace:
-    """Counts results, and estimates the rest from the mean time of each experiment's points so far."""
+    """A counter of results that estimates the remaining time from the mean time of each experiment's points so far."""
 
     def __init__(self, tasks: Sequence[Measurement], jobs: int) -> None:
         self.total = len(tasks)
         self.statuses: Counter[str] = Counter()
         self.measured_seconds = 0.0
-        """Wall-clock seconds of the points themselves."""
+        """Total wall-clock seconds of the points themselves."""
         self._left = Counter(task.experiment for task in tasks)
         self._seen: Counter[str] = Counter()
         self._seconds: Counter[str] = Counter()
         self._jobs, self._begin = max(jobs, 1), time.monotonic()
 
     def add(self, result: Result) -> None:
-        """Take note of a result."""
+        """Count a result."""
         name, seconds = result.experiment, result.measured.wall_seconds
         self.statuses[str(result.measured.status)] += 1
         self.measured_seconds += seconds
@@ -34,16 +34,16 @@ class Pace:
 
     @property
     def done(self) -> int:
-        """How many there are."""
+        """The number of results so far."""
         return sum(self.statuses.values())
 
     @property
     def elapsed_seconds(self) -> float:
-        """Seconds since the beginning."""
+        """Seconds since the start."""
         return time.monotonic() - self._begin
 
     def left(self) -> float | None:
-        """Seconds that it will still take; None before there is anything to tell from."""
+        """Return the estimated remaining seconds; None before the first result."""
         if not self.done:
             return None
         mean = self.measured_seconds / self.done
@@ -53,11 +53,11 @@ class Pace:
         )
         own = (
             max(self.elapsed_seconds * self._jobs - self.measured_seconds, 0.0) / self.done
-        )  # what goes on around a point
+        )  # the overhead around each point
         return (expected + own * sum(self._left.values())) / self._jobs
 
     def line(self) -> str:
-        """One line."""
+        """Return the progress in one line."""
         bad = ", ".join(f"{count} {status}" for status, count in sorted(self.statuses.items()) if status != "ok")
         left = self.left()
         parts = [f"{self.done} of {self.total}", bad, "" if left is None else f"about {span(left)} left"]
@@ -65,7 +65,7 @@ class Pace:
 
 
 def span(seconds: float) -> str:
-    """A time as people say it."""
+    """Format a duration for people."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     if seconds < 5400:

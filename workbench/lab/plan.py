@@ -1,4 +1,4 @@
-"""What a sweep has to do: the measurements of a suite that are missing, as tasks."""
+"""The plan of a sweep: the missing measurements of a suite, as tasks."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ CODE_SUFFIXES = (".py", ".lark", ".js")
 
 @dataclass(frozen=True)
 class Lab:
-    """A suite, the file it came from, and where its results are.
+    """A suite, its file, and the store of its results.
 
-    `files` holds what prerequisites make; `options` is what a command needs to find them where they are not in the
-    usual places.
+    `files` is the folder of prerequisites; `options` are the command-line options that locate the suite and its results
+    if they are not in the usual places.
     """
 
     suite: Suite
@@ -40,7 +40,7 @@ class Lab:
 
     @property
     def files(self) -> Path:
-        """Where prerequisites are kept."""
+        """The folder of prerequisites."""
         return self.store.folder.parent / "files" / self.suite.name
 
     @property
@@ -49,11 +49,11 @@ class Lab:
         return self.path.resolve().parent.parent
 
     def code(self, program: str = "") -> str:
-        """The version of the code: a hash of workbench, the suite's file, and what the suite depends on.
+        """Return the version of the code: a hash of workbench, the suite's file, and the suite's dependencies.
 
         Parameters
         ----------
-        program: that of workbench (`hash_workbench`), where it is known.
+        program: the hash of workbench (`hash_workbench`), if it is known.
         """
         parts = [self.path]
         for name in self.suite.depends:
@@ -65,9 +65,9 @@ class Lab:
 
 
 def hash_workbench() -> str:
-    """A hash of workbench as far as measurements depend on it.
+    """Return a hash of the parts of workbench that affect measurements.
 
-    The command line and what the lab does with results do not count.
+    The command line and the lab's processing of results do not count.
     """
     home = Path(workbench.__file__).parent
     code = (path for path in home.rglob("*") if path.suffix in CODE_SUFFIXES)
@@ -83,7 +83,7 @@ def _hash_files(paths: Iterable[Path]) -> str:
 
 
 def _is_measured(path: Path) -> bool:
-    """Whether a file of workbench may have an effect on a measurement."""
+    """Whether a file of workbench may affect a measurement."""
     if path.parts[0] == "lab":
         return path.parts[1] in ("measure", "experiment.py", "calls.py")
     return path.parts[0] != "cli"
@@ -91,15 +91,15 @@ def _is_measured(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which measurements are wanted: all of them, unless something is chosen.
+    """The selection of measurements to make; by default, all.
 
     Attributes
     ----------
-    experiments: their names; none: all.
+    experiments: the names of experiments; none: all.
     where: only points with these values.
-    keys: only the points of these, or of those that begin like these, whatever code they were measured with.
-    again: also what there is already.
-    retry: also what ended like this. (What was refused is always tried again: an engine may be there now.)
+    keys: only the points with these keys or prefixes of keys, whatever code they were measured with.
+    again: whether to repeat existing measurements.
+    retry: the statuses to measure again. (Refused points are always measured again: an engine may be installed now.)
     """
 
     experiments: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Measurement:
-    """One measurement that is to be made."""
+    """A measurement to be made."""
 
     experiment: str
     point: Point
@@ -121,22 +121,22 @@ class Measurement:
 
     @property
     def id(self) -> str:
-        """Names the measurement."""
+        """The identifier of the measurement."""
         return f"{self.key}.{self.repetition}"
 
     @property
     def seed(self) -> int:
-        """A number that depends on the experiment and the point only."""
+        """A number determined by the experiment and the point alone."""
         return int(digest([self.experiment, self.point]), 16) % 2**31
 
     def frame(self) -> dict[str, Any]:
-        """As the supervisor wants it."""
+        """Return the task in the form that the supervisor takes."""
         return {"experiment": self.experiment, "point": dict(self.point), "seed": self.seed, "code": self.code}
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the results of a sweep come from."""
+    """The origin of the results of a sweep."""
 
     run: str
     commit: str
@@ -144,13 +144,13 @@ class Origin:
 
     @classmethod
     def of(cls, lab: Lab, argv: Iterable[str] = ()) -> Origin:
-        """A new sweep, beginning now."""
+        """Return the origin of a new sweep that begins now."""
         begun = now().replace(":", "").replace("-", "")[:15]
         asked = list(argv) or ["lab", "run", lab.suite.name]
         return cls(f"{begun}-{secrets.token_hex(2)}", commit(lab.top), shlex.join(["workbench", *asked]))
 
     def result(self, task: Measurement, measured: Measured, started: str) -> Result:
-        """The measurement with its provenance, made on this machine."""
+        """Return the measurement with its provenance, on this machine."""
         return Result(
             task.key, task.repetition, task.experiment, task.point, measured, task.code, task.seed, started,
             self.run, self.commit, self.command, machine(), versions(),
@@ -158,16 +158,16 @@ class Origin:
 
 
 def now() -> str:
-    """The time, UTC."""
+    """Return the current time, UTC."""
     return datetime.datetime.now(datetime.UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
 
 
 def tasks(lab: Lab, code: str, selection: Selection) -> list[Measurement]:
-    """All measurements that are selected, whether they have been made or not; repetitions of a point come apart.
+    """Return all selected measurements, whether they exist or not; repetitions of a point are spread apart.
 
     Raises
     ------
-    SuiteError: there is no such experiment, axis, or key.
+    SuiteError: an experiment, axis, or key does not exist.
     """
     chosen = [lab.suite.get(name) for name in selection.experiments] or list(lab.suite.experiments.values())
     known = {axis for experiment in chosen for axis in experiment.region.axes}
@@ -185,7 +185,7 @@ def tasks(lab: Lab, code: str, selection: Selection) -> list[Measurement]:
                 if not all(axis in point and point[axis] in values for axis, values in selection.where.items()):
                     continue
                 key = key_of(lab.suite.name, experiment.name, point, code)
-                # a key of other code means the same point: the way back from a report is a way forward, too
+                # a key of other code names the same point, so a key from an old report can be measured again
                 own = [wanted for wanted in keys if key.startswith(wanted)]
                 own += stored.get((experiment.name, as_text(point)), ()) if keys else ()
                 keys.update(dict.fromkeys(own, True))
@@ -198,26 +198,26 @@ def tasks(lab: Lab, code: str, selection: Selection) -> list[Measurement]:
 
 
 def key_of(suite: str, experiment: str, point: Point, code: str) -> str:
-    """What names a point of an experiment, measured with this code."""
+    """Return the key of a point of an experiment, measured with this code."""
     return digest([suite, experiment, point, code])[:16]
 
 
 def missing(wanted: Iterable[Measurement], done: Mapping[str, str], selection: Selection) -> list[Measurement]:
-    """Those that have not been made, or are to be made again."""
+    """Return the measurements that have not been made, or are to be made again."""
     again = {str(status) for status in (*selection.retry, Status.REFUSED)}
     return [task for task in wanted if selection.again or task.id not in done or done[task.id] in again]
 
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What a sweep has to do, beside what has been measured already.
+    """The plan of a sweep: the measurements to make, and those already made.
 
     Attributes
     ----------
-    wanted: all measurements that are selected.
-    done: those that the store has, each with its newest status.
-    todo: those that are missing, or to be made again.
-    broken: files of the store that cannot be read.
+    wanted: all selected measurements.
+    done: the measurements in the store, each with its newest status.
+    todo: the measurements that are missing, or to be made again.
+    broken: the files of the store that cannot be read.
     """
 
     wanted: Sequence[Measurement]
@@ -227,7 +227,7 @@ class SweepPlan:
 
     @classmethod
     def of(cls, lab: Lab, selection: Selection | None = None, program: str = "") -> SweepPlan:
-        """The plan for a selection; None: for everything that is missing. `program` is as for `Lab.code`."""
+        """Return the plan for a selection; None: for everything that is missing. `program` is as for `Lab.code`."""
         selection = selection or Selection()
         wanted = tasks(lab, lab.code(program), selection)
         done, broken = lab.store.done()
@@ -235,22 +235,22 @@ class SweepPlan:
 
     @property
     def measured(self) -> int:
-        """How many of those that are wanted the store has."""
+        """The number of wanted measurements that the store has."""
         return sum(task.id in self.done for task in self.wanted)
 
     @property
     def again(self) -> int:
-        """How many of those that are to be made the store has already."""
+        """The number of measurements to make that the store has already."""
         return sum(task.id in self.done for task in self.todo)
 
     @property
     def earlier_failures(self) -> dict[str, str]:
-        """Those that have not ended well, each with its status, and are not made again."""
+        """The failed measurements that are not repeated, each with its status."""
         made = {task.id for task in self.todo}
         settled = (task.id for task in self.wanted if task.id not in made)
         return {key: self.done[key] for key in settled if self.done[key] != Status.OK}
 
 
 def default_jobs() -> int:
-    """How many measurements at once do not disturb each other much: one for each two cores."""
+    """Return how many measurements run at once with little interference: one for each two cores."""
     return max(1, cores() // 2)

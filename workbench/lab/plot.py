@@ -1,4 +1,4 @@
-"""Plots: a description, its query, and the points that are drawn."""
+"""Plots: their descriptions, queries and points."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ KINDS = ("line", "scatter", "bar", "histogram")
 
 @dataclass(frozen=True)
 class Dot:
-    """A point of a plot and the results that it was computed from.
+    """A point of a plot, and the results that it was computed from.
 
-    It is `doubtful` where one of them did not end well, or is a timing from a loaded machine.
+    It is `doubtful` if one of the results did not end normally, or is a timing from a loaded machine.
     """
 
     x: Any
@@ -31,13 +31,13 @@ class Dot:
 
 @dataclass(frozen=True)
 class Plot:
-    """A picture of results.
+    """A plot of results.
 
     Parameters
     ----------
-    y: what is drawn. In a scatter plot and a histogram it is each result's own value, and the statistic is not used.
-    x: an axis, or for a scatter plot also an output or a measure; a histogram has none.
-    series: an axis; each of its values is a line, a colour or a group of bars.
+    y: the value to draw. A scatter plot and a histogram draw each result's own value, and ignore the statistic.
+    x: an axis, or for a scatter plot also an output or a measure; None for a histogram.
+    series: an axis; each of its values becomes a line, a colour or a group of bars.
     kind: line, scatter, bar or histogram.
     log: the axes with a logarithmic scale: "", "x", "y" or "xy".
     """
@@ -72,7 +72,7 @@ class Plot:
 
     @property
     def labels(self) -> tuple[str, str]:
-        """What stands at the axes."""
+        """The labels of the axes."""
         y = " ".join(filter(None, [self.y.word if self.is_grouped else "", self.y.column.replace("_", " ")]))
         y = _with_unit(y, unit_of(self.experiment, self.y))
         if self.x is None:
@@ -81,16 +81,16 @@ class Plot:
 
     @property
     def is_grouped(self) -> bool:
-        """Whether a drawn point sums up several results."""
+        """Whether a drawn point summarises several results."""
         return self.kind in ("line", "bar")
 
     @property
     def of_gpus(self) -> bool:
-        """Whether it shows something that is known only where there is a GPU."""
+        """Whether the plot shows a measurement that exists only with a GPU."""
         return {self.x, self.y.column} & {*OF_GPUS} != set()
 
     def query(self) -> str:
-        """What is drawn, as SQL over the view of its experiment."""
+        """Return the query for the points, as SQL over the view of its experiment."""
         x = sql.name(self.x) if self.x else "0"
         series = sql.name(self.series) if self.series else "''"
         own = sql.name(self.y.column)
@@ -105,7 +105,7 @@ class Plot:
         return f"SELECT {x} AS x, {series} AS s, {own} AS y, id AS ids, status = 'ok' AS well, reliable {view}"
 
     def arrange(self, found: Sequence[Mapping[str, Any]]) -> dict[str, list[Dot]]:
-        """The points of each series, in the order of the region."""
+        """Return the points of each series, in the order of the region."""
         axes = self.experiment.region.axes
         series = [str(value) for value in axes[self.series]] if self.series else [""]
         dots: dict[str, list[Dot]] = {name: [] for name in series}

@@ -1,7 +1,7 @@
-"""Regions: the points at which experiments are made.
+"""Regions: the sets of points at which experiments are made.
 
-A region is a product of named ranges without the points that are excluded. It is a value: restricting it or
-excluding points gives another one. A point is a mapping from name to a number, a text or a truth value.
+A region is a product of named ranges without the excluded points. It is a value: restricting it or excluding
+points returns a new one. A point is a mapping from name to a number, a text or a truth value.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def fits(value: int) -> bool:
 
 @dataclass(frozen=True)
 class Product:
-    """A product of named ranges, and the conditions under which its points are left out."""
+    """A product of named ranges, with the conditions that exclude points."""
 
     axes: Mapping[str, tuple[Scalar, ...]]
     excluded: tuple[Callable[..., bool], ...] = ()
@@ -42,7 +42,7 @@ class Region:
 
     Raises
     ------
-    SuiteError: a range is empty, or has a value that is no number, text or truth value.
+    SuiteError: a range is empty, or has a value that is not a number, text or truth value.
     """
 
     def __init__(self, **ranges: Scalar | Iterable[Scalar]) -> None:
@@ -56,7 +56,7 @@ class Region:
 
     @property
     def axes(self) -> dict[str, tuple[Scalar, ...]]:
-        """Name to the values that it takes in some part, in order of appearance."""
+        """The values of each axis in all parts, in order of appearance."""
         found: dict[str, dict[tuple[type, Scalar], Scalar]] = {}
         for part in self._parts:
             for name, values in part.axes.items():
@@ -64,14 +64,14 @@ class Region:
         return {name: tuple(values.values()) for name, values in found.items()}
 
     def excluding(self, condition: Callable[..., bool]) -> Region:
-        """Without the points at which the condition is true: `region.excluding(lambda q, n: q > n)`."""
+        """Return the region without points at which the condition holds: `region.excluding(lambda q, n: q > n)`."""
         unknown = names_of(condition) - set(self.axes)
         if unknown:
             raise SuiteError(f"the condition reads '{sorted(unknown)[0]}', which is no axis of the region")
         return Region._of(Product(part.axes, (*part.excluded, condition)) for part in self._parts)
 
     def where(self, **chosen: Scalar | Iterable[Scalar]) -> Region:
-        """The points whose values are among those given: `region.where(q=2, n=[2, 3])`."""
+        """Return the region restricted to these values: `region.where(q=2, n=[2, 3])`."""
         axes = self.axes
         for name in chosen:
             if name not in axes:
@@ -86,7 +86,7 @@ class Region:
         )
 
     def __add__(self, other: Region) -> Region:
-        """The points of both, each once. Both have the same axes."""
+        """Return the union of two regions with the same axes; each point occurs once."""
         if set(self.axes) != set(other.axes):
             raise SuiteError(f"regions with axes {sorted(self.axes)} and {sorted(other.axes)} cannot be put together")
         return Region._of((*self._parts, *other._parts))
@@ -118,7 +118,7 @@ def _holds(condition: Callable[..., bool], point: Point) -> bool:
 
     Raises
     ------
-    SuiteError: it stumbles.
+    SuiteError: the condition raises an error.
     """
     try:
         return bool(call(condition, point))
