@@ -1,4 +1,4 @@
-"""What a report shows: tables, plots and claims, and from every number the way back to its measurements."""
+"""The contents of a report: tables, plots and claims, with links from every number to its measurements."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from workbench.lab.table import Grid
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that a report shows."""
+    """The contents of a report."""
 
     suite: Suite
     data: Data
     results: Mapping[str, Result]
-    """The newest of each measurement, by id."""
+    """The newest result of each measurement, by id."""
     code: str
     commit: str
     options: str = ""
-    """What commands need to find the suite and its results."""
+    """The command-line options that locate the suite and its results."""
     told: Callable[[str], str] = str
-    """How texts are shown that may name files of this machine."""
+    """A function that prepares texts for display, which may name files of this machine."""
     made: str = field(default_factory=now)
 
     @cached_property
@@ -43,13 +43,13 @@ class Report:
 
     @cached_property
     def dots(self) -> tuple[tuple[Plot, dict[str, list[Dot]]], ...]:
-        """The plots and their points, without those of GPUs where nothing is known of any."""
+        """The plots and their points, without plots of GPUs that have no points."""
         drawn = ((plot, self.data.dots(plot)) for plot in self.suite.plots.values())
         return tuple((plot, dots) for plot, dots in drawn if dots or not plot.of_gpus)
 
     @cached_property
     def claims(self) -> tuple[tuple[Claim, Judgement], ...]:
-        """The claims and how they stand."""
+        """The claims and their standings."""
         return tuple((claim, claim.evaluate(self.data)) for claim in self.suite.claims.values())
 
     @cached_property
@@ -59,23 +59,23 @@ class Report:
 
     @cached_property
     def numbers(self) -> dict[str, dict[str, int]]:
-        """Of each experiment the results of each status."""
+        """The number of results of each status, by experiment."""
         return self.data.numbers()
 
     @cached_property
     def costs(self) -> dict[str, str]:
-        """What each experiment took."""
+        """The total cost of each experiment."""
         used = self.results.values()
         return {name: text.cost(r for r in used if r.experiment == name) for name in self.suite.experiments}
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Id to its place in the list of results that the page has."""
+        """The index of each id in the page's list of results."""
         return {key: i for i, key in enumerate(self.results)}
 
     @property
     def facts(self) -> dict[str, str]:
-        """Where it all comes from."""
+        """The origin of the report: code, results, machine, versions, commands."""
         used = list(self.results.values())
         made_on = [r.machine for r in used] or [machine()]
         machines = {", ".join(f"{k} {v}" for k, v in each.items()) for each in made_on}
@@ -98,18 +98,18 @@ class Report:
         return {name: self.told(value) for name, value in found.items()}
 
     def link(self, ids: Sequence[str]) -> str:
-        """Where on the page some results are shown."""
+        """Return the address on the page at which some results are shown."""
         return "#r=" + ",".join(str(self.places[key]) for key in ids if key in self.places)
 
     def embed_results(self) -> str:
-        """The results as JSON that can stand in a page."""
+        """Return the results as JSON that can be embedded in a page."""
         rows = [text.brief(self.suite, result) for result in self.results.values()]
         rows = [row | {name: self.told(row[name]) for name in ("reason", "log")} for row in rows]
         return json.dumps(rows, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def gather(lab: Lab, data: Data) -> Report:
-    """What there is to report."""
+    """Collect the contents of a report."""
     results, _ = lab.store.results()
     ids = {row["id"] for row in data.engine.query("SELECT id FROM latest")}
     used = {key: result for key, result in newest(results).items() if key in ids}

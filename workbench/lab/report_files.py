@@ -1,6 +1,6 @@
 """The files of a report, in `reports/<suite>/`.
 
-`index.html` needs nothing but itself; `README.md` shows the same tables and plots; beside them are the data as CSV,
+`index.html` is self-contained; `README.md` shows the same tables and plots. The other files are the data as CSV,
 the tables as CSV, LaTeX and JSON (with the ids behind each cell), the plots as SVG, and the macros for LaTeX.
 """
 
@@ -28,7 +28,7 @@ PAGE = "index.html"
 
 
 def environment() -> Any:
-    """The templates; LabError where jinja2 is not installed."""
+    """Return the environment of the templates; raise LabError if jinja2 is not installed."""
     jinja2 = package("reports are made with jinja2", "jinja2")
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True,
@@ -40,33 +40,33 @@ def environment() -> Any:
 
 
 def html(report: Report, drawings: Mapping[str, str]) -> str:
-    """The page; `drawings` has the plots as SVG."""
+    """Render the page; `drawings` has the plots as SVG."""
     page: str = environment().get_template("report.html").render(report=report, drawings=drawings)
     return page
 
 
 def markdown(report: Report, *, brief: bool = False) -> str:
-    """The report as Markdown; a brief one without links to the page and the data."""
+    """Render the report as Markdown; a brief one without links to the page and the data."""
     again = text.rerun(report.suite.name, "KEY", report.options)
     template = environment().overlay(autoescape=False).get_template("report.md")
     return f"{template.render(report=report, again=again, brief=brief)}\n"
 
 
 def _escape_cell(value: str) -> str:
-    """A text in a cell of a table of Markdown."""
+    """Escape a text for a cell of a Markdown table."""
     return value.replace("|", "\\|").replace("\n", " ")
 
 
 def write_report(lab: Lab, data: Data, folder: Path, *, brief: bool = False) -> Report:
-    """Write a report, without the paths of this machine; nothing is written before all of it is made.
+    """Write a report without the paths of this machine; files are written only after all are rendered.
 
     Parameters
     ----------
-    brief: leave out the page and the data behind cells and points, which are most of its bytes.
+    brief: whether to leave out the page and the data behind cells and points, which are most of its bytes.
 
     Raises
     ------
-    LabError: it cannot be written.
+    LabError: the report cannot be written.
     """
     told = partial(text.without_paths, top=lab.top)
     report = replace(gather(lab, data), told=told, options=told(lab.options))
@@ -95,7 +95,7 @@ def write_report(lab: Lab, data: Data, folder: Path, *, brief: bool = False) -> 
 
 
 def _list_data(report: Report, drawings: Mapping[str, str]) -> dict[str, str]:
-    """The page, and the files of what is behind each cell and point."""
+    """Return the page, and the files with the data behind each cell and point."""
     files = {PAGE: html(report, drawings)}
     files |= {f"tables/{grid.name}.json": text.grid_json(grid) for grid in report.grids}
     files |= {f"plots/{plot.name}.json": text.plot_json(dots) for plot, dots in report.dots}

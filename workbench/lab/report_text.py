@@ -1,4 +1,4 @@
-"""The parts of a report that are texts for other programs: CSV, LaTeX, JSON; and phrases that all of them have."""
+"""The parts of a report that are texts for other programs (CSV, LaTeX, JSON), and phrases that all parts share."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _DIGITS = "Zero One Two Three Four Five Six Seven Eight Nine".split()
 _MEASURES = ("cpu_seconds", "wall_seconds", "peak_mb", "load", "steal", "reliable", "limited_by")
 LOG_SHOWN = 1500
 _PATH = re.compile(r"(?<![\w.:/~*>-])/[\w.@+=-]+(?:/[\w.@+=-]+)+")
-"""An absolute path of two parts or more: no URL, and nothing relative."""
+"""An absolute path with at least two parts; not a URL, and nothing relative."""
 
 
 def without_paths(text: str, top: Path) -> str:
-    """A text in which files below the top folder are named from there, and of others only the last part is left."""
+    """Make paths below the top folder relative to it, and shorten all other paths to their last part."""
 
     def named(found: re.Match[str]) -> str:
         path = Path(found[0])
@@ -41,18 +41,18 @@ def without_paths(text: str, top: Path) -> str:
 
 
 def rerun(suite: str, key: str, options: str = "") -> str:
-    """The command that measures a point again."""
+    """Return the command that measures a point again."""
     return f"workbench lab run {' '.join(filter(None, [suite, options]))} --id {key} --again"
 
 
 def on_gpus(peak_mb: float | None, seconds: float | None) -> str:
-    """What was used of GPUs, as far as it is known; empty where nothing is."""
+    """Return the known use of GPUs as text; empty if nothing is known."""
     parts = ["" if peak_mb is None else f"{peak_mb:.0f} MB", "" if seconds is None else f"{seconds:.2f} s"]
     return f"{', '.join(filter(None, parts))} on GPUs" if any(parts) else ""
 
 
 def cost(results: Iterable[Result]) -> str:
-    """What results took together: the sum of their times, the most memory of one; empty for none."""
+    """Return the total cost of results: the sum of their times, the peak memory of one; empty without results."""
     measured = [result.measured for result in results]
     if not measured:
         return ""
@@ -63,7 +63,7 @@ def cost(results: Iterable[Result]) -> str:
 
 
 def brief(suite: Suite, result: Result) -> dict[str, Any]:
-    """A result as a page has it: axes and outputs in the suite's order."""
+    """Return a result in the form that a page embeds: axes and outputs in the suite's order."""
     m, experiment = result.measured, suite.experiments[result.experiment]
     point = {axis: result.point[axis] for axis in experiment.region.axes}
     outputs = {name: m.outputs[name] for name in experiment.outputs if name in m.outputs}
@@ -82,13 +82,13 @@ def brief(suite: Suite, result: Result) -> dict[str, Any]:
 
 
 def grid_csv(grid: Grid) -> str:
-    """The values of a table, unrounded."""
+    """Return the values of a table as CSV, unrounded."""
     rows = [[*key, *("" if cell.value is None else cell.value for cell in cells)] for key, cells in grid.rows]
     return _csv([list(grid.heads), *rows])
 
 
 def grid_json(grid: Grid) -> str:
-    """A table with the ids behind each cell."""
+    """Return a table as JSON, with the ids behind each cell."""
     cells = [
         {
             "row": dict(zip(grid.corner, key, strict=True)),
@@ -103,13 +103,13 @@ def grid_json(grid: Grid) -> str:
 
 
 def plot_json(dots: Mapping[str, Sequence[Dot]]) -> str:
-    """The points of a plot with the ids behind each."""
+    """Return the points of a plot as JSON, with the ids behind each."""
     found = [{"series": s, "x": d.x, "y": d.y, "ids": list(d.ids)} for s, points in dots.items() for d in points]
     return json.dumps(found, indent=1) + "\n"
 
 
 def experiment_csv(experiment: Experiment, results: Iterable[Result]) -> str:
-    """Every result of an experiment, a line each."""
+    """Return the results of an experiment as CSV, one per line."""
     axes, outputs = list(experiment.region.axes), list(experiment.outputs)
     own = [r for r in results if r.experiment == experiment.name]
     of_gpus = [name for name in OF_GPUS if any(getattr(r.measured, name) is not None for r in own)]
@@ -134,12 +134,12 @@ def _csv(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def latex(value: str) -> str:
-    """Text with LaTeX's own characters made plain."""
+    """Escape the special characters of LaTeX."""
     return "".join(_LATEX.get(c, c) for c in " ".join(value.splitlines()))
 
 
 def grid_latex(grid: Grid) -> str:
-    """A table for a paper (it needs the package booktabs)."""
+    """Return a table for a paper (it needs the package booktabs)."""
     lines = [
         f"% {grid.title}",
         rf"\begin{{tabular}}{{{'l' * len(grid.corner)}{'r' * len(grid.columns)}}}",
@@ -153,13 +153,13 @@ def grid_latex(grid: Grid) -> str:
 
 
 def macro_name(name: str) -> str:
-    """A name as LaTeX can have it: letters only."""
+    """Convert a name to letters only, as LaTeX requires."""
     words = re.split(r"[_-]+", re.sub(r"\d", lambda d: f"_{_DIGITS[int(d[0])]}_", name))
     return words[0] + "".join(word[:1].upper() + word[1:] for word in words[1:])
 
 
 def macros_latex(macros: Iterable[tuple[Macro, MacroValue]]) -> str:
-    """Commands for the text of a paper."""
+    """Return LaTeX commands for the text of a paper."""
     lines = []
     for macro, computed in macros:
         comment = f"% {' '.join(macro.description.split())}" + (f", {macro.unit}" if macro.unit else "")

@@ -1,4 +1,4 @@
-"""What is known of one measurement of one point: a `Result` is a row of the store."""
+"""The record of one measurement of one point: a `Result` is a row of the store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.lab.region import Point
 
 
 class Status(StrEnum):
-    """How a measurement ended."""
+    """The status with which a measurement ended."""
 
     OK = "ok"
     WRONG = "wrong verdict"
@@ -24,19 +24,19 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Measured:
-    """A measurement by itself, as the process that watched it tells.
+    """A measurement by itself, as the process that watched it reports it.
 
     Attributes
     ----------
-    outputs: empty unless the function came to its end.
-    reason: what a status other than `ok` is due to; of a crash the last words.
-    cpu_seconds, peak_mb: of the whole process tree; `peak_mb` includes the Python that all experiments run in.
+    outputs: the outputs; empty unless the function returned.
+    reason: the reason for a status other than `ok`; for a crash, the last output.
+    cpu_seconds, peak_mb: for the whole process tree; `peak_mb` includes the Python that all experiments run in.
     limited_by: what enforced the limits, `cgroup v2` or `rlimits`.
-    load, steal: load average of the last minute at the end; the part of the last seconds that the machine under a
-        virtual one took for others.
-    log: the end of what it printed.
-    gpu_seconds, gpu_peak_mb: of the whole process tree on all NVIDIA GPUs, estimated from samples; None where there is
-        no GPU, or it cannot be known.
+    load, steal: the load average of the last minute, at the end; the share of the last seconds that the host of a
+        virtual machine took for other guests.
+    log: the end of the printed output.
+    gpu_seconds, gpu_peak_mb: for the whole process tree on all NVIDIA GPUs, estimated from samples; None without a GPU,
+        or if unknown.
     """
 
     status: Status
@@ -55,12 +55,12 @@ class Measured:
 
 
 OF_GPUS = ("gpu_seconds", "gpu_peak_mb")
-"""What is known only where there is a GPU: without one nothing is shown of it."""
+"""Measurements that exist only with a GPU; without one, reports omit them."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """A measurement of a point, and everything that is needed to make it again."""
+    """A measurement of a point, with everything that is needed to repeat it."""
 
     key: str
     """Hash of suite, experiment, point and code version."""
@@ -73,7 +73,7 @@ class Result:
     started: str
     """UTC, ISO 8601 with microseconds."""
     run: str
-    """The sweep that it was measured in: the time it began, and a few random letters."""
+    """The sweep of the measurement: the time at which it began, and a few random letters."""
     commit: str
     command: str
     machine: Mapping[str, Any]
@@ -81,12 +81,12 @@ class Result:
 
     @property
     def id(self) -> str:
-        """Names the measurement within a run."""
+        """The identifier of the measurement within a run."""
         return f"{self.key}.{self.repetition}"
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it: numbers that are not finite become texts, numpy's become Python's."""
+    """Convert a value for JSON: numbers that are not finite become texts, numpy values become Python values."""
     if hasattr(value, "item") and not isinstance(value, bool | int | float | str):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

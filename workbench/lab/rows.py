@@ -1,7 +1,7 @@
-"""A result as a row of a file, and back; and which rows are no results.
+"""Conversion of results to rows of a file and back, and detection of rows that are not results.
 
-A row may have been written by a newer workbench, or by another program: nothing is believed of it. What `sound` leaves,
-`unflat` can read.
+A row may have been written by a newer workbench or another program, so it is not trusted. `unflat` can convert every
+row that `sound` keeps.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ MISSING = "install the extra 'lab': pip install 'streamproof[lab]'"
 
 
 def package(purpose: str, name: str, *parts: str) -> Any:
-    """A package of the extra, with these modules in it imported; `purpose` says what it is for, and names it last.
+    """Import a package of the extra, and some of its modules; `purpose` starts the error message and ends in its name.
 
     Raises
     ------
-    LabError: it is not installed.
+    LabError: the package is not installed.
     """
     try:
         for part in parts:
@@ -40,12 +40,12 @@ def package(purpose: str, name: str, *parts: str) -> Any:
 
 
 def arrow() -> Any:
-    """The package pyarrow; LabError where it is not installed."""
+    """Return the package pyarrow; raise LabError if it is not installed."""
     return package("results are kept in Parquet files by pyarrow", "pyarrow", "parquet")
 
 
 def schema() -> Any:
-    """The columns of a file."""
+    """Return the columns of a file."""
     pa = arrow()
     kinds = {**dict.fromkeys(TEXTS, pa.string()), **dict.fromkeys(INTEGERS, pa.int64()),
              **dict.fromkeys(NUMBERS, pa.float64()), "reliable": pa.bool_()}  # fmt: skip
@@ -53,18 +53,18 @@ def schema() -> Any:
 
 
 def flat(result: Result) -> dict[str, Any]:
-    """A result as a row."""
+    """Convert a result to a row."""
     own = {**vars(result.measured), **vars(result)}
     own["status"] = str(result.measured.status)
     for name in OBJECTS:
         own[name] = as_text(own[name])
-    for name in TEXTS:  # a file holds no half of a character, which a text may have from a damaged name or output
+    for name in TEXTS:  # a file cannot hold lone surrogates, which a text may have from a damaged name or output
         own[name] = own[name].encode("utf-8", "replace").decode()
     return {name: own[name] for name in COLUMNS}
 
 
 def unflat(row: Mapping[str, Any]) -> Result:
-    """A row as a result."""
+    """Convert a row to a result."""
     own = dict(row)
     for name in OBJECTS:
         own[name] = json.loads(own[name])
@@ -74,7 +74,7 @@ def unflat(row: Mapping[str, Any]) -> Result:
 
 
 def sound(table: Any) -> tuple[Any, str]:
-    """A table with our columns without the rows that are no results, and what is wrong with those."""
+    """Return a table with our columns without the rows that are not results, and a description of those."""
     bad = _unsound(table)
     if not bad:
         return table, ""
@@ -84,7 +84,7 @@ def sound(table: Any) -> tuple[Any, str]:
 
 
 def _unsound(table: Any) -> dict[int, str]:
-    """The numbers of the rows that are no results, and why not."""
+    """Return the numbers of the rows that are not results, each with the reason."""
     found: dict[int, str] = {}
     for name in COLUMNS:
         column = table.column(name)
@@ -99,7 +99,7 @@ def _unsound(table: Any) -> dict[int, str]:
 
 
 def _wrong(name: str, value: Any) -> str:
-    """What is wrong with a value of a column; nothing, usually."""
+    """Return what is wrong with a value of a column; usually empty."""
     if value is None:
         return f"it has no '{name}'"
     if name == "status":
@@ -112,5 +112,5 @@ def _wrong(name: str, value: Any) -> str:
 
 
 def as_text(data: Mapping[str, Any]) -> str:
-    """Plain data as JSON, always the same text for the same data."""
+    """Return plain data as canonical JSON: the same text for the same data."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

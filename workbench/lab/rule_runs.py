@@ -1,7 +1,7 @@
-"""Runs of rules as measurements: what an engine takes for events, and what comes of them.
+"""Runs of rules as measurements: the cost per event of an engine, and its composites.
 
-The rule of this module: only the engine is measured. Events are made before, and what comes of them is looked at while
-the clock stands.
+The rule of this module: only the engine is measured. Events are made before, and composites are examined while the
+clock is stopped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.tesla.occurrence import Facts, Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
 
 AT_ONCE = 1024
-"""Events between two looks at the clock."""
+"""Number of events between two readings of the clock."""
 
 RULE_OUTPUTS: Mapping[str, Output] = {
     "rate": Output("events for each second of processor time", "1/s"),
@@ -27,7 +27,7 @@ RULE_OUTPUTS: Mapping[str, Output] = {
     "composites": Output("composite events", kind=int),
     "told": Output("checksum of the composites in their order", kind=str),
 }
-"""What `rule_run` returns, as the outputs of an experiment."""
+"""The outputs of an experiment that returns the result of `rule_run`."""
 
 
 def rule_run(
@@ -39,13 +39,13 @@ def rule_run(
     settings: EngineSettings | None = None,
     unmeasured: int = 0,
 ) -> dict[str, Any]:
-    """Feed an engine, and say what it took and what came of it: `RULE_OUTPUTS`.
+    """Run an engine on events, and return its cost and its composites: `RULE_OUTPUTS`.
 
     Parameters
     ----------
-    settings: what times are, and whether T-Rex is followed. Where it has `profiled`, matches are counted, and all takes
-        longer; else there are none in the answer.
-    unmeasured: how many events come first, until windows are full, say; what comes of them does not count either.
+    settings: the unit of times, and whether T-Rex is followed. With `profiled`, matches are counted, and everything
+        takes longer; without it, `matches` is None.
+    unmeasured: the number of events before the measurement, such as to fill windows; their composites do not count.
     """
     settings = settings or EngineSettings()
     made = in_units(rules, settings.unit, dates=settings.dates, trex=settings.trex)

@@ -1,8 +1,8 @@
-"""Spark: sweeps over a cluster, and the same tables as Spark SQL.
+"""Sweeps over a Spark cluster, and the tables as Spark SQL.
 
-The points are a DataFrame and go through `mapInPandas` in batches. A batch is measured by a supervisor process on the
-executor's machine and stored there, as it goes and in the end as one file that is named after it; so a batch that Spark
-does again, because a worker was lost, goes on from where that one was, and is there once.
+The points are a DataFrame and go through `mapInPandas` in batches. A supervisor process on the executor's machine
+measures a batch and stores its results as they come, and at the end as one file named after the batch. So a batch that
+Spark repeats, because a worker was lost, continues from the stored results, and is stored once.
 The store and the suite must be visible under the same paths everywhere (a shared file system, or one machine).
 """
 
@@ -36,12 +36,12 @@ from workbench.lab.suite import Suite
 BATCHES_PER_CORE = 4
 MOST_IN_A_BATCH = 250
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For Java, which has little to do here: it hands points on and reads small tables. To compile more costs seconds."""
+"""Options for Java, which only passes points on and reads small tables: more compilation would cost seconds."""
 FIELDS = ("experiment", "point", "repetition", "key", "code", "batch")
 
 
 def session(master: str = LOCAL, **settings: str) -> Any:
-    """A Spark session for sweeps and tables.
+    """Return a Spark session for sweeps and tables.
 
     Raises
     ------
@@ -49,8 +49,8 @@ def session(master: str = LOCAL, **settings: str) -> Any:
     """
     own = {
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(MOST_IN_A_BATCH),
-        "spark.sql.execution.arrow.localRelationThreshold": "0",  # else Spark puts small batches together
-        "spark.executor.memory": "512m",  # it hands points on; what measures them is outside of it
+        "spark.sql.execution.arrow.localRelationThreshold": "0",  # otherwise Spark merges small batches
+        "spark.executor.memory": "512m",  # it passes points on; the measuring processes are outside of it
         "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {QUICK_START}",
         "spark.executor.extraJavaOptions": QUICK_START,
         **sql.CONFIGURATION,
@@ -63,26 +63,26 @@ def session(master: str = LOCAL, **settings: str) -> Any:
 
 
 def sweep(lab: Lab, tasks: Sequence[Measurement], origin: Origin, spark: Any) -> Generator[Result]:
-    """Make the measurements on a cluster, and give each when the batch that it is in has been stored.
+    """Make the measurements on a cluster, and yield each result once its file is stored.
 
     Raises
     ------
-    LabError: Spark gives up, the executors cannot store results, or store them where we do not see them.
-    SuiteError: the suite cannot be loaded there.
+    LabError: Spark gives up, or the executors cannot store results, or only where this machine cannot see them.
+    SuiteError: the executors cannot load the suite.
     """
     if not tasks:
         return
     try:
         yield from _sweep(lab, tasks, origin, spark)
     finally:
-        lab.store.tidy()  # of batches that were interrupted, or made twice
+        lab.store.tidy()  # removes files of batches that were interrupted, or made twice
 
 
 def _sweep(lab: Lab, tasks: Sequence[Measurement], origin: Origin, spark: Any) -> Iterator[Result]:
     cores = max(1, spark.sparkContext.defaultParallelism)
     size = max(1, min(MOST_IN_A_BATCH, -(-len(tasks) // (cores * BATCHES_PER_CORE))))
     batches = [tasks[i : i + size] for i in range(0, len(tasks), size)]
-    # each batch is a record batch of Arrow, and Spark makes each of those a partition: no shuffle is needed
+    # each batch is an Arrow record batch, which Spark makes a partition: no shuffle is needed
     tables = [_table(batch, digest([origin.run, number])[:12]) for number, batch in enumerate(batches)]
     points = spark.createDataFrame(arrow().concat_tables(tables))
     measure = Measurer(str(lab.path.resolve()), str(lab.store.folder.parent.resolve()), lab.suite.name, asdict(origin))
@@ -96,7 +96,7 @@ def _table(batch: Sequence[Measurement], name: str) -> Any:
 
 
 def _follow(lab: Lab, tasks: Sequence[Measurement], done: Any, spark: Any) -> Iterator[Result]:
-    """Let Spark work in a thread, and give the results as their files appear."""
+    """Run Spark in a thread, and yield the results as their files appear."""
     before = set(lab.store.folder.glob("part-*.parquet"))
     ended: list[Any] = []
     wanted = {task.id for task in tasks}
@@ -143,17 +143,17 @@ def _new_results(store: ResultStore, before: set[Path]) -> Iterator[Result]:
 
 
 _slots: dict[tuple[str, str, int], SupervisorSlot] = {}
-"""The supervisor of this Python worker of Spark's, kept from one batch to the next."""
+"""The supervisor of this Python worker of Spark, kept between batches."""
 
 
 class Measurer:
-    """What an executor does with a partition: the function given to `mapInPandas`."""
+    """The function given to `mapInPandas`, which an executor applies to a partition."""
 
     def __init__(self, path: str, folder: str, suite: str, origin: Mapping[str, str]) -> None:
         self.path, self.folder, self.suite, self.origin = path, folder, suite, origin
 
     def __call__(self, frames: Iterator[Any]) -> Iterator[Any]:
-        """Measure and store each batch; tell what was done."""
+        """Measure and store each batch, and yield the statuses."""
         import pandas as pd
 
         store, origin = ResultStore(Path(self.folder), self.suite), Origin(**self.origin)
@@ -164,7 +164,7 @@ class Measurer:
             yield pd.DataFrame(done, columns=["key", "repetition", "status"])
 
     def _batch(self, rows: Sequence[Mapping[str, Any]], store: ResultStore, origin: Origin) -> list[Result]:
-        """Measure what of a batch no worker that was lost has stored; in the end the batch is one file."""
+        """Measure the part of a batch that no lost worker has stored, and store the batch as one file."""
         name = digest([row["batch"] + row["key"] + str(row["repetition"]) for row in rows])[:16]
         found = {result.id: result for result in store.results(name)[0]}
         keep = Keeper(store, f"{name}-")
@@ -196,7 +196,7 @@ class Measurer:
 
 
 class SparkSql:
-    """Spark SQL over the files of a store, and over a table of more results."""
+    """Spark SQL over the files of a store, and over a table of additional results."""
 
     name, extract = "Spark SQL", "get_json_object"
 
@@ -211,11 +211,11 @@ class SparkSql:
         spark.createDataFrame(make_point_table(suite)).createOrReplaceTempView("wanted")
 
     def query(self, text: str) -> list[dict[str, Any]]:
-        """The rows of a SELECT."""
+        """Return the rows of a SELECT."""
         return [{n: number(v) for n, v in row.asDict().items()} for row in self._execute(text).collect()]
 
     def view(self, name: str, text: str) -> None:
-        """Name a SELECT."""
+        """Give a name to a SELECT."""
         frame = self._execute(text)
         (frame.cache() if name == "latest" else frame).createOrReplaceTempView(name)
 
@@ -228,13 +228,13 @@ class SparkSql:
             raise SuiteError(f"SQL: {summarize(error)}", where=text) from error
 
     def close(self) -> None:
-        """Give the memory back; the session belongs to the caller."""
+        """Release the memory; the session belongs to the caller."""
         self._spark.catalog.clearCache()
 
 
 def open_spark(suite: Suite, store: ResultStore, spark: Any) -> Data:
-    """The results of a suite, answered by Spark."""
+    """Open the results of a suite, with Spark as the engine."""
     good, broken = store.files()
-    partly = [good.pop(item.path) for item in broken if item.path in good]  # Spark would read the other rows, too
+    partly = [good.pop(item.path) for item in broken if item.path in good]  # Spark would read the unsound rows, too
     more = arrow().concat_tables(partly) if partly else None
     return Data(suite, SparkSql(spark, suite, list(good), more), broken).prepare()

@@ -11,16 +11,16 @@ CONFIGURATION = {
     "spark.sql.ansi.doubleQuotedIdentifiers": "true",
     "spark.sql.parser.escapedStringLiterals": "true",
 }
-"""What makes Spark read names in double quotes, and backslashes as themselves."""
+"""Spark settings for names in double quotes and plain backslashes."""
 
 
 def name(text: str) -> str:
-    """A column or a view."""
+    """Quote the name of a column or a view."""
     return '"' + text.replace('"', '""') + '"'
 
 
 def literal(value: Scalar) -> str:
-    """A constant."""
+    """Return a constant as SQL."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, float):
@@ -31,7 +31,7 @@ def literal(value: Scalar) -> str:
 
 
 def condition(chosen: Mapping[str, Scalar | Iterable[Scalar]]) -> str:
-    """Columns that have certain values; TRUE where nothing is asked."""
+    """Return the condition that columns have one of the given values; TRUE without columns."""
     parts = []
     for column, given in chosen.items():
         values = [given] if isinstance(given, Scalar) else list(given)

@@ -1,10 +1,10 @@
-"""The store: results in a Parquet dataset, a folder for each suite (`suite=NAME`), to which files are only added.
+"""The store: results in a Parquet dataset, with an append-only folder of files for each suite (`suite=NAME`).
 
-A file is written under another name, brought to the disk, and renamed, so it is there whole or not at all. No two have
-the same name, and its end is a hash of the content; a file that is not what its name says is reported and left out, and
-so is a row that is no result. Of several results of the same measurement the newest counts, so nothing is there twice,
-whoever wrote it. A file is removed only where another has all of its measurements (`Contents`): whatever several
-writers do at once, none is lost.
+A file is written under another name, synced to the disk, and renamed, so it exists completely or not at all. Names are
+unique and end in a hash of the content; a file that does not match its hash is reported and left out, and so is a row
+that is not a result. Of several results of the same measurement the newest counts, so there are no duplicates,
+whoever wrote them. A file is removed only if another has all of its measurements (`Contents`), so concurrent writers
+never lose one.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from workbench.stored import FORM, other_form
 
 REPAIR = "`workbench lab run` measures again what is in no other file; then such files can be deleted"
 FORM_KEY = b"workbench.form"
-"""What a file's schema says the form of its rows by."""
+"""The key in a file's schema for the format version of its rows."""
 NEWER = "a newer workbench may have written such rows, and reads them; `workbench lab run` measures those points again"
 
 
 @dataclass(frozen=True)
 class Broken:
-    """A file of the store that cannot be read, or of which some rows cannot: `hint` says what to do."""
+    """A file of the store that cannot be read completely; `hint` says what to do."""
 
     path: Path
     reason: str
@@ -45,29 +45,29 @@ class Broken:
 
 @dataclass(frozen=True)
 class Contents:
-    """Which measurements a file has: run, key and repetition of each, and when it began."""
+    """The measurements in a file: run, key and repetition of each, and when it began."""
 
     path: Path
     began: dict[tuple[str, str, int], str]
 
     @classmethod
     def of(cls, path: Path, table: Any) -> Contents:
-        """Those of a file that has been read."""
+        """Return the measurements of a file that has been read."""
         run, key, repetition, started = (table.column(n).to_pylist() for n in ("run", "key", "repetition", "started"))
         return cls(path, dict(zip(zip(run, key, repetition, strict=True), started, strict=True)))
 
     def needless_beside(self, other: Contents) -> bool:
-        """Whether the other has all of these measurements, if it is not the same ones that are older.
+        """Whether the other has all of these measurements; of two files with the same ones, the older is needless.
 
-        This is a strict order, so however many writers remove needless files at once, the greatest files stay, and with
-        them all measurements.
+        This is a strict order, so however many writers remove needless files at once, the greatest files remain, with
+        all measurements.
         """
         if self.began.keys() == other.began.keys():
             return (sorted(self.began.items()), self.path.name) < (sorted(other.began.items()), other.path.name)
         return self.began.keys() <= other.began.keys()
 
     def newer_somewhere(self, other: Contents) -> bool:
-        """Whether a measurement that both have is newer here."""
+        """Whether a common measurement is newer here."""
         return any(began > other.began.get(which, began) for which, began in self.began.items())
 
 
@@ -76,7 +76,7 @@ class ResultStore:
 
     Parameters
     ----------
-    folder: the whole store; the suite's folder is made in it when something is added.
+    folder: the folder of the whole store; adding a result creates the suite's folder in it.
     """
 
     def __init__(self, folder: Path, suite: str) -> None:
@@ -85,14 +85,14 @@ class ResultStore:
     # --- writing --------------------------------------------------------------------------------------------
 
     def add(self, results: Sequence[Result], name: str = "") -> Path | None:
-        """Add results as one file; the file, None where there is nothing to add.
+        """Add results as one file, and return its path; None without results.
 
-        With a `name`, earlier files whose names begin so are removed where this one has all that they have: a batch
-        that is done again is there once.
+        With a `name`, earlier files with this prefix are removed if this one has all of their measurements, so that a
+        repeated batch is stored once.
 
         Raises
         ------
-        LabError: it cannot be written: the disk is full, for example.
+        LabError: the file cannot be written, for example because the disk is full.
         """
         if not results:
             return None
@@ -110,20 +110,20 @@ class ResultStore:
         return final
 
     def tidy(self, beginning: str = "", *, newer: bool = True) -> None:
-        """Remove the files (those whose names begin so) that are needless beside another of them.
+        """Remove the files (with this prefix) whose measurements are all in another file.
 
-        A batch that was interrupted, or made by two workers, leaves such. Runs are kept apart, so what was measured
-        again in another run stays.
+        A batch that was interrupted, or made by two workers, leaves such files. Runs are kept apart, so measurements
+        repeated in another run stay.
 
         Parameters
         ----------
-        newer: also those in which something is newer than where it is again in the same run.
+        newer: whether to remove also files with a measurement that is newer than its copy in the same run.
         """
         if len(self._paths(beginning)) < 2:
             return
         good, broken = self.files(beginning)
         files = [Contents.of(path, table) for path, table in good.items()]
-        kept = {item.path for item in broken}  # some of their rows another workbench may read
+        kept = {item.path for item in broken}  # another version of workbench may read some of their rows
         having: dict[tuple[str, str, int], list[Contents]] = {}
         for one in files:
             for which in one.began:
@@ -135,18 +135,18 @@ class ResultStore:
                     one.path.unlink()
 
     def try_to_write(self) -> None:
-        """See, before anything is measured, that results could be stored.
+        """Check, before any measurement, that results can be stored.
 
         Raises
         ------
-        LabError: they could not.
+        LabError: results cannot be stored.
         """
         with self._aside(secrets.token_hex(4)) as aside:
             aside.write_bytes(bytes(1))
 
     @contextlib.contextmanager
     def _aside(self, stamp: str) -> Iterator[Path]:
-        """Where a file is written that is not there yet; nothing stays of it. LabError where that cannot be."""
+        """Yield a temporary path, and remove its file at the end; raise LabError if it cannot be written."""
         aside = self.folder / f".part-{stamp}.incoming"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -169,12 +169,12 @@ class ResultStore:
     # --- reading --------------------------------------------------------------------------------------------
 
     def files(self, beginning: str = "") -> tuple[dict[Path, Any], list[Broken]]:
-        """The files that can be read, with their sound rows as Arrow tables, and those where something cannot."""
+        """Return the readable files, with their sound rows as Arrow tables, and those with errors."""
         pa = arrow()
         good: dict[Path, Any] = {}
         broken: list[Broken] = []
         seen: set[Path] = set()
-        while unread := self._paths(beginning) - seen:  # again, since one that vanishes has been replaced by another
+        while unread := self._paths(beginning) - seen:  # again, since another file replaces one that vanishes
             seen |= unread
             for path in sorted(unread):
                 try:
@@ -193,9 +193,9 @@ class ResultStore:
         return set(self.folder.glob(f"part-{beginning}*.parquet"))
 
     def table(self, beginning: str = "") -> tuple[Any, list[Broken]]:
-        """All results, of every run, as an Arrow table, and the files that could not be read.
+        """Return all results, of every run, as an Arrow table, and the files that could not be read.
 
-        With a `beginning` those of the files whose names begin so.
+        With a `beginning`, only the files with this prefix count.
         """
         pa = arrow()
         good, broken = self.files(beginning)
@@ -203,12 +203,12 @@ class ResultStore:
         return pa.concat_tables(good.values()) if good else pa.Table.from_batches([], schema()), broken
 
     def results(self, beginning: str = "") -> tuple[list[Result], list[Broken]]:
-        """All results, of every run, oldest first; those of `table`."""
+        """Return the results of `table`, oldest first, and the files that could not be read."""
         table, broken = self.table(beginning)
         return sorted(map(unflat, table.to_pylist()), key=lambda r: (r.started, r.id)), broken
 
     def points(self, keys: Iterable[str]) -> dict[tuple[str, str], list[str]]:
-        """Experiment and point (as text) of the results whose keys begin like these, and which of these it was."""
+        """Return experiment and point (as text) of the results whose keys have these prefixes, with the prefixes."""
         table, _ = self.table()
         found: dict[tuple[str, str], list[str]] = {}
         rows = table.select(["key", "experiment", "point"]).to_pydict()
@@ -219,7 +219,7 @@ class ResultStore:
         return {place: met for place, met in found.items() if met}
 
     def done(self) -> tuple[dict[str, str], list[Broken]]:
-        """The measurements that there are (`key.repetition`), each with its newest status."""
+        """Return the measurements in the store (`key.repetition`), each with its newest status."""
         table, broken = self.table()
         wanted = table.select(["key", "repetition", "status", "started"]).to_pydict()
         rows = sorted(zip(wanted["started"], wanted["key"], wanted["repetition"], wanted["status"], strict=True))
@@ -227,12 +227,12 @@ class ResultStore:
 
 
 def read(path: Path) -> Any:
-    """A file as an Arrow table.
+    """Read a file as an Arrow table.
 
     Raises
     ------
-    OSError, ValueError, pyarrow.ArrowException: it cannot be read, or is not what it was when it was written.
-    StateError: it has a newer form. (Results of earlier ones, which do not say their form, are read.)
+    OSError, ValueError, pyarrow.ArrowException: the file cannot be read, or has changed since it was written.
+    StateError: the file has a newer format. (Old files without a format version are read.)
     """
     pa = arrow()
     data = path.read_bytes()
@@ -260,17 +260,17 @@ def _encode(results: Sequence[Result]) -> bytes:
 
 
 def new_name() -> str:
-    """A name for a file that no other has."""
+    """Return a unique name for a file."""
     return f"{time.time_ns():x}-{secrets.token_hex(4)}"
 
 
 def first_line(error: Exception) -> str:
-    """What an error says first."""
+    """Return the first line of an error."""
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def newest(results: Iterable[Result]) -> dict[str, Result]:
-    """Of each experiment, point and repetition the newest result, whatever code it was measured with."""
+    """Return the newest result of each experiment, point and repetition, whatever code it was measured with."""
     found: dict[tuple[str, str, int], Result] = {}
     for result in sorted(results, key=lambda r: r.started):
         found[result.experiment, as_text(result.point), result.repetition] = result
