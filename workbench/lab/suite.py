@@ -1,4 +1,4 @@
-"""A suite: experiments, and what is made of their results. One Python file in `experiments/` with `suite = Suite(...)`.
+"""A suite: experiments, and the evaluation of their results. One Python file in `experiments/`: `suite = Suite(...)`.
 
 suite = Suite("squares", "How long it takes to square numbers.")
 
@@ -36,7 +36,7 @@ _Named = TypeVar("_Named", Experiment, Prerequisite, Table, Plot, Claim, Macro)
 
 
 class ShownFields(TypedDict, total=False):
-    """What tables and plots have in common: the points that they are of, and what stands above and below them."""
+    """The common fields of tables and plots: the selection of points, the title, and the text below."""
 
     where: Mapping[str, Scalar | Iterable[Scalar]] | None
     title: str
@@ -44,14 +44,14 @@ class ShownFields(TypedDict, total=False):
 
 
 class Suite:
-    """Everything about one set of experiments.
+    """A set of experiments, with the tables, plots, claims and macros of their results.
 
     Parameters
     ----------
-    name: how the command line and the results call it.
-    title: one line; what follows in `doc` is Markdown for the head of the report.
-    depends: files and folders, relative to the top folder, whose content the results depend on beside workbench's
-        and the suite's own code.
+    name: its name in the command line and in results.
+    title: one line; `doc` is Markdown for the head of the report.
+    depends: files and folders, relative to the top folder, that the results depend on besides the code of workbench
+        and the suite.
     """
 
     def __init__(self, name: str, title: str, doc: str = "", *, depends: Iterable[str] = ()) -> None:
@@ -66,7 +66,7 @@ class Suite:
         self.claims: dict[str, Claim] = {}
         self.macros: dict[str, Macro] = {}
 
-    # --- what is done ---------------------------------------------------------------------------------------
+    # --- experiments ----------------------------------------------------------------------------------------
 
     def experiment(
         self,
@@ -82,7 +82,7 @@ class Suite:
         outputs: Mapping[str, Output] | None = None,
         **more_outputs: Output,
     ) -> Callable[[F], F]:
-        """The decorated function is what is done at each point of the region; see `Experiment`."""
+        """Decorate a function that is measured at each point of the region; see `Experiment`."""
 
         def add(function: F) -> F:
             wanted = [needs] if callable(needs) else list(needs)
@@ -96,7 +96,7 @@ class Suite:
         return add
 
     def prerequisite(self, function: F) -> F:
-        """The decorated function writes a file to `path`; experiments name it in `needs`."""
+        """Decorate a function that writes a file to `path`; experiments name it in `needs`."""
         self._add(self.prerequisites, Prerequisite(function.__name__, function), _IDENTIFIER)
         return function
 
@@ -106,7 +106,7 @@ class Suite:
             raise SuiteError(f"'{make.__name__}' is no prerequisite of the suite", hint="decorate it")
         return found
 
-    # --- what is made of it ---------------------------------------------------------------------------------
+    # --- evaluation -----------------------------------------------------------------------------------------
 
     def table(
         self,
@@ -119,7 +119,7 @@ class Suite:
         beside: Iterable[Beside] = (),
         **shown: Unpack[ShownFields],
     ) -> Table:
-        """A table of results; see `Table`."""
+        """Add a table of results; see `Table`."""
         title, where, doc = _complete(name, shown)
         made = Table(name, title, self.get(of), _tuple(rows), dict(cells), columns, where, tuple(beside), doc)
         return self._add(self.tables, made)
@@ -136,12 +136,12 @@ class Suite:
         log: str = "",
         **shown: Unpack[ShownFields],
     ) -> Plot:
-        """A picture of results; see `Plot`."""
+        """Add a plot of results; see `Plot`."""
         title, where, doc = _complete(name, shown)
         return self._add(self.plots, Plot(name, title, self.get(of), y, x, series, kind, log, where, doc))
 
     def claim(self, text: str) -> Callable[[Judge], Judge]:
-        """The decorated function judges the statement on the data: `ok()`, `warns(why)` or `fails(why)`."""
+        """Decorate a function that judges the statement on the data: `ok()`, `warns(why)` or `fails(why)`."""
 
         def add(judge: Judge) -> Judge:
             self._add(self.claims, Claim(judge.__name__, text, judge, (judge.__doc__ or "").strip()))
@@ -150,7 +150,7 @@ class Suite:
         return add
 
     def macro(self, description: str, unit: str = "") -> Callable[[F], F]:
-        """The decorated function computes a number or text of that name from the data, for a paper's text."""
+        """Decorate a function that computes a named number or text from the data, for the text of a paper."""
 
         def add(compute: F) -> F:
             self._add(self.macros, Macro(compute.__name__, description, unit, compute))
@@ -158,14 +158,14 @@ class Suite:
 
         return add
 
-    # --- finding --------------------------------------------------------------------------------------------
+    # --- access ---------------------------------------------------------------------------------------------
 
     def get(self, experiment: Callable[..., Any] | str) -> Experiment:
-        """An experiment, by its function or its name.
+        """Return an experiment, by its function or its name.
 
         Raises
         ------
-        SuiteError: there is none.
+        SuiteError: there is no such experiment.
         """
         name = experiment if isinstance(experiment, str) else getattr(experiment, "__name__", repr(experiment))
         if name not in self.experiments:
@@ -174,7 +174,7 @@ class Suite:
         return self.experiments[name]
 
     def repeat(self, times: int) -> Suite:
-        """The same suite with every point measured so many times."""
+        """Return a copy of the suite with every point measured `times` times."""
         again = Suite(self.name, self.title, self.doc, depends=self.depends)
         again.__dict__.update(self.__dict__)
         again.experiments = {name: replace(e, repeat=times) for name, e in self.experiments.items()}
@@ -191,7 +191,7 @@ class Suite:
 
 
 def _complete(name: str, shown: ShownFields) -> tuple[str, Chosen, str]:
-    """The title, the points and the text of what has a name."""
+    """Return the title, the selection and the text of a table or plot; the title defaults to its name."""
     for each in shown:
         refuse_unknown("option", each, ShownFields.__annotations__)
     return shown.get("title") or name, dict(shown.get("where") or {}), shown.get("doc", "")

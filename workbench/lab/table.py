@@ -1,6 +1,6 @@
-"""Tables: results selected, grouped, expanded as columns, joined with known figures, and summed up.
+"""Tables: results selected, grouped, spread over columns, joined with known figures, and summarised.
 
-A table is a description; `query` is it as SQL, `arrange` puts the rows that any engine finds into a `Grid`.
+A table is a description; `query` returns it as SQL, `arrange` puts the rows that any engine returns into a `Grid`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MEASURES = {
     "wall_seconds": "s", "cpu_seconds": "s", "peak_mb": "MB", "load": "", "steal": "", "status": "",
     "gpu_seconds": "s", "gpu_peak_mb": "MB",
 }  # fmt: skip
-"""What is measured of every point, and its unit."""
+"""The measurements of every point, with their units."""
 TIMES = frozenset("ns us µs ms s min h".split())
 
 Chosen = Mapping[str, Scalar | Iterable[Scalar]]
@@ -27,7 +27,7 @@ Chosen = Mapping[str, Scalar | Iterable[Scalar]]
 
 @dataclass(frozen=True)
 class Statistic:
-    """How the values of an output or a measure are summed up, in `unit`s of which one has `scale`."""
+    """A summary of the values of an output or a measure, multiplied by `scale` to give `unit`."""
 
     column: str
     form: str
@@ -35,86 +35,86 @@ class Statistic:
     scale: float = 1.0
     unit: str = ""
     of_numbers: bool = True
-    """Whether it needs numbers."""
+    """Whether it requires numbers."""
 
     @property
     def expression(self) -> str:
-        """As SQL."""
+        """The statistic as SQL."""
         text = self.form.format(sql.name(self.column))
         return text if self.scale == 1 else f"{text} * {sql.literal(float(self.scale))}"
 
     def knows(self, value: Any) -> bool:
-        """Whether a value comes from anything."""
+        """Whether a value summarises at least one result."""
         return bool(value) if self.word == "number" else value is not None
 
     def as_(self, unit: str, scale: float) -> Statistic:
-        """In another unit: `median("cpu").as_("ms", 1000)`."""
+        """Convert to another unit: `median("cpu").as_("ms", 1000)`."""
         return replace(self, scale=scale, unit=unit, of_numbers=True)
 
 
 def median(column: str) -> Statistic:
-    """The middle one."""
+    """Return the statistic for the median."""
     return Statistic(column, "median({})", "median")
 
 
 def mean(column: str) -> Statistic:
-    """The arithmetic mean."""
+    """Return the statistic for the arithmetic mean."""
     return Statistic(column, "avg({})", "mean")
 
 
 def least(column: str) -> Statistic:
-    """The smallest."""
+    """Return the statistic for the minimum."""
     return Statistic(column, "min({})", "least", of_numbers=False)
 
 
 def most(column: str) -> Statistic:
-    """The largest."""
+    """Return the statistic for the maximum."""
     return Statistic(column, "max({})", "most", of_numbers=False)
 
 
 def total(column: str) -> Statistic:
-    """The sum."""
+    """Return the statistic for the sum."""
     return Statistic(column, "sum({})", "total")
 
 
 def deviation(column: str) -> Statistic:
-    """The standard deviation of a sample; nothing for a single value."""
+    """Return the statistic for the standard deviation of a sample; empty for a single value."""
     return Statistic(column, "stddev_samp({})", "standard deviation")
 
 
 def spread(column: str) -> Statistic:
-    """The largest less the smallest."""
+    """Return the statistic for the difference between the maximum and the minimum."""
     return Statistic(column, "(max({0}) - min({0}))", "spread")
 
 
 def number(column: str = "id") -> Statistic:
-    """How many there are."""
+    """Return the statistic for the number of results."""
     return Statistic(column, "count({})", "number", of_numbers=False)
 
 
 def only(column: str) -> Statistic:
-    """The value that all of them have, `varies` where they differ."""
+    """Return the statistic for the common value of all results, `varies` if they differ."""
     form = "CASE WHEN min({0}) <> max({0}) THEN 'varies' ELSE CAST(min({0}) AS STRING) END"
     return Statistic(column, form, "", of_numbers=False)
 
 
 @dataclass(frozen=True)
 class TableCell:
-    """A place in a table: its value, and the results that it was computed from."""
+    """A cell of a table: its value, and the results that it was computed from."""
 
     value: Any = None
     text: str = ""
     ids: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
-    """Endings other than a normal one, among those results."""
+    """The statuses of those results other than `ok`."""
     reliable: bool = True
 
 
 @dataclass(frozen=True)
 class Beside:
-    """Known figures to stand beside ours, joined on the axes `by`: those of a paper, or of another tool.
+    """Known figures to show beside ours, joined on the axes `by`, such as those of a paper or another tool.
 
-    `figures` has a number for each combination of their values; None is shown as `missing`.
+    `figures` has a number for each combination of values of these axes; None is shown as `missing`.
     """
 
     label: str
@@ -125,7 +125,7 @@ class Beside:
     source: str = ""
 
     def cell(self, key: tuple[Scalar, ...]) -> TableCell:
-        """The figure for some values of the axes; empty where nothing is known."""
+        """Return the figure for these values of the axes; empty if there is none."""
         figure = self.figures.get(key)
         return TableCell(
             figure, "" if key not in self.figures else self.missing if figure is None else format_value(figure)
@@ -134,13 +134,13 @@ class Beside:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table with its contents: `rows` has for each the values that name it, then its cells."""
+    """A table with its contents: for each of the `rows`, the values that identify it, then its cells."""
 
     name: str
     title: str
     corner: tuple[str, ...]
     columns: tuple[tuple[str, str], ...]
-    """Over each cell: the value of the expanded axis ("" where there is none), and what the cell is."""
+    """The two heads of each column: the value of the spread axis ("" if there is none), and the head of the cell."""
     rows: tuple[tuple[tuple[Scalar, ...], tuple[TableCell, ...]], ...]
     doc: str = ""
     notes: tuple[str, ...] = ()
@@ -156,19 +156,19 @@ class Grid:
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """One line of heads, for formats that have only one."""
+        """The heads in one line, for formats that have only one."""
         return (*self.corner, *(", ".join(filter(None, pair)) for pair in self.columns))
 
 
 @dataclass(frozen=True)
 class Table:
-    """Results of an experiment, a row for each combination of the axes `rows`.
+    """A table of results of an experiment, with a row for each combination of the axes `rows`.
 
     Parameters
     ----------
-    cells: what stands in a row (for each value of `columns`, an axis, if there is one), by its head.
-    where: only the points with these values.
-    beside: known figures, joined.
+    cells: the statistics in a row, by their heads (repeated for each value of the axis `columns`, if there is one).
+    where: the selection of points, by values of axes.
+    beside: known figures to join.
     """
 
     name: str
@@ -197,14 +197,14 @@ class Table:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The axes that tell one cell from another."""
+        """The axes that identify a cell."""
         return (*self.rows, *([self.columns] if self.columns else []))
 
     def query(self) -> str:
-        """The table as SQL over the view of its experiment."""
+        """Return the table as SQL over the view of its experiment."""
         own = [f"t.{sql.name(axis)} AS g{i}" for i, axis in enumerate(self.groups)]
         own += [f"{statistic.expression} AS v{i}" for i, statistic in enumerate(self.cells.values())]
-        # "bool_and" leaves out nulls, and no result has one there
+        # "bool_and" ignores nulls, and no result has one there
         own += ["array_agg(id) AS ids", "array_agg(status) AS statuses", "bool_and(reliable) AS reliable"]
         grouped = ", ".join(f"t.{sql.name(axis)}" for axis in self.groups)
         return "\n".join([
@@ -213,7 +213,7 @@ class Table:
         ])  # fmt: skip
 
     def arrange(self, found: Sequence[Mapping[str, Any]]) -> Grid:
-        """The rows of the query as a grid, in the order of the region."""
+        """Arrange the rows of the query as a grid, in the order of the region."""
         axes = self.experiment.region.axes
         at = {tuple(row[f"g{i}"] for i in range(len(self.groups))): row for row in found}
         places = [{value: place for place, value in enumerate(axes[axis])} for axis in self.rows]
@@ -232,7 +232,7 @@ class Table:
         return Grid(self.name, self.title, self.rows, tuple(columns), tuple(rows), self.doc, tuple(notes))
 
     def _list_columns(self, found: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, Statistic]]:
-        """Head to the query's column and the statistic, without what is of GPUs where nothing is known of them."""
+        """Return the query's column and the statistic of each head, without measurements of GPUs that are unknown."""
         named = {head: (f"v{i}", statistic) for i, (head, statistic) in enumerate(self.cells.items())}
         return {
             head: (column, statistic)
@@ -241,7 +241,7 @@ class Table:
         }
 
     def _over(self, value: Scalar) -> str:
-        """What stands over the cells of a value of the axis `columns`."""
+        """Return the head over the cells of a value of the axis `columns`."""
         return value if isinstance(value, str) else f"{self.columns} = {format_value(value)}"
 
     def _cells(
@@ -250,7 +250,7 @@ class Table:
         at: Mapping[tuple[Scalar, ...], Mapping[str, Any]],
         known: Mapping[str, tuple[str, Statistic]],
     ) -> list[TableCell]:
-        """The cells of one combination of the axes, empty ones where there is no result."""
+        """Return the cells of one combination of the axes, empty ones without results."""
         cells = [TableCell() for _ in known]
         if (row := at.get(key)) is not None:
             ids, marks = tuple(sorted(row["ids"])), tuple(sorted(set(row["statuses"]) - {"ok"}))
@@ -264,11 +264,11 @@ class Table:
 
 
 def check_column(experiment: Experiment, column: str, where: str) -> None:
-    """Refuse what is neither an axis, nor an output, nor measured of every point.
+    """Refuse a column that is neither an axis, nor an output, nor a measurement.
 
     Raises
     ------
-    SuiteError: it is unknown.
+    SuiteError: the column is unknown.
     """
     known = [*experiment.region.axes, *experiment.outputs, *MEASURES, "id"]
     if column not in known:
@@ -278,11 +278,11 @@ def check_column(experiment: Experiment, column: str, where: str) -> None:
 
 
 def check_statistic(experiment: Experiment, statistic: Statistic, where: str) -> None:
-    """Refuse a statistic of what is unknown, or of texts and truth values where it needs numbers.
+    """Refuse a statistic of an unknown column, or of texts or truth values if it requires numbers.
 
     Raises
     ------
-    SuiteError: it does not fit.
+    SuiteError: the statistic does not fit.
     """
     column = statistic.column
     check_column(experiment, column, where)
@@ -297,25 +297,25 @@ def check_statistic(experiment: Experiment, statistic: Statistic, where: str) ->
 
 
 def is_timing(unit: str) -> bool:
-    """Whether what has this unit depends on how busy the machine is: a time, or how much in a time."""
+    """Whether a value with this unit depends on the load of the machine: a time or a rate."""
     return unit in TIMES or unit.rpartition("/")[2] in TIMES
 
 
 def unit_of(experiment: Experiment, statistic: Statistic) -> str:
-    """The unit in which a statistic is shown."""
+    """Return the unit in which a statistic is shown."""
     if statistic.unit or statistic.word == "number":
         return statistic.unit
     return own_unit(experiment, statistic.column)
 
 
 def own_unit(experiment: Experiment, column: str) -> str:
-    """The unit of an output or a measure; "" of all else."""
+    """Return the unit of an output or a measure; "" for any other column."""
     output = experiment.outputs.get(column)
     return output.unit if output else MEASURES.get(column, "")
 
 
 def format_value(value: Any) -> str:
-    """A value as people read it: three significant digits, whole numbers whole."""
+    """Format a value for people: three significant digits, whole numbers in full."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,6 +1,6 @@
-"""Who is answered: pages of the application itself, on this machine.
+"""Access control: only pages of the application itself, on this machine, are answered.
 
-The rule of this module: no other `Host` is answered, and nothing is changed for another `Origin`.
+The rule of this module: no other `Host` gets an answer, and no other `Origin` can change anything.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ ALWAYS = (
     (b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"), (b"cache-control", b"no-store"),
 )  # fmt: skip
-"""Headers of every answer. With `no-referrer` a browser would not say the origin of its own forms either."""
+"""Headers of every answer. With `no-referrer` a browser would not send the origin of its own forms either."""
 
 
 def policy(nonce: str) -> str:
-    """The content security policy of a page: it loads nothing but what stands in it."""
+    """Return the content security policy of a page, which allows only its own contents."""
     return (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; connect-src 'self'; "
         "img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -28,23 +28,23 @@ def policy(nonce: str) -> str:
 SANDBOX = (
     "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 )
-"""For pages that suites make: they run, as strangers that can ask nothing of us."""
+"""The policy for pages that suites make: scripts run, but as a foreign origin without access to the application."""
 
 
 Scope = dict[str, Any]
 
 
 class OwnPagesOnly:
-    """Refuses what is not addressed to this server by its own name, or comes from a page of another.
+    """ASGI middleware that refuses requests with another host, or from a page of another origin.
 
-    What it answers has the headers `ALWAYS`.
+    Its answers have the headers `ALWAYS`.
     """
 
     def __init__(self, application: Callable[..., Awaitable[None]], port: int) -> None:
         self.application, self.port = application, port
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        """Answer, or refuse with 403."""
+        """Answer the request, or refuse it with 403."""
 
         async def answer(message: dict[str, Any]) -> None:
             if message["type"] == "http.response.start":
@@ -59,7 +59,7 @@ class OwnPagesOnly:
         await self.application(scope, receive, answer)
 
     def is_allowed(self, scope: Scope) -> bool:
-        """Whether a request is ours."""
+        """Whether a request comes from our own pages."""
         headers: dict[str, list[str]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))

@@ -1,4 +1,4 @@
-"""The pages of the application, and what they may ask it to do."""
+"""The pages of the application, and the requests that they may send."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ LARGEST_FORM, MOST_FIELDS = 1 << 17, 5000
 
 
 def application(site: Site, port: int) -> OwnPagesOnly:
-    """The ASGI application."""
+    """Build the ASGI application."""
     pages = Pages(site)
     handlers = {WorkbenchError: pages.answer_failure, ClientDisconnect: pages.answer_gone}
     return OwnPagesOnly(Starlette(routes=pages.routes(), exception_handlers=handlers), port)
 
 
 class Pages:
-    """What is answered to requests, which name a suite by its `name` and a measurement by its `id`."""
+    """The handlers of requests, which name a suite by its `name` and a measurement by its `id`."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
 
     def routes(self) -> list[Route]:
-        """Which of the methods answers which request."""
+        """Return the routes from requests to methods."""
         return [
             Route("/", self.home),
             Route("/suite/{name}", self.suite),
@@ -47,28 +47,28 @@ class Pages:
         ]
 
     def page(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-        """A page made of a template."""
+        """Render a template as a page."""
         nonce = secrets.token_urlsafe(16)
         text = self.site.templates.get_template(template).render(nonce=nonce, **values)
         return HTMLResponse(text, status, {"Content-Security-Policy": policy(nonce)})
 
     def problem(self, status: int, title: str, text: str) -> HTMLResponse:
-        """A page that says why there is no other."""
+        """Return a page with an error."""
         return self.page("error.html", status, title=title, text=text)
 
     def missing(self, what: str) -> HTMLResponse:
-        """The page about what is not there."""
+        """Return the page for something that does not exist."""
         return self.problem(404, "Not found", what)
 
     def _lab(self, request: Request) -> Lab | None:
         return self.site.lab(request.path_params["name"])
 
     async def home(self, _: Request) -> Response:
-        """All suites."""
+        """Return the page with all suites."""
         return self.page("home.html", suites=list(self.site.overview()))
 
     async def suite(self, request: Request) -> Response:
-        """The report of a suite, and what can be done with it."""
+        """Return the report of a suite, with its actions."""
         lab = self._lab(request)
         if lab is None:
             return self.missing(f"There is no suite '{request.path_params['name']}'.")
@@ -77,7 +77,7 @@ class Pages:
         return self.page("suite.html", report=report, drawings=drawings, runner=runner, statuses=list(Status))
 
     async def own_page(self, request: Request) -> Response:
-        """What an experiment itself shows of a measurement."""
+        """Return the page that the experiment itself makes for a measurement."""
         lab = self._lab(request)
         result = None if lab is None else self.site.report(lab)[0].results.get(request.path_params["id"])
         if lab is None or result is None:
@@ -88,12 +88,12 @@ class Pages:
         return HTMLResponse(measured.outputs["page"], headers={"Content-Security-Policy": SANDBOX})
 
     async def progress(self, request: Request) -> Response:
-        """How far a sweep is, as data."""
+        """Return the progress of a sweep, as data."""
         lab = self._lab(request)
         return JSONResponse({} if lab is None else self.site.runner(lab).state())
 
     async def start(self, request: Request) -> Response:
-        """Begin a sweep of what a form asks for."""
+        """Start the sweep that a form asks for."""
         lab = self._lab(request)
         if lab is None:
             return self.missing("There is no such suite.")
@@ -101,13 +101,13 @@ class Pages:
         if isinstance(form, Response):
             return form
         selection = read_selection(lab, form, self.site.report(lab)[0].results if "id" in form else ())
-        if "id" in form and not selection.keys:  # else it would mean all
+        if "id" in form and not selection.keys:  # an empty selection would mean all
             return self.missing("There is no such measurement.")
         self.site.runner(lab).start(lab, selection)
         return RedirectResponse(f"/suite/{lab.suite.name}", 303)
 
     async def _form(self, request: Request) -> Mapping[str, Sequence[str]] | Response:
-        """The fields of a form; the page that refuses one that is too large."""
+        """Return the fields of a form, or the page that refuses a form that is too large."""
         body = b""
         async for chunk in request.stream():
             body += chunk
@@ -120,7 +120,7 @@ class Pages:
             return self.problem(413, "Too many", few)
 
     async def stop(self, request: Request) -> Response:
-        """End the sweep that runs."""
+        """Stop the running sweep."""
         lab = self._lab(request)
         if lab is None:
             return self.missing("There is no such suite.")
@@ -128,10 +128,10 @@ class Pages:
         return RedirectResponse(f"/suite/{lab.suite.name}", 303)
 
     async def answer_failure(self, _: Request, error: Exception) -> Response:
-        """What is answered where something is wrong with a suite or its results."""
+        """Return the page for an error in a suite or its results."""
         text = error.message if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
         return self.problem(500, "This did not work", text)
 
     async def answer_gone(self, *_: Any) -> Response:
-        """What is answered to who is gone, and does not read it."""
+        """Return an answer for a client that has disconnected and will not read it."""
         return Response(status_code=400)

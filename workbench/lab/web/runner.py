@@ -1,4 +1,4 @@
-"""A sweep in the background, which can be watched and stopped."""
+"""A sweep in the background that can be watched and stopped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.lab.plan import Lab, Origin, Selection, SweepPlan, default_jobs
 
 
 class SweepRunner:
-    """Runs one sweep of a suite at a time, in a thread of its own."""
+    """A runner of one sweep of a suite at a time, in a thread of its own."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -23,11 +23,11 @@ class SweepRunner:
 
     @property
     def running(self) -> bool:
-        """Whether a sweep is going on."""
+        """Whether a sweep is running."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self, lab: Lab, selection: Selection) -> bool:
-        """Begin a sweep of what is missing; False where one is going on.
+        """Start a sweep of the missing measurements; return False if one is running.
 
         Raises
         ------
@@ -56,13 +56,13 @@ class SweepRunner:
             self._said = f"{type(error).__name__}: {error}"
 
     def stop(self) -> None:
-        """End the sweep; what was measured is stored."""
+        """Stop the sweep; finished measurements are stored."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
 
     def state(self) -> dict[str, Any]:
-        """How it goes, as data."""
+        """Return the progress, as data."""
         pace = self._pace
         return {
             "running": self.running,

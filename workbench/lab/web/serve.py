@@ -14,7 +14,7 @@ from workbench.lab.web.site import Site
 
 
 def server(served: Any) -> Any:
-    """What serves an application; it does not wait long for anybody."""
+    """Return the server of an application, with short timeouts for clients."""
     import uvicorn
 
     from workbench.lab.web.connection import TimedConnection
@@ -39,7 +39,7 @@ def serve(experiments: Path, folder: Path, port: int, suite: str | None = None, 
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
-        listening.listen()  # who reads the address below may come at once
+        listening.listen()  # a reader of the address below may connect at once
     except (OSError, OverflowError) as error:
         listening.close()
         why = error.strerror if isinstance(error, OSError) else "ports are 0 to 65535"

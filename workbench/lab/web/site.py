@@ -1,4 +1,4 @@
-"""What the application knows: suites with their reports, and the sweeps that run."""
+"""The state of the application: suites with their reports, and running sweeps."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from workbench.lab.web.runner import SweepRunner
 
 
 class Site:
-    """What the application knows: suites, what runs, and the pages that need not be made again.
+    """The state of the application: suites, running sweeps, and cached reports.
 
     Parameters
     ----------
-    experiments, folder: where suites and results are.
-    options: what a command needs to find them.
+    experiments, folder: the folders of suites and results.
+    options: the command-line options that locate them.
     """
 
     def __init__(self, experiments: Path, folder: Path, options: str = "") -> None:
@@ -38,7 +38,7 @@ class Site:
         self.templates = environment()
 
     def lab(self, name: str) -> Lab | None:
-        """A suite, read again when its file has changed; None where there is none of that name."""
+        """Return a suite, loaded again if its file has changed; None if there is no suite of this name."""
         path = suite_file(self.experiments, name)
         if path is None:
             return None
@@ -48,11 +48,11 @@ class Site:
         return self._labs[name][1]
 
     def runner(self, lab: Lab) -> SweepRunner:
-        """What runs a suite."""
+        """Return the runner of a suite."""
         return self._runners.setdefault(lab.suite.name, SweepRunner())
 
     def report(self, lab: Lab) -> tuple[Report, dict[str, str]]:
-        """What there is to show, with the plots drawn; kept until there are other results, or another suite."""
+        """Return the report and the drawn plots; cached until the results or the suite change."""
         files = tuple(sorted(path.name for path in lab.store.folder.glob("part-*.parquet")))
         key = (files, id(lab.suite))
         kept = self._reports.get(lab.suite.name)
@@ -65,7 +65,7 @@ class Site:
         return kept[1], kept[2]
 
     def overview(self) -> Iterator[dict[str, Any]]:
-        """What there is to say of each suite, or why it cannot be loaded."""
+        """Yield the summary of each suite, or the reason why it cannot be loaded."""
         program = hash_workbench()
         for name in suite_files(self.experiments):
             try:
@@ -78,13 +78,13 @@ class Site:
                 yield {"name": name, "error": error.message}
 
     def close(self) -> None:
-        """Stop what runs."""
+        """Stop all sweeps."""
         for runner in self._runners.values():
             runner.stop()
 
 
 def page_of(lab: Lab, result: Result) -> Measured:
-    """What an experiment's `page` says of a measurement's point, made in a process with its limits."""
+    """Return an experiment's `page` for the point of a measurement, made in a process with its limits."""
     client = Client(lab.path, lab.files)
     try:
         task = Measurement(result.experiment, result.point, result.repetition, result.key, result.code)
@@ -95,7 +95,7 @@ def page_of(lab: Lab, result: Result) -> Measured:
 
 
 def read_selection(lab: Lab, form: Mapping[str, Sequence[str]], known: Container[str] = ()) -> Selection:
-    """What a form asks for, of what the suite has and the ids that are known; anything else in it means nothing."""
+    """Return the selection that a form asks for; unknown experiments, values and ids in it are ignored."""
     suite = lab.suite
     keys = tuple(dict.fromkeys(key.partition(".")[0] for key in form.get("id", ()) if key in known))
     experiments = tuple(name for name in suite.experiments if name in form.get("experiment", ()))
