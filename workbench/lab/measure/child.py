@@ -1,7 +1,7 @@
-"""The process in which experiments run: it does one task after another, until it is told that there are no more.
+"""The process in which experiments run: it performs one task after another, until there are no more.
 
-It says when a measurement begins and how it ended, with its own CPU time; that it may end at any moment, in any way, is
-its supervisor's business. It never returns: it ends without any of the clean-up that a copy of its parent would do.
+It reports the start and the end of each measurement, with its own CPU time. Its supervisor handles its end, at any
+moment and in any way. It never returns: it ends without the cleanup that a copy of its parent would do.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from workbench.lab.suite import Suite
 from workbench.process_memory import forget_peak, limit_memory, read_peak_mb
 
 LAST_WORDS = 12
-"""The most calls that are told of an error."""
+"""Maximum number of calls that the report of an error lists."""
 _CALLS = call.__code__.co_filename
 
 
 def serve(suite: Suite, jobs: int, answers: int) -> NoReturn:
-    """Do tasks; `jobs` and `answers` are pipes."""
+    """Perform tasks from the pipe `jobs`, and report to the pipe `answers`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.stdout = open(1, "w", 1, "utf-8", "replace", closefd=False)  # noqa: SIM115 - lines outlive a crash
     warm = False
@@ -45,7 +45,7 @@ def serve(suite: Suite, jobs: int, answers: int) -> NoReturn:
 
 
 def _warm_up(suite: Suite, task: Frame, answers: int) -> bool:
-    """Call what is to be called once; whether it worked."""
+    """Call the warm-up of an experiment, and return whether it succeeded."""
     experiment = suite.experiments.get(task["experiment"])
     if experiment is None or experiment.warm_up is None or "make" in task:
         return True
@@ -59,7 +59,7 @@ def _warm_up(suite: Suite, task: Frame, answers: int) -> bool:
 
 
 def _do(suite: Suite, task: Frame, answers: int) -> None:
-    """Do one task, and tell."""
+    """Perform one task, and report the result."""
     forget_peak()
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     begin = time.monotonic()
@@ -110,11 +110,11 @@ def _measure(experiment: Experiment, task: Frame) -> dict[str, Any]:
 
 
 def check_outputs(experiment: Experiment, given: Any) -> dict[str, Any]:
-    """The outputs, if they are what the experiment declares.
+    """Return the outputs as plain data if they match the declarations of the experiment.
 
     Raises
     ------
-    TypeError: they are not.
+    TypeError: the outputs do not match.
     """
     if not isinstance(given, Mapping):
         raise TypeError(f"experiment '{experiment.name}' returned {given!r}, not a mapping from outputs to values")
@@ -135,7 +135,7 @@ def check_outputs(experiment: Experiment, given: Any) -> dict[str, Any]:
 
 
 def _describe_error(error: BaseException) -> dict[str, Any]:
-    """What an exception makes of a measurement."""
+    """Return the status and the reason of a measurement that ended with an exception."""
     if isinstance(error, MemoryError):
         return {"status": str(Status.MEMORY), "reason": "MemoryError"}
     if isinstance(error, Refused | EngineMissing):
@@ -149,7 +149,7 @@ def _describe_error(error: BaseException) -> dict[str, Any]:
 
 
 def _list_calls(error: BaseException) -> list[str]:
-    """The calls that led to an error, without those that the lab made to get to the experiment."""
+    """Return the calls that led to an error, without the lab's own calls before the experiment."""
     calls = traceback.extract_tb(error.__traceback__)
     while calls and calls[0].filename in (__file__, _CALLS):
         del calls[0]

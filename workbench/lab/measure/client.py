@@ -1,4 +1,4 @@
-"""The caller's end of a supervisor: start it, give it a task, take the measurement, end it."""
+"""The caller's side of a supervisor: start it, give it a task, receive the measurement, end it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from workbench.lab.result import Measured, Status
 
 
 class Client(FramedProcess):
-    """One supervisor process. `fileno` becomes readable when the measurement of a task can be taken.
+    """A supervisor process. `fileno` becomes readable when the measurement of a task can be received.
 
-    `lost` tells that the process is gone, and another has to take its place.
+    `lost` is true if the process has died and must be replaced.
 
     Raises
     ------
@@ -45,7 +45,7 @@ class Client(FramedProcess):
             raise SuiteError(hello["error"], where=hello["where"], hint=hello["hint"])
 
     def take(self) -> Measured:
-        """The measurement of the task, waiting for it: a crash where the supervisor is `lost`."""
+        """Wait for the measurement of the task and return it; a crash if the supervisor is `lost`."""
         try:
             found: dict[str, Any] = self.receive()
         except ProcessLostError as error:
@@ -55,7 +55,7 @@ class Client(FramedProcess):
         return Measured(**{**found, "status": Status(found["status"])})
 
     def describe_end(self) -> str:
-        """How it ended, with its last words."""
+        """Describe how the process ended, with its last output."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(GRACE)
         return "; ".join([f"status {self._process.poll()}", *self.read_last_words()])

@@ -1,6 +1,6 @@
-"""Memory and time on NVIDIA GPUs of a process tree, asked of the driver through NVML (package nvidia-ml-py).
+"""Memory and time that a process tree uses on NVIDIA GPUs, queried from the driver by NVML (package nvidia-ml-py).
 
-Its rule: what cannot be known is None, never 0. Where nothing points to a GPU, not even the package is looked for.
+Its rule: an unknown value is None, never 0. Without a sign of a GPU, the package is not even imported.
 Source: NVML API Reference Guide, `nvmlDeviceGetComputeRunningProcesses`, `nvmlDeviceGetProcessUtilization`.
 """
 
@@ -14,15 +14,15 @@ from functools import cache
 from typing import Any
 
 SIGNS = ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg")
-"""Files of which there is one where NVIDIA's driver is."""
+"""Files, at least one of which exists where NVIDIA's driver is installed."""
 LONGEST_PERIOD = 1.0
-"""Seconds over which the driver takes one sample of utilisation: between 1/6 and 1, it does not say which."""
+"""Maximum seconds that one sample of utilisation covers: between 1/6 and 1; the driver does not say which."""
 _FIRST_NAMESPACE = "pid:[4026531836]"  # the kernel's constant PROC_PID_INIT_INO
 
 
 @cache
 def nvml() -> Any:
-    """The module `pynvml`, ready for questions; None where there is no GPU, no driver, or no such module."""
+    """Return the initialised module `pynvml`; None if there is no GPU, no driver, or no such module."""
     if not any(map(os.path.exists, SIGNS)):
         return None
     try:
@@ -38,7 +38,7 @@ def nvml() -> Any:
 
 @cache
 def devices() -> tuple[Any, ...]:
-    """NVML's handles of the GPUs that we may use; none where `nvml` is None."""
+    """Return NVML's handles of the GPUs that we may use; none if `nvml` is None."""
     module, found = nvml(), []
     for i in range(module.nvmlDeviceGetCount() if module else 0):
         with contextlib.suppress(module.NVMLError):  # not ours, or broken
@@ -47,7 +47,7 @@ def devices() -> tuple[Any, ...]:
 
 
 def describe_gpus() -> dict[str, str]:
-    """The GPUs' names and the driver's version, for a machine's data; empty where there is none."""
+    """Return the names of the GPUs and the version of the driver, as data about the machine; empty without GPUs."""
     module = nvml()
     if not devices():
         return {}
@@ -59,7 +59,7 @@ def describe_gpus() -> dict[str, str]:
 
 
 class GpuUse:
-    """What a process tree uses of all GPUs from now on, as far as can be told by looking now and then."""
+    """The use of all GPUs by a process tree from now on, estimated from regular samples."""
 
     def __init__(self) -> None:
         self._nvml, self._devices = nvml(), devices()
@@ -71,7 +71,7 @@ class GpuUse:
         self._memory_known = self._time_known = True
 
     def look(self, pids: Iterable[int]) -> None:
-        """Take note of what these processes, and those of earlier looks, use."""
+        """Sample the use by these processes and those of earlier samples."""
         self._pids.update(pids)
         now = 0.0
         for i, device in enumerate(self._devices):
@@ -80,7 +80,7 @@ class GpuUse:
         self._peak = max(self._peak, now)
 
     def _memory(self, device: Any) -> float:
-        """What they hold, in MB."""
+        """Return the memory that they hold, in MB."""
         try:
             found = self._nvml.nvmlDeviceGetComputeRunningProcesses(device)
         except self._nvml.NVMLError:
@@ -92,17 +92,17 @@ class GpuUse:
         return sum(used or 0 for used in own) / 2**20
 
     def _time(self, i: int, device: Any) -> None:
-        """Add what new samples say: so many percent of the time since the sample before."""
+        """Add the new samples: each is a percentage of the time since the sample before."""
         since = self._since[i]
         try:
             samples = self._nvml.nvmlDeviceGetProcessUtilization(device, since)
         except self._nvml.NVMLError as error:
-            # none yet (0: the module raises success, too); or more came while it asked, and will be there next time
+            # no sample yet (0: the module raises success, too); or more came during the query: they come next time
             known = (0, self._nvml.NVML_ERROR_NOT_FOUND, self._nvml.NVML_ERROR_INSUFFICIENT_SIZE)
             self._time_known &= error.value in known
             return
         for sample in samples:
-            # drivers have been seen to fill the list up with old samples and with more than 100 %
+            # some drivers pad the list with old samples and with more than 100 %
             if sample.pid in self._pids and sample.timeStamp > since and sample.smUtil <= 100:
                 span = min((sample.timeStamp - since) / 1e6, LONGEST_PERIOD)
                 self._seconds += sample.smUtil / 100 * span
@@ -111,19 +111,19 @@ class GpuUse:
 
     @property
     def peak_mb(self) -> float | None:
-        """The most memory that they held at once, in MB; None where it cannot be known."""
+        """The peak memory that they held together, in MB; None if unknown."""
         return self._peak if self._memory_known and self._visible else None
 
     @property
     def seconds(self) -> float | None:
-        """Seconds in which a GPU worked for them, summed over GPUs; None where it cannot be known."""
+        """The seconds in which a GPU worked for them, summed over GPUs; None if unknown."""
         long_enough = time.time_ns() // 1000 - self._begin > LONGEST_PERIOD * 1e6
         told = self._sampled or long_enough or not self._seen
         return self._seconds if self._time_known and self._visible and told else None
 
     @property
     def _visible(self) -> bool:
-        """Whether NVML and we call processes by the same numbers; in a container it may not."""
+        """Whether NVML and this process use the same process numbers; in a container they may differ."""
         return self._seen or _first_namespace()
 
 

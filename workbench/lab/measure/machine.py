@@ -1,4 +1,4 @@
-"""What a measurement was made on: the machine, its load, versions, and the state of the code."""
+"""The conditions of a measurement: the machine, its load, versions, and the state of the code."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from workbench.lab.measure.gpu import describe_gpus
 
 PACKAGES = ("pynusmv", "numba", "numpy", "networkx", "lark", "hypothesis", "pyspark", "pyarrow", "duckdb")
 STEAL_LIMIT = 0.02
-"""The part of the time, taken for other machines, from which a timing is unreliable."""
+"""Share of the time taken for other guests above which a timing is unreliable."""
 _WINDOW = 1.0
 
 
 @cache
 def machine() -> dict[str, Any]:
-    """The machine, as data."""
+    """Return the description of the machine, as data."""
     return {
         **describe_gpus(),
         "host": platform.node(),
@@ -45,7 +45,7 @@ def _processor() -> str:
 
 @cache
 def versions() -> dict[str, str]:
-    """Python, workbench, and the packages that a result may depend on."""
+    """Return the versions of Python, workbench, and the packages that a result may depend on."""
     found = {"python": platform.python_version(), "workbench": workbench.__version__}
     for package in PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
@@ -54,7 +54,7 @@ def versions() -> dict[str, str]:
 
 
 def commit(folder: Path) -> str:
-    """The commit of a working tree, with `+changes` where files differ from it; empty outside of one."""
+    """Return the commit of a working tree, with `+changes` if files differ from it; empty outside of one."""
     try:
         head = _git(folder, "rev-parse", "HEAD")
         return head + ("+changes" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "")
@@ -70,15 +70,15 @@ def _git(folder: Path, *arguments: str) -> str:
 
 
 class MachineLoad:
-    """How busy the machine is with other things."""
+    """The load of the machine by other work."""
 
     def __init__(self) -> None:
         self._before = self._now = self._count_ticks()
 
     def look(self) -> tuple[float, float, bool]:
-        """Load average of the last minute, the part that was stolen, and whether timings can be relied on."""
+        """Return the load average of the last minute, the share of stolen time, and whether timings are reliable."""
         load, steal = os.getloadavg()[0], self._steal()
-        # every core may be at work for us; half a process more is the lab itself
+        # every core may work for us; the lab itself adds half a process
         return load, steal, load <= cores() + 0.5 and steal <= STEAL_LIMIT
 
     def _steal(self) -> float:
@@ -90,7 +90,7 @@ class MachineLoad:
 
     @staticmethod
     def _count_ticks() -> tuple[float, int, int]:
-        """The time, and the ticks of all processors: all, and stolen."""
+        """Return the time, the total ticks of all processors, and the stolen ticks."""
         with contextlib.suppress(OSError, ValueError), open("/proc/stat") as file:
             ticks = [int(word) for word in file.readline().split()[1:9]]
             return time.monotonic(), sum(ticks), ticks[7]

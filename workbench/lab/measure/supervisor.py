@@ -1,9 +1,9 @@
-"""The process that has experiments measured, each in a child of its own, and survives whatever they do.
+"""The process that runs experiments, each in a child process, and survives whatever they do.
 
-It has loaded the suite, and forks a child for a task; a child is kept for the next task only where the experiment says
-so and nothing went wrong. It is the subreaper of everything that a child starts: what outlives its parent comes to it,
-is ended by it, and its CPU time is counted. It reads tasks from standard input and writes measurements to standard
-output, as frames, and ends, with everything below it, when its caller is gone.
+It loads the suite, and forks a child for a task; it keeps a child for the next task only if the experiment allows that
+and nothing went wrong. It is the subreaper of all processes that a child starts: it inherits orphans, kills them, and
+counts their CPU time. It reads tasks from standard input and writes measurements to standard output, as frames, and
+ends, with all its descendants, when its caller is gone.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from workbench.smv.engines.ending import out_of_memory
 
 PR_SET_CHILD_SUBREAPER = 36
 MOST_TASKS = 300
-"""Tasks of one kept child: libraries lose some memory with each."""
+"""Maximum number of tasks of one kept child: libraries leak some memory with each."""
 MOST_GROWTH_MB = 64.0
 LOG_TAIL = 4000
-_GRACE = 2.0  # seconds in which what a child has started may end by itself
+_GRACE = 2.0  # seconds in which the processes of a child may end by themselves
 
 
 def main() -> None:
     """Serve tasks until standard input ends."""
     requests, replies = 0, os.dup(1)
-    os.dup2(2, 1)  # what a suite prints when it is loaded must not get between the frames
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the caller's: it decides what stops
+    os.dup2(2, 1)  # the output of a suite while it is loaded must not mix with the frames
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller handles Ctrl-C: it decides what stops
     sys.path[:] = [entry for entry in sys.path if entry]
     path, files = Path(sys.argv[1]), Path(sys.argv[2])
     try:
@@ -65,13 +65,13 @@ def main() -> None:
 
 
 class Supervisor:
-    """Measures tasks of a suite, one at a time.
+    """A supervisor that measures tasks of a suite, one at a time.
 
     Parameters
     ----------
-    files: where prerequisites are made and kept.
-    requests: a descriptor that becomes readable during a task only when the caller is gone; None: there is none.
-    replies: the one that the caller listens to, which is not for children.
+    files: the folder of prerequisites.
+    requests: a descriptor that becomes readable during a task only if the caller is gone; None: there is none.
+    replies: the descriptor that the caller reads, which children must not use.
     """
 
     def __init__(self, suite: Suite, files: Path, requests: int | None = None, replies: int | None = None) -> None:
@@ -84,7 +84,7 @@ class Supervisor:
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
         gc.collect()
-        gc.freeze()  # else collecting garbage copies the pages that a child shares with us
+        gc.freeze()  # otherwise garbage collection copies the pages shared with a child
 
     def _make_group(self) -> cgroup.ControlGroup | None:
         base = cgroup.base()
@@ -93,7 +93,7 @@ class Supervisor:
         return None
 
     def close(self) -> None:
-        """End the child, and take away what is temporary."""
+        """End the child, and remove temporary files."""
         if self._child:
             self._retire(self._child, now=True)
         if self._group:
@@ -103,7 +103,7 @@ class Supervisor:
     # --- a task ---------------------------------------------------------------------------------------------
 
     def measure(self, task: Frame) -> Measured:
-        """Measure the function of an experiment at a point, with the files that it needs made before."""
+        """Measure an experiment at a point, after making the prerequisites that it needs."""
         experiment = self.suite.get(task["experiment"])
         files: dict[str, str] = {}
         for prerequisite in experiment.needs:
@@ -118,11 +118,11 @@ class Supervisor:
         return self._run(experiment, whole, experiment.limits, kept=experiment.kept)
 
     def _rlimit(self, limits: Limits) -> int | None:
-        """The limit of each process; where a group limits them all together there is no need for one."""
+        """Return the memory limit of each process; None if a control group limits them together."""
         return None if self._group else limits.memory_mb
 
     def _provide(self, prerequisite: Prerequisite, task: Frame, limits: Limits) -> Path:
-        """The file, made if it is not there; others who want it meanwhile wait."""
+        """Return the file of a prerequisite, making it if it does not exist; concurrent requests wait."""
         file = prerequisite.file(self.files, task["point"], task["code"])
         if file.exists():
             return file
@@ -154,7 +154,7 @@ class Supervisor:
         status: int | None = None
         if not (kept and final and _can_go_on(child, final, peak)):
             status, of_all, largest = self._retire(child, now=final is None)
-            if not (kept and final):  # else what ended between two of its tasks would count
+            if not (kept and final):  # otherwise processes that ended between two tasks would count
                 cpu = max(cpu, of_all)
             peak = max(peak, 0.0 if kept else largest)
         if self._group:
@@ -170,12 +170,12 @@ class Supervisor:
         )  # fmt: skip
 
     def _watch(self, child: Child, task: Frame, limits: Limits) -> tuple[Watch, str]:
-        """Give a child its task and watch it until it ends, or the limit is met that is named."""
+        """Give a child its task, and watch it until it ends or meets a limit; return the name of the limit."""
         try:
             write_frame(child.jobs, task)
             watch = Watch(child, limits, self._requests)
             return watch, watch.listen()
-        except BrokenPipeError:  # somebody has killed it
+        except BrokenPipeError:  # the child has been killed
             return Watch(child, limits, None), ""
         except CallerGone:
             self.close()
@@ -184,7 +184,7 @@ class Supervisor:
     def _ending(
         self, final: Frame | None, ended: str, status: int | None, limits: Limits, peak: float, log: str
     ) -> dict[str, Any]:
-        """Status, reason and outputs."""
+        """Return the status, the reason and the outputs of a measurement."""
         if final is not None:
             outputs, reason = final.get("outputs", {}), final.get("reason", "")
             found = Status(final["status"])
@@ -230,9 +230,9 @@ class Supervisor:
         return self._child
 
     def _retire(self, child: Child, *, now: bool) -> tuple[int | None, float, float]:
-        """End a child and all below it: its exit status, the CPU seconds of all, the memory of the largest."""
+        """End a child and its descendants; return its exit status, the total CPU seconds, the peak memory of one."""
         self._child = None
-        os.close(child.jobs)  # it ends with its jobs, and what it has started ends with it
+        os.close(child.jobs)  # the child ends when its jobs do, and its processes end with it
         deadline = time.monotonic() + (0.0 if now else _GRACE)
         status, cpu, largest, pause = None, 0.0, 0.0, 0.001
         _wait_for(child.pid, deadline)
@@ -254,7 +254,7 @@ class Supervisor:
             if pid == child.pid:
                 status = os.waitstatus_to_exitcode(raw)
         os.close(child.answers)
-        for name in os.listdir(self._scratch):  # what it has left in its folder for temporary files
+        for name in os.listdir(self._scratch):  # files that it has left in its temporary folder
             path = os.path.join(self._scratch, name)
             shutil.rmtree(path, ignore_errors=True)
             with contextlib.suppress(OSError):
@@ -263,15 +263,15 @@ class Supervisor:
 
 
 def _can_go_on(child: Child, final: Frame, peak: float) -> bool:
-    """Whether a child that has done a task can have another one: it left nothing behind, and has not grown much."""
+    """Whether a child can take another task: it left no process behind, and has not grown much."""
     well = final["status"] in ("ok", "wrong verdict") and child.tasks < MOST_TASKS
     alone = len(descendants(os.getpid())) <= 1 + len(descendants(child.pid))
     return well and alone and peak - child.first_mb <= MOST_GROWTH_MB
 
 
 def _wait_for(pid: int, deadline: float) -> None:
-    """Wait until a child has ended, but no longer than that."""
-    with contextlib.suppress(OSError, AttributeError):  # only Linux has it; without it we look now and then
+    """Wait until a child has ended, or until the deadline."""
+    with contextlib.suppress(OSError, AttributeError):  # only Linux has it; otherwise the caller polls
         handle = os.pidfd_open(pid)
         try:
             select.select([handle], [], [], max(0.0, deadline - time.monotonic()))
@@ -288,7 +288,7 @@ class _NotMadeError(Exception):
 
 
 def _become_child(group: cgroup.ControlGroup | None, folder: str) -> None:
-    """What a new child does before anything else."""
+    """Set up a new child process."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.setsid()
     os.environ["TMPDIR"] = folder

@@ -1,4 +1,4 @@
-"""The processes below a process, read from /proc (Linux): what they are, their memory, their CPU time."""
+"""The descendants of a process, read from /proc (Linux): their memory and their CPU time."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 def resident_mb(pids: Iterable[int]) -> float:
-    """Resident memory of processes, in MB; pages that they share count once for each."""
+    """Return the resident memory of processes, in MB; shared pages count once for each."""
     return sum(map(budget.resident_mb, pids))
 
 
 def cpu_of(pids: list[int]) -> float:
-    """CPU seconds that living processes have used themselves, all their threads."""
+    """Return the CPU seconds that living processes have used themselves, with all their threads."""
     nanoseconds = 0
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -30,9 +30,9 @@ def cpu_of(pids: list[int]) -> float:
 
 
 def own_cpu() -> float:
-    """CPU seconds of this process and of all below it, living ones and those that have ended and were waited for.
+    """Return the CPU seconds of this process and its descendants, both living ones and ended ones that were waited for.
 
-    Of the children that living descendants have waited for the kernel knows only ticks of 10 ms.
+    For the children that living descendants have waited for, the kernel reports only ticks of 10 ms.
     """
     own, ended = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     below = descendants(os.getpid())
@@ -41,7 +41,7 @@ def own_cpu() -> float:
 
 
 def cpu_with_ended(pids: list[int]) -> float:
-    """CPU seconds of processes and of their children that have ended, as precise as the kernel's ticks (10 ms)."""
+    """Return the CPU seconds of processes and of their ended children, in the kernel's ticks (10 ms)."""
     return sum(_ticks(pid, 0) for pid in pids) / _TICK
 
 

@@ -1,4 +1,4 @@
-"""Watching a child at work: its answers, its memory, its limits."""
+"""Monitoring of a child at work: its answers, its memory, its limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIRST_GLANCE, _GLANCE = 0.005, 0.1
 
 @dataclass
 class Child:
-    """A child and the ends of its pipes."""
+    """A child process with its pipes."""
 
     pid: int
     jobs: int
@@ -31,15 +31,15 @@ class Child:
 
 
 class CallerGone(Exception):
-    """Nobody waits for the measurement any more."""
+    """The exception for a caller that has gone and no longer waits for the measurement."""
 
 
 class Watch:
-    """Listens to a child at work, looks at its memory now and then, and says which limit it met.
+    """A monitor that listens to a child at work, samples its memory, and reports the limit that it met.
 
     Parameters
     ----------
-    caller: becomes readable when the caller is gone.
+    caller: a descriptor that becomes readable when the caller is gone.
     """
 
     def __init__(self, child: Child, limits: Limits, caller: int | None) -> None:
@@ -49,7 +49,7 @@ class Watch:
         self.gpu: gpu.GpuUse | None = None
 
     def listen(self) -> str:
-        """Wait for the end: "" where it came by itself, else the limit that was met."""
+        """Wait for the end of the task; return "" if it ended by itself, else the limit that was met."""
         buffer, glance = bytearray(), _FIRST_GLANCE
         deadline, limit = time.monotonic() + WARM_UP_SECONDS, "warm-up"
         poll = select.poll()
@@ -77,7 +77,7 @@ class Watch:
                     else:
                         self.final = frame
                 if self.final or not data:
-                    if self.gpu:  # a last time, while what is kept or takes a moment to end is still there
+                    if self.gpu:  # a last sample, while processes that are kept or end slowly still exist
                         self.gpu.look([self.child.pid, *descendants(self.child.pid)])
                     return ""
             else:
