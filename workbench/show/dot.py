@@ -1,4 +1,4 @@
-"""Pictures as DOT texts: what all of them share, and graphviz, which draws them."""
+"""DOT texts: the common parts of all pictures, and graphviz, which draws them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ INK, FAINT, FILL, PALE = "#1f2d3d", "#7a8794", "#f3f7fb", "#fff8e7"
 
 
 def digraph(name: str, lines: Iterable[str], layout: str, size: int) -> str:
-    """A graph as text.
+    """Return a graph as DOT text.
 
     Parameters
     ----------
     lines: its nodes, edges and clusters.
-    layout: attributes that say how they are laid out.
-    size: points of the letters of nodes.
+    layout: attributes of the layout.
+    size: font size of nodes, in points.
     """
     body = "\n".join(lines)
     return f"""digraph "{quote(name)}" {{
@@ -32,16 +32,16 @@ def digraph(name: str, lines: Iterable[str], layout: str, size: int) -> str:
 
 
 def quote(text: str) -> str:
-    """A text that may stand inside quotes."""
+    """Escape a text for double quotes."""
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def run_graphviz(name: str, text: str, kind: str) -> bytes:
-    """The file of some kind that graphviz makes of the DOT text of what is called so.
+    """Draw DOT text with graphviz, and return the file of this kind; `name` is for the error message.
 
     Raises
     ------
-    WorkbenchError: it is not installed, or cannot draw it.
+    WorkbenchError: graphviz is not installed, or cannot draw the text.
     """
     program = shutil.which("dot")
     if program is None:

@@ -1,9 +1,9 @@
-"""Pictures of pipelines, by graphviz.
+"""Pictures of pipelines, drawn by graphviz.
 
-Events flow from left to right. What is drawn follows from attributes, never from a processor's class: a
-processor that holds a pipeline is a cluster around it, one that holds another processor (a window) a dashed
-cluster, one that holds a function has round corners; a join shows its queues as striped buffers at its
-inputs, a pipe that is read more than once forks at a dot, and one that is faulty says so with a ⚡.
+Events flow from left to right. Attributes determine the drawing, never the class of a processor: a processor
+that holds a pipeline is a cluster around it, one that holds another processor (a window) a dashed cluster,
+one that holds a function has round corners; a join shows its queues as striped buffers at its inputs, a pipe
+with several readers forks at a dot, and a faulty pipe is marked with a ⚡.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.rule_set import RuleSet
 
 Drawn = Program | RuleSet | SetPlan
-"""What can be drawn."""
+"""The types that can be drawn."""
 FORMATS = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
 
 QUEUE, VALUE = "#e9b44c", "#b3261e"
 PORT = " PORT"
-"""Where a queue's port is filled in."""
+"""The placeholder for a queue's port."""
 LAYOUT = "rankdir=LR; nodesep=0.35; ranksep=0.55; bgcolor=white; compound=true;"
 
 
@@ -49,14 +49,14 @@ def draw(
     values: Mapping[str, str] | None = None,
     slots: Mapping[str, int] | None = None,
 ) -> str:
-    """The pipeline, the rules, or their plan, as DOT text.
+    """Return the pipeline, the rules, or their plan, as DOT text.
 
-    Every edge has the id `pipe:NAME:k`, k counting the edges of that pipe, every processor the id `node:NAME`.
+    Every edge has the id `pipe:NAME:k`, where k numbers the edges of that pipe, every processor the id `node:NAME`.
 
     Parameters
     ----------
-    values: a text to write beside pipes, by name (inside groups `group.pipe`).
-    slots: for queues by name: draw an empty box this many points wide in place of the stripes, with the id
+    values: texts to write beside pipes, by name (inside groups `group.pipe`).
+    slots: widths of queues by name, in points: an empty box of this width replaces the stripes, with the id
         `a_queue:NAME`.
     """
     if isinstance(pipeline, RuleSet):
@@ -73,12 +73,12 @@ def svg(
     values: Mapping[str, str] | None = None,
     slots: Mapping[str, int] | None = None,
 ) -> str:
-    """The picture as an SVG file's text, by graphviz; the parameters are those of `draw`."""
+    """Return the picture as SVG text, drawn by graphviz; the parameters are those of `draw`."""
     return run_graphviz(pipeline.name, draw(pipeline, values, slots), "svg").decode()
 
 
 def inline(svg: str) -> str:
-    """An SVG file's text as part of a page: no prolog, no ids (they would clash), no size of its own in points."""
+    """Convert SVG text for embedding in a page: no prolog, no ids (they would clash), no fixed size in points."""
     text = re.sub(r"<!--.*?-->", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     text = re.sub(r'(<(?:g|a)) id="[^"]*"', r"\1", text)
     text = re.sub(r"<title>.*?</title>", "", text, flags=re.DOTALL)
@@ -86,7 +86,7 @@ def inline(svg: str) -> str:
 
 
 def write_picture(drawn: Drawn, path: str) -> None:
-    """Draw a program, or how rules are run, into a file, whose name tells the kind of picture."""
+    """Draw a program, or the plan of rules, into a file; its suffix determines the format."""
     with replacing(Path(os.path.realpath(path))) as name:
         render(drawn, str(name))
 
@@ -105,7 +105,7 @@ def render(pipeline: Drawn, path: str | Path, values: Mapping[str, str] | None =
 
 @dataclasses.dataclass(frozen=True)
 class _Tap:
-    """Where a pipe can be read: a node of the picture, and what to write on the edge from it."""
+    """A point at which a pipe can be read: a node of the picture, and the label of the edge from it."""
 
     source: str
     label: str
@@ -114,7 +114,7 @@ class _Tap:
 
 
 class _Picture:
-    """Collects the lines of a DOT text."""
+    """The lines of a DOT text under construction."""
 
     def __init__(self, values: dict[str, str], capacities: Mapping[str, int], slots: Mapping[str, int]) -> None:
         self.values = values
@@ -123,26 +123,26 @@ class _Picture:
         self.edges_of: Counter[str] = Counter()
         self.lines: list[str] = []
         self.edges: list[str] = []
-        """Kept apart: an edge inside a cluster would pull both its ends into it."""
+        """Edges, kept apart because an edge inside a cluster would pull both its ends into it."""
         self.faults: dict[str, list[str]] = {}
-        """What may happen on each pipe."""
+        """The possible faults of each pipe."""
         self.lags: dict[str, Fraction] = {}
-        """Of queues of joins that pair events of different times, by how many events their inputs lag."""
+        """The lag, in events, of the inputs of joins that pair events of different times, by queue."""
         self._depth = 1
         self._count = 0
 
     def line(self, text: str) -> None:
-        """One line of the text."""
+        """Add a line of text."""
         self.lines.append("    " * self._depth + text)
 
     def fresh(self) -> str:
-        """A new identifier."""
+        """Return a new identifier."""
         self._count += 1
         return f"n{self._count}"
 
     @contextmanager
     def cluster(self, title: str, style: str) -> Iterator[None]:
-        """Everything that is added inside is framed."""
+        """Put everything that is added inside into a frame."""
         self.line(f"subgraph cluster_{self.fresh()} {{")
         self._depth += 1
         self.line(f'label="{quote(title)}"; style="{style}"; color="{FAINT}"; margin=10;')
@@ -153,7 +153,7 @@ class _Picture:
     # --- pipelines ---
 
     def whole(self, pipeline: Pipeline) -> None:
-        """Inputs, processors, outputs."""
+        """Draw inputs, processors, and outputs."""
         names = {pipe: pipe for pipe in pipeline.domains}
         self.plan(pipeline, names, "")
         for join in uneven_joins(pipeline):
@@ -170,19 +170,19 @@ class _Picture:
             self.edge(tap, target)
 
     def plan(self, pipeline: Pipeline, names: Mapping[str, str], prefix: str) -> None:
-        """Note the faults of a pipeline; the names are as for `inside`."""
+        """Record the faults of a pipeline; the names are as for `inside`."""
         for fault in pipeline.faults:
             pipe = dict(pipeline.outputs).get(fault.pipe, fault.pipe)
             self.faults.setdefault(names.get(pipe, f"{prefix}{pipe}"), []).append(f"{fault.kind}")
 
     def troubles(self, pipe: str) -> str:
-        """What is written on a faulty pipe."""
+        """Return the label of the faults of a pipe."""
         return _small(f"⚡ {', '.join(self.faults[pipe])}") + "<BR/>" if pipe in self.faults else ""
 
     def inside(self, pipeline: Pipeline, taps: dict[str, _Tap], names: dict[str, str], prefix: str) -> list[_Tap]:
-        """The processors of a pipeline whose inputs can be read at `taps`; where its outputs can be read.
+        """Draw the processors of a pipeline with inputs at `taps`, and return the taps of its outputs.
 
-        `names` are the pipes' names in the whole pipeline, `prefix` stands before the processors'.
+        `names` are the pipes' names in the whole pipeline, `prefix` is the prefix of the processors' names.
         """
         taps = dict(taps)
         for pipe, _ in pipeline.inputs:
@@ -198,7 +198,7 @@ class _Picture:
         return [taps[pipe] for _, pipe in pipeline.outputs]
 
     def fork(self, pipeline: Pipeline, pipe: str, tap: _Tap) -> _Tap:
-        """A dot behind a pipe that is read more than once."""
+        """Draw a dot behind a pipe with several readers."""
         readers = sum(n.inputs.count(pipe) for n in pipeline.nodes)
         readers += [shown for _, shown in pipeline.outputs].count(pipe)
         if readers < 2:
@@ -211,7 +211,7 @@ class _Picture:
     # --- processors ---
 
     def processor(self, processor: Processor, title: str, name: str, reads: list[_Tap], names: list[str]) -> list[str]:
-        """One processor; the nodes at which its outputs can be read. `names` are those of its output pipes."""
+        """Draw a processor, and return the nodes of its outputs; `names` are those of its output pipes."""
         body, inner = _find_held(processor, Pipeline), _find_held(processor, Processor)
         if isinstance(body, Pipeline):
             with self.cluster(_title(title, processor.label), "rounded"):
@@ -223,9 +223,9 @@ class _Picture:
             with self.cluster(_title(title, processor.label), "rounded,dashed"):
                 if queues:
                     reads = self.buffers(queues, reads)
-                while len(reads) < inner.in_arity:  # a quantifier gives it a value beside the events
+                while len(reads) < inner.in_arity:  # a quantifier passes a value besides the events
                     reads = [self.given(processor.symbol), *reads]
-                body = _find_held(inner, Pipeline)  # what is in a group is shown without a frame of its own
+                body = _find_held(inner, Pipeline)  # the contents of a group have no frame of their own
                 if isinstance(body, Pipeline):
                     return self.body(body, name, reads, names)
                 return self.processor(inner, "", name, reads, names)
@@ -238,9 +238,9 @@ class _Picture:
         return [source] * processor.out_arity
 
     def states(self, machine: Any) -> None:
-        """The states of a machine, with what they emit, and its transitions.
+        """Draw the states of a machine, with their outputs, and its transitions.
 
-        The first state has a double line, and where there are variables, an edge that gives them their first values.
+        The first state has a double line, and if there are variables, an edge with their initial values.
         """
         with self.cluster("", "rounded,dotted"):
             nodes = {name: self.fresh() for name in machine.names}
@@ -248,7 +248,7 @@ class _Picture:
                 said = f"<BR/>{_small(escape(output.name))}" if output is not None else ""
                 start = ", peripheries=2" if name == machine.names[0] else ""
                 self.line(f"{nodes[name]} [shape=ellipse, margin=0.05, label=<<B>{escape(name)}</B>{said}>{start}];")
-            labels: dict[tuple[str, str], list[str]] = {}  # one edge for all: labels of loops would overlap
+            labels: dict[tuple[str, str], list[str]] = {}  # one edge per pair: labels of loops would overlap
             for t in machine.transitions:
                 guard = [escape(t.guard.name)] if t.guard is not None else ["<I>otherwise</I>"]
                 changes = [escape(f"/ {name} := {update.name}") for name, update in t.updates]
@@ -263,7 +263,7 @@ class _Picture:
                 self.line(f"{nodes[source]} -> {nodes[target]} [label=<{'<BR/>'.join(label)}>];")
 
     def body(self, body: Pipeline, name: str, reads: list[_Tap], names: list[str]) -> list[str]:
-        """The contents of a pipeline that is used as a processor; pipes are called as in `flatten`."""
+        """Draw the contents of a pipeline that is used as a processor; pipes are named as in `flatten`."""
         inner = {pipe: f"{name}.{pipe}" for pipe in body.domains}
         inner.update((pipe, outer) for (_, pipe), outer in zip(body.outputs, names, strict=True))
         self.plan(body, inner, f"{name}.")
@@ -271,7 +271,7 @@ class _Picture:
         return [tap.source for tap in self.inside(body, taps, inner, f"{name}.")]
 
     def buffers(self, queues: list[str], reads: list[_Tap]) -> list[_Tap]:
-        """Queues that stand alone, in front of a cluster."""
+        """Draw queues that stand alone, in front of a cluster."""
         source = self.fresh()
         self.line(f"{source} [label=<{_table(_queue_rows(queues))}>];")
         for i, tap in enumerate(reads):
@@ -279,24 +279,24 @@ class _Picture:
         return [dataclasses.replace(tap, source=f"{source}:q{i}:e", label="") for i, tap in enumerate(reads)]
 
     def queues(self, name: str, ports: tuple[str, ...]) -> list[str]:
-        """The rows of each queue of a join."""
+        """Return the rows of each queue of a join."""
         names = [f"{name}.{port}" for port in ports]
         capacities = [self.capacities.get(queue) for queue in names]
         shown = [port if size is None else f"{port} ≤{size}" for port, size in zip(ports, capacities, strict=True)]
         for i, queue in enumerate(names):
             shown[i] += f" ⚠ lag {self.lags[queue]}" if queue in self.lags else ""
-        # one width for all: graphviz misplaces a table that is narrower than what is above and below it
+        # one width for all: graphviz misplaces a table that is narrower than its neighbours above and below
         width = max(*(self.slots.get(queue, 0) for queue in names), *(6 * len(text) for text in shown))
         return [self.queue(queue, text, width) for queue, text in zip(names, shown, strict=True)]
 
     def queue(self, name: str, shown: str, width: int) -> str:
-        """The rows of one queue: the name of its input, its capacity, stripes for its slots or a box of that width."""
+        """Return the rows of one queue: its name and capacity, then stripes for its slots or a box of that width."""
         cell = '<TD FIXEDSIZE="TRUE" WIDTH="5" HEIGHT="13" BGCOLOR="{}"></TD>'
         cells = "".join(cell.format(PALE if i % 2 else QUEUE) for i in range(5))
         size = 'CELLBORDER="0" CELLSPACING="0" CELLPADDING="0" FIXEDSIZE="TRUE" WIDTH="27" HEIGHT="15"'
         glyph = f'<TABLE{PORT} ALIGN="RIGHT" BORDER="1" {size}><TR>{cells}</TR></TABLE>'
         if name in self.slots:
-            # graphviz keeps the id of a table only where it is a link
+            # graphviz keeps the id of a table only if it is a link
             link = f'ID="queue:{escape(name)}" HREF="#queue" FIXEDSIZE="TRUE" WIDTH="{width}" HEIGHT="17"'
             glyph = f'<TABLE{PORT} ALIGN="RIGHT" BORDER="1" CELLBORDER="0" {link}><TR><TD></TD></TR></TABLE>'
         return f'<TR><TD ALIGN="RIGHT">{_small(escape(shown))}</TD></TR><TR><TD ALIGN="RIGHT">{glyph}</TD></TR>'
@@ -304,25 +304,25 @@ class _Picture:
     # --- edges and ends ---
 
     def terminal(self, name: str, domain: Domain) -> str:
-        """An open input or an output."""
+        """Draw an open input or an output."""
         source = self.fresh()
         label = f"<B>{escape(name)}</B><BR/>{_small(escape(str(domain)))}"
         self.line(f"{source} [label=<{label}>, shape=plaintext, margin=0.05];")
         return source
 
     def given(self, sign: str) -> _Tap:
-        """What a processor gives to the one inside it."""
+        """Draw the value that a processor passes to the one inside it."""
         source = self.fresh()
         self.line(f"{source} [label=<{escape(sign)}>, shape=plaintext, margin=0.05];")
         return _Tap(source, "", source)
 
     def label(self, name: str, pipe: str, domain: Domain) -> str:
-        """What is written on a pipe: its name, its domain, and its value if there is one."""
+        """Return the label of a pipe: its name, its domain, and its value if there is one."""
         text = f"{self.troubles(name)}{escape(pipe)}<BR/>{_small(escape(str(domain)))}"
         return text + (f"<BR/>{_value(self.values[name])}" if name in self.values else "")
 
     def edge(self, tap: _Tap, target: str, *, arrow: bool = True) -> None:
-        """A pipe from where it can be read to a reader."""
+        """Draw an edge from a tap to a reader."""
         options = [f'id="{quote(f"pipe:{tap.pipe}:{self.edges_of[tap.pipe]}")}"']
         self.edges_of[tap.pipe] += 1
         options += [f"label=<{tap.label}>"] if tap.label else []
@@ -334,13 +334,13 @@ class _Picture:
 
 
 def _find_held(processor: Processor, kind: type) -> object:
-    """The first parameter of a processor that is of some kind, or None."""
+    """Return the first parameter of a processor that has this type, or None."""
     values = (getattr(processor, item.name) for item in dataclasses.fields(processor))
     return next((value for value in values if isinstance(value, kind)), None)
 
 
 def _box(processor: Processor, title: str, queues: list[str]) -> str:
-    """A processor: its queues, its pictogram in a box, and its name below."""
+    """Return the table of a processor: its queues, its symbol in a box, and its name below."""
     rounded = ' STYLE="ROUNDED"' if _find_held(processor, Function) or _find_held(processor, TypedFunction) else ""
     box = (
         f'<TABLE BORDER="1" CELLBORDER="0" CELLPADDING="6" BGCOLOR="{FILL}"{rounded}>'
@@ -353,12 +353,12 @@ def _box(processor: Processor, title: str, queues: list[str]) -> str:
 
 
 def _inputs(ports: tuple[str, ...]) -> list[str]:
-    """The rows of inputs in front of which nothing waits: their names."""
+    """Return the rows of inputs without queues: their names."""
     return [f'<TR><TD{PORT} ALIGN="RIGHT">{_small(escape(port))}</TD></TR>' for port in ports]
 
 
 def _queue_rows(queues: list[str]) -> str:
-    """The queues of one join, one below the other; an edge ends at `q<i>`."""
+    """Return the rows of all queues of a join; edges end at the ports `q<i>`."""
     return "".join(rows.replace(PORT, f' PORT="q{i}"') for i, rows in enumerate(queues))
 
 

@@ -1,8 +1,8 @@
-"""Explorers: a page of HTML on which the runs of verdicts can be walked through, step by step.
+"""Explorers: HTML pages for stepping through the runs of verdicts.
 
-The page has everything in it (the verdicts as `--json` prints them, the drawings, a script), so it works from a
-file and without a network. Drawings are made by graphviz, with room on every pipe for the widest value of the
-run; where graphviz is missing the page has the tables only.
+The page is self-contained (the verdicts as `--json` prints them, the drawings, a script), so it works from a
+file and without a network. Graphviz makes the drawings, with space on every pipe for the widest value of the
+run; without graphviz the page has only the tables.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from workbench.verify.answer.trace import MOST_WAITING, Trace
 from workbench.verify.answer.verdict import Outcome, Verdict
 
 WIDEST = 14
-"""Characters of a value that a drawing shows."""
+"""Maximum number of characters of a value in a drawing."""
 MOST_SLOTS = 6
-"""Queues of at most this capacity are drawn slot by slot."""
+"""Maximum capacity of queues that are drawn slot by slot."""
 _CHARACTER, _LEAST, _MOST = 6, 30, 132
-"""Width of a character, and least and greatest width of a queue, in points."""
+"""Width of a character, and minimum and maximum width of a queue, in points."""
 
 
 def explorer(verdicts: Sequence[Verdict]) -> str:
-    """The page: one tab for each verdict, with its run if it has one; it opens on one that fails, or that has a run."""
+    """Return the page: a tab for each verdict, with its run; it opens on the first that fails, or that has a run."""
     drawn: list[tuple[Pipeline, list[Trace]]] = []
     objects = [{**_describe(v), "sign": v.outcome.sign, "drawing": _place(v.run, drawn)} for v in verdicts]
     title = ", ".join(dict.fromkeys(verdict.pipeline for verdict in verdicts))
@@ -49,13 +49,13 @@ def explorer(verdicts: Sequence[Verdict]) -> str:
 
 
 def _describe(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as data, with what grows inside processors on its run."""
+    """Return a verdict as data, with the values that grow inside processors on its run."""
     growing = _growing(verdict.run) if verdict.run else {}
     return {**verdict.to_json(), **({"growing": growing} if growing else {})}
 
 
 def _growing(run: Trace) -> dict[str, Sequence[str]]:
-    """By node and name what grows inside, step by step."""
+    """Return the values that grow inside processors, step by step, by node and name."""
     found = dict[str, Sequence[str]]()
     for node in flatten(run.pipeline).nodes if run.pipeline else ():
         if isinstance(node.processor, Keeping):
@@ -69,18 +69,18 @@ def _growing(run: Trace) -> dict[str, Sequence[str]]:
 
 
 def _first(verdicts: Sequence[Verdict]) -> int:
-    """The number, from 1 on, of the verdict that a reader wants to see first."""
+    """Return the number, from 1, of the verdict to show first."""
     ranks = [(verdict.outcome is not Outcome.FAILS, verdict.run is None) for verdict in verdicts]
     return 1 + min(range(len(ranks)), key=ranks.__getitem__, default=0)
 
 
 def _embed(data: object) -> str:
-    """JSON that may stand in a script element."""
+    """Return JSON that can be embedded in a script element."""
     return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028")
 
 
 def _place(run: Trace | None, drawn: list[tuple[Pipeline, list[Trace]]]) -> int | None:
-    """The number of the drawing of a run's pipeline, which runs of it share; None where it is not known."""
+    """Return the number of the drawing of a run's pipeline, shared by its runs; None if the pipeline is unknown."""
     if run is None or run.pipeline is None:
         return None
     place = next((number for number, (pipeline, _) in enumerate(drawn) if pipeline == run.pipeline), len(drawn))
@@ -90,7 +90,7 @@ def _place(run: Trace | None, drawn: list[tuple[Pipeline, list[Trace]]]) -> int 
 
 
 def _draw(pipeline: Pipeline, runs: Sequence[Trace]) -> str:
-    """The drawing of a pipeline with room for what these runs show; empty where graphviz is missing."""
+    """Return the drawing of a pipeline with space for the values of these runs; empty without graphviz."""
     try:
         return inline(_name_parts(svg(pipeline, _room_on_pipes(runs), _room_in_queues(pipeline, runs))))
     except WorkbenchError:
@@ -98,7 +98,7 @@ def _draw(pipeline: Pipeline, runs: Sequence[Trace]) -> str:
 
 
 def _name_parts(text: str) -> str:
-    """The drawing with names in attributes in place of ids, which have to be different on the whole page."""
+    """Replace ids, which must be unique on the whole page, by attributes with names."""
     text = re.sub(r'<g id="pipe:([^"]*):\d+"', r'<g data-pipe="\1"', text)
     text = re.sub(r'<g id="node:([^"]*)"', r'<g data-node="\1"', text)
     text = re.sub(r'<g id="a_queue:([^"]*)"><a [^>]*>(.*?)</a>', r'<g data-queue="\1">\2', text, flags=re.DOTALL)
@@ -106,7 +106,7 @@ def _name_parts(text: str) -> str:
 
 
 def _room_on_pipes(runs: Sequence[Trace]) -> dict[str, str]:
-    """Pipe to a text as wide as its widest value."""
+    """Return a text as wide as the widest value of each pipe."""
     widths: dict[str, int] = {}
     for run in runs:
         for step in run.steps:
@@ -117,7 +117,7 @@ def _room_on_pipes(runs: Sequence[Trace]) -> dict[str, str]:
 
 
 def _room_in_queues(pipeline: Pipeline, runs: Sequence[Trace]) -> dict[str, int]:
-    """Queue to the points its contents need."""
+    """Return the width that the contents of each queue need, in points."""
     found: dict[str, int] = {}
     for queue, pipe in flatten(pipeline).sources.items():
         values = 1

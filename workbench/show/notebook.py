@@ -1,7 +1,7 @@
-"""What a notebook shows: pipelines drawn, verdicts with their runs to walk through, tables of buffers and outputs.
+"""Displays for notebooks: drawn pipelines, verdicts with runs to step through, tables of buffers and outputs.
 
-The rule of this module: everything works from the notebook's file alone, without a network; where scripts do not run,
-as on pages that show notebooks, the same is there as text.
+The rule of this module: everything works from the notebook's file alone, without a network; if scripts do not run, as
+on pages that show notebooks, the same contents are available as text.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from workbench.verify.answer.verdict import Verdict
 from workbench.verify.buffers.buffers import Buffers
 
 ROWS = 10
-"""Rows of a log that are shown."""
+"""Maximum number of rows of a log that are shown."""
 WIDTH, HEIGHT = 100, 560
-"""Characters of a timeline as text, and points of the page on which one is walked through."""
+"""Width of a timeline as text, in characters, and height of the frame of an explorer, in pixels."""
 
 
 @singledispatch
 def html(shown: object) -> str:
-    """What stands for an object on a page."""
+    """Return the HTML of an object."""
     return f"<pre>{escape(repr(shown))}</pre>"
 
 
 @html.register
 def _(shown: Pipeline) -> str:
-    """The drawing; without graphviz its processors as text."""
+    """Return the drawing; without graphviz the processors as text."""
     try:
         return inline(svg(shown))
     except WorkbenchError:
@@ -50,7 +50,7 @@ def _(shown: Pipeline) -> str:
 
 @html.register
 def _(shown: RuleSet) -> str:
-    """The drawing, with the text below it; without graphviz the text."""
+    """Return the drawing, with the text below it; without graphviz the text."""
     text = f"<pre>{escape(str(shown))}</pre>"
     try:
         return f"{inline(svg(shown))}<details><summary>as text</summary>{text}</details>"
@@ -65,7 +65,7 @@ def _(shown: Loaded) -> str:
 
 @html.register
 def _(shown: Verdict) -> str:
-    """The page of `--html` in a frame, with the run as text below it."""
+    """Return the page of `--html` in a frame, with the run as text below it."""
     lines = "".join(f"<li>{escape(line)}</li>" for line in shown.rests_on)
     said = f"<p><b>{escape(repr(shown).strip('<>'))}</b></p><ul>{lines}</ul>"
     if shown.run is None:
@@ -75,14 +75,14 @@ def _(shown: Verdict) -> str:
 
 @html.register
 def _(shown: Buffers) -> str:
-    """A row for each queue."""
+    """Return a table with a row for each queue."""
     rows = ((b.queue, b.answer, "" if b.bits is None else str(b.bits), "; ".join(b.rests_on)) for b in shown.queues)
     return table(("queue", "needs", "bits", "rests on"), rows, f"buffers of {shown.pipeline}, N = {shown.n}")
 
 
 @html.register
 def _(shown: RunOutputs) -> str:
-    """The first rows."""
+    """Return a table of the first rows."""
     names = list(shown.domains)
     rows = [[show_value(row[n], shown.domains[n]) if n in row else "" for n in names] for row in islice(shown, ROWS)]
     more = f"{len(shown)} rows" + (f", of which the first {ROWS}" if len(shown) > ROWS else "")
@@ -91,18 +91,18 @@ def _(shown: RunOutputs) -> str:
 
 @html.register
 def _(shown: RuleExplanation) -> str:
-    """The page of `workbench explain --html` in a frame, with the text below it."""
+    """Return the page of `workbench explain --html` in a frame, with the text below it."""
     return _frame(explanation_page(shown), explanation_text(shown, WIDTH))
 
 
 def _frame(page: str, text: str) -> str:
-    """A page in a frame, with the same as text below it."""
+    """Return a page in a frame, with its contents as text below it."""
     frame = f'<iframe srcdoc="{escape(page, quote=True)}" style="width:100%; height:{HEIGHT}px; border:0"></iframe>'
     return f"{frame}<details><summary>as text</summary><pre>{escape(text)}</pre></details>"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
-    """Texts in a table."""
+    """Return texts as a table."""
     head = "".join(f"<th>{escape(text)}</th>" for text in heads)
     body = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows)
     return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{body}</table>"

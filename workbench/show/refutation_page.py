@@ -1,4 +1,4 @@
-"""What quantifiers are false of, as a page of HTML that needs nothing but itself."""
+"""The values for which quantifiers are false, as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def refutation_page(program: str, found: Sequence[Refutation], most: int) -> str:
-    """The page: a section for each position, and in it all culprits, with those of the quantifiers inside.
+    """Return the page: a section for each position, with all culprits and those of the quantifiers inside.
 
     Parameters
     ----------
-    program: what has run.
-    most: how many positions are told at most.
+    program: the name of the program.
+    most: the maximum number of positions that are reported.
     """
     many = f"the first {most:,} positions" if len(found) == most else plural(f"{len(found):,}", "position")
     said = f"Quantifiers are false at {many}." if found else "No quantifier is false."

@@ -1,6 +1,6 @@
-"""Why something came of rules, and why not, as text and as a page.
+"""Explanations of why rules emitted a composite, or why not, as text and as a page.
 
-The rule of this module: both say the same, line by line; the page draws windows where the text has characters.
+The rule of this module: both have the same lines; the page draws windows where the text has characters.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from workbench.tesla.explain.why_not import MissingReason, PartialReason, RuleRe
 from workbench.tesla.rule_explanation import RuleExplanation
 
 MOST_NAMED = 12
-"""Events or values that a line names."""
+"""Maximum number of events or values that a line names."""
 INDENT = "    "
 SINGLE = {each.value for each in t.Policy if each.single}
-"""The words of policies that select one of those that fit."""
+"""The names of policies that select a single candidate."""
 
 
 @dataclass(frozen=True)
 class ToldPiece:
-    """A piece of an answer: a heading, what stands under it, a drawing, and pieces under that."""
+    """A piece of an answer: a heading, lines, a drawing, and pieces below."""
 
     heading: str
     lines: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class ToldPiece:
 
 
 def explanation_text(found: RuleExplanation, width: int | None = None) -> str:
-    """An answer as text, no wider than the terminal where windows are drawn."""
+    """Return an answer as text, no wider than the terminal where windows are drawn."""
     wide = shutil.get_terminal_size((100, 24)).columns if width is None else width
     return "\n\n".join("\n".join(_text(each, found.record, wide)) for each in pieces(found))
 
@@ -59,7 +59,7 @@ def _text(told: ToldPiece, record: RunRecord, width: int, depth: int = 0) -> Ite
 
 
 def explanation_page(found: RuleExplanation) -> str:
-    """An answer as a page of HTML that needs nothing but itself."""
+    """Return an answer as a self-contained HTML page."""
     lines = (line for told in pieces(found) for line in _html(told, found.record))
     return answer_page("explain", found.question, lines)
 
@@ -82,7 +82,7 @@ def _html(told: ToldPiece, record: RunRecord, depth: int = 2) -> Iterator[str]:
 
 
 def pieces(found: RuleExplanation) -> list[ToldPiece]:
-    """What an answer consists of."""
+    """Return the pieces of an answer."""
     tell = _Teller(found.record)
     told = [] if found.missing is None else [tell.missing(found.missing)]
     if found.event is not None:
@@ -97,13 +97,13 @@ def pieces(found: RuleExplanation) -> list[ToldPiece]:
 
 
 class _Teller:
-    """Says what happened in a run."""
+    """The formatter of the events of a run."""
 
     def __init__(self, record: RunRecord) -> None:
         self.record = record
 
     def event(self, number: int) -> str:
-        """An event: what it is called, its type, time and values."""
+        """Describe an event: its label, its type, time and values."""
         order = self.record.order
         event = order.event(number)
         values = _values(self.record.attributes(event.type, event.values))
@@ -146,7 +146,7 @@ class _Teller:
         return ToldPiece(part.text if part.kind != "trigger" else f"from {part.text}", tuple(lines))
 
     def aggregate(self, part: SeenPart) -> Iterator[str]:
-        """What an aggregate is made of."""
+        """Describe the values that an aggregate combines."""
         facts = bool(part.fits) and part.fits[0].event is None
         fits = _list_names([str(each.number + 1) if facts else self.label(each) for each in part.fits])
         what = f"{'facts' if facts else 'events'} {fits}" if part.fits else "nothing"

@@ -1,9 +1,9 @@
-"""Pictures of rules, by graphviz.
+"""Pictures of rules, drawn by graphviz.
 
-A rule is a cluster in which time flows from left to right: what is looked for on the left, the trigger right of it,
-what is emitted behind it. Arrows are windows, from the event at which one begins to what is looked for in it, back in
-time; dashed lines are parameters, from where they are bound to where they are used. Between clusters, events that one
-rule emits lead to the predicates of others that they may satisfy.
+A rule is a cluster in which time flows from left to right: the predicates on the left, the trigger to their right, then
+the emitted composite. Arrows are windows, from their anchor back in time to the predicate; dashed lines are parameters,
+from their binding to their uses. Between clusters, arrows lead from the composites of a rule to the predicates of other
+rules that they may satisfy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LAYOUT = "rankdir=RL; nodesep=0.3; ranksep=0.7; bgcolor=white;"
 
 
 def draw_rules(rules: RuleSet) -> str:
-    """The rules as DOT text."""
+    """Return the rules as DOT text."""
     lines = [line for number, rule in enumerate(rules.rules) for line in _rule(number, rule)]
     return digraph(rules.name, [*lines, *_hierarchy(rules)], LAYOUT, 12)
 
@@ -37,7 +37,7 @@ def _rule(number: int, rule: t.Rule) -> Iterator[str]:
 
 
 def _windows(number: int, rule: t.Rule) -> Iterator[str]:
-    """Where each predicate looks, seen from the events that bound its window."""
+    """Yield the window of each predicate, from the events that anchor it."""
     for position, (part, places) in enumerate(zip(rule.parts, rule.anchors, strict=True)):
         window, here, anchors = part.window, _id(number, position), [_id(number, place) for place in places]
         if window is not None and window.between:
@@ -53,7 +53,7 @@ def _windows(number: int, rule: t.Rule) -> Iterator[str]:
 
 
 def _parameters(number: int, rule: t.Rule) -> Iterator[str]:
-    """From where a parameter is bound to each predicate that uses it."""
+    """Yield edges from the binding of a parameter to each predicate that uses it."""
     bound: dict[str, int] = {}
     for position, part in enumerate(rule.parts):
         used = {e.name for c in part.constraints for e in t.within(c) if isinstance(e, t.BoundParameter)}
@@ -68,7 +68,7 @@ def _parameters(number: int, rule: t.Rule) -> Iterator[str]:
 
 
 def _hierarchy(rules: RuleSet) -> Iterator[str]:
-    """From what a rule emits to the predicates of all rules that are about such events."""
+    """Yield edges from the composites of a rule to the predicates of all rules about their type."""
     for number, rule in enumerate(rules.rules):
         for other, looking in enumerate(rules.rules):
             for position, part in enumerate(looking.parts):
@@ -90,7 +90,7 @@ def _label(part: t.Predicate | t.Aggregate) -> str:
 
 
 def _filters(rule: t.Rule) -> str:
-    """What stands between a match and what comes of it."""
+    """Return the filters between a match and its composite."""
     found = [str(each) for each in rule.where_clause]
     found += [f"limit {rule.limit}"] if rule.limit is not None else []
     found += [f"at most once in {rule.pause}" + "".join(f" per {each}" for each in rule.per[:1])] if rule.pause else []
@@ -99,7 +99,7 @@ def _filters(rule: t.Rule) -> str:
 
 
 def as_table(head: str, lines: list[str], fill: str = FILL) -> str:
-    """A node's label: a head, and lines below it."""
+    """Return the label of a node: a head, and lines below it."""
     rows = "".join(
         f'<tr><td align="left"><font point-size="10" color="{FAINT}">{escape(line)}</font></td></tr>' for line in lines
     )

@@ -1,7 +1,7 @@
 """The plan of a rule set, for people: as text, as data, and as a picture.
 
-The rule of this module: it shows what the plan says, and why, and decides nothing. In pictures columns are on the left,
-rules on the right, and an arrow leads from a column to each predicate that looks into it.
+The rule of this module: it shows the plan and its reasons, and decides nothing. In pictures columns are on the left,
+rules on the right, and an arrow leads from a column to each predicate that searches it.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from workbench.tesla.rule_set import RuleSet
 
 banded_attribute = later("workbench.executors.compiled.rules.bounds", "find_banded_attribute")
 refuse_unsupported = later("workbench.executors.compiled.rules.refusals", "refuse_unsupported")
-"""What needs numpy, which pictures do not."""
+"""Imported on first use because they need numpy, which pictures do not."""
 
 MOST_LISTED = 8
-"""Predicates that are listed with a column; of more the number is told."""
+"""Maximum number of predicates that are listed with a column; for more, their number is shown."""
 
 
 def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSampled | None = None) -> dict[str, Any]:
-    """The plan as data.
+    """Return the plan as data.
 
     Parameters
     ----------
-    written: the rules with the windows as they are written.
-    timed: whether windows are microseconds; else they are in the unit of the log.
-    sample: what predicates have found in the first events of a log.
+    written: the rules with the windows as written.
+    timed: whether windows are in microseconds; else they are in the unit of the log.
+    sample: the candidates that predicates have found in the first events of a log.
     """
     return {
         "rules": plan.rules.name,
@@ -70,7 +70,7 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
 
 
 def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSampled | None = None) -> str:
-    """The plan as lines of text."""
+    """Return the plan as lines of text."""
     data = plan_data(plan, written, timed=timed, sample=sample)
     lines = ["columns"]
     for column, each in zip(plan.columns, data["columns"], strict=True):
@@ -95,7 +95,7 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
 
 
 def _sample_data(sample: RulesSampled | None, rule: int, planned: PlannedStep) -> dict[str, Any]:
-    """What a predicate has found; nothing of one that was not looked at."""
+    """Return the sample of a predicate; empty if it was not sampled."""
     found = None if sample is None else sample.rules[rule].steps.get(planned.step.number)
     if sample is None or found is None or planned.step.policy.later:
         return {}
@@ -108,7 +108,7 @@ def _sample_data(sample: RulesSampled | None, rule: int, planned: PlannedStep) -
 
 
 def _describe_sample(step: dict[str, Any]) -> Iterator[str]:
-    """The same in words, and in which order constraints are asked."""
+    """Describe the sample of a predicate, and the order in which constraints are checked."""
     if "sample" not in step:
         return
     found = step["sample"]
@@ -127,7 +127,7 @@ def _part(count: int, found: dict[str, Any]) -> str:
 
 
 def _list_searched(plan: SetPlan, rule: int) -> list[str]:
-    """The predicates of a rule in the order in which they are looked for; none where that is the written one."""
+    """Return the predicates of a rule in the order in which they are searched; empty if that is the written one."""
     steps = [each.step for each in search_order(plan, rule)[1:] if each.searches]
     return [] if steps == plan.plans[rule].steps[1:] else [part_head(step.part) for step in steps]
 
@@ -138,11 +138,11 @@ def _some(names: list[str]) -> str:
 
 TOGETHER = "a thread for each trigger"
 WALKED, MADE = "are looked for one by one", "are made as composites"
-"""How matches are found where no composite is wanted (`workbench run --matches`)."""
+"""The ways of finding matches if no composite is needed (`workbench run --matches`)."""
 
 
 def _matches(plan: SetPlan) -> list[dict[str, str]]:
-    """Of each rule how matches are found, and why not otherwise."""
+    """Return how matches of each rule are found, and the reason."""
     return [
         {"rule": rule.name, "found": MADE if reason else WALKED, "reason": reason}
         for rule, reason in zip(plan.rules.rules, MatchedRules(plan.rules).reasons, strict=True)
@@ -150,7 +150,7 @@ def _matches(plan: SetPlan) -> list[dict[str, str]]:
 
 
 def _devices(plan: SetPlan) -> list[dict[str, str]]:
-    """Of each rule how a GPU runs it, or why it does not."""
+    """Return how a GPU runs each rule, or why it does not."""
     dependences = find_dependences(plan)
     return [
         {
@@ -162,7 +162,7 @@ def _devices(plan: SetPlan) -> list[dict[str, str]]:
 
 
 def _engine(plan: SetPlan) -> dict[str, str]:
-    """Which engine has the rules where there are many events, and why not a faster one."""
+    """Return the engine that runs the rules on many events, and the reason if it is not the fastest."""
     try:
         refuse_unsupported(plan.plans)
     except Refused as error:
@@ -171,7 +171,7 @@ def _engine(plan: SetPlan) -> dict[str, str]:
 
 
 def _threads(plan: SetPlan, timed: bool) -> dict[str, Any]:
-    """How the work can be shared among threads."""
+    """Return how the work can be shared among threads."""
     split = rule_split(plan.rules)
     names = [[plan.rules.rules[rule].name for rule in group] for group in split.groups]
     time = {"fed": split.time.fed, "reason": split.time.reason}
@@ -198,7 +198,7 @@ def _split_lines(found: dict[str, Any]) -> Iterator[str]:
 
 
 def draw_plan(plan: SetPlan) -> str:
-    """The plan as DOT text."""
+    """Return the plan as DOT text."""
     lines = [f"    c{each.number} [label=<{_column_table(each)}>];" for each in plan.columns]
     for number, of in enumerate(plan.plans):
         lines.append(f'    subgraph cluster_{number} {{ label="{quote(of.rule.name)}"; color="{FAINT}";')
@@ -223,7 +223,7 @@ def _all_steps(plan: SetPlan, rule: int) -> list[PlannedStep]:
 
 
 def part_head(part: t.Predicate | t.Aggregate) -> str:
-    """What a part is called."""
+    """Return the name of a part."""
     if isinstance(part, t.Aggregate):
         return f"{part.function} of {part.type}"
     return f"{part.policy.value} {part.name}".strip()
@@ -234,7 +234,7 @@ def _users(plan: SetPlan, column: PlannedColumn) -> list[str]:
 
 
 def _all_parts(rule: t.Rule) -> list[t.Predicate | t.Aggregate]:
-    """What is behind the trigger, in the order of the steps."""
+    """Return the parts after the trigger, in the order of the steps."""
     return sorted(rule.predicates, key=lambda part: part.policy.later)
 
 
@@ -248,7 +248,7 @@ def _conditions(plan: SetPlan, rule: int, step: int) -> list[str]:
 
 
 def _indexes(plan: SetPlan, type: str) -> Iterator[str]:
-    """How the rules are found that a type triggers."""
+    """Describe how the rules that a type triggers are found."""
     groups: dict[str, int] = {}
     for rule in plan.triggered[type]:
         index = plan.index(rule)
@@ -259,7 +259,7 @@ def _indexes(plan: SetPlan, type: str) -> Iterator[str]:
 
 
 def _reach(column: PlannedColumn, timed: bool) -> str:
-    """How long events are kept."""
+    """Describe how long events are retained."""
     if column.fact:
         return "facts"
     if column.reach is None:
@@ -270,5 +270,5 @@ def _reach(column: PlannedColumn, timed: bool) -> str:
 
 
 def _span(reach: int, timed: bool) -> str:
-    """So much time."""
+    """Format a duration."""
     return format_time(reach) if timed else str(reach)

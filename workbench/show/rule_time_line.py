@@ -1,6 +1,6 @@
-"""Windows and events of a match on a line of time, as characters and for a page.
+"""Windows and events of a match on a time line, as characters and for a page.
 
-The rule of this module: where something lies says its time, and nothing else; what it is stands beside it.
+The rule of this module: a position shows a time, and nothing else; the label beside it says what it is.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from workbench.tesla.explain.why import SeenPart
 from workbench.tesla.explain.why_not import PartialReason
 
 BOUND, FITS, STOPS = "●", "○", "✗"
-"""An event that is bound, one that would fit or is in an aggregate, one that stops the match."""
+"""The marks of an event that is bound, one that is a candidate or is in an aggregate, one that stops the match."""
 MOST_MARKS, MOST_NOTED = 200, 3
 LABEL, LEAST = 26, 20
-"""Characters of what stands before a line, at most; and of the line, at least."""
+"""Maximum number of characters of a label, and minimum number of characters of a line."""
 
 
 @dataclass(frozen=True)
 class WindowLine:
-    """One line: a window, and events in it or beside it.
+    """A line with a window, and events in it or beside it.
 
     Attributes
     ----------
-    label: what it is about.
-    first, last: the ends of the window; `first` is None where it has no beginning, `last` where there is none.
-    marks: times and what is there.
-    note: what stands behind it.
+    label: the text before the line.
+    first, last: the ends of the window; `first` is None if it has no beginning, `last` if there is no window.
+    marks: times with their marks.
+    note: the text after the line.
     """
 
     label: str
@@ -43,12 +43,12 @@ class WindowLine:
 def window_lines(
     record: RunRecord, parts: Sequence[SeenPart], told: int | None = None, stopped: PartialReason | None = None
 ) -> list[WindowLine]:
-    """The lines of a match: one for each part about events.
+    """Return the lines of a match: one for each part about events.
 
     Parameters
     ----------
-    told: when the composite was told.
-    stopped: what the match lacks.
+    told: the time at which the composite was emitted.
+    stopped: the reason why a partial match stopped.
     """
     lines = [line for part in parts if (line := _line(record, part)) is not None]
     if stopped is not None and stopped.window is not None:
@@ -85,14 +85,14 @@ def _line(record: RunRecord, part: SeenPart) -> WindowLine | None:
 
 
 def _short(text: str) -> str:
-    """A predicate without what it asks: `last Temp`, `$n = COUNT(Temp)`."""
+    """Shorten a predicate to its head: `last Temp`, `$n = COUNT(Temp)`."""
     head = text.split(" within ")[0].split(" between ")[0]
     kind = head if head.startswith("$") else head.partition("(")[0].partition("[")[0]
     return kind if len(kind) <= LABEL else kind[: LABEL - 1] + "…"
 
 
 class TimeScale:
-    """Where times lie between the first and the last of some lines, from 0 to 1."""
+    """The scale from the first time to the last of some lines, to 0 to 1."""
 
     def __init__(self, lines: Sequence[WindowLine]) -> None:
         times = [time for line in lines for time, _ in line.marks]
@@ -100,12 +100,12 @@ class TimeScale:
         self.first, self.last = min(times, default=0), max(times, default=0)
 
     def at(self, time: int) -> float:
-        """The place of a time; all are in the middle where there is one only."""
+        """Return the position of a time; 0.5 if there is only one time."""
         return (time - self.first) / (self.last - self.first) if self.last > self.first else 0.5
 
 
 def draw_lines(record: RunRecord, lines: Sequence[WindowLine], width: int) -> list[str]:
-    """Lines of characters, no wider than so many, with the times at both ends under them."""
+    """Draw lines of characters, no wider than `width`, with the times at both ends below."""
     if not lines:
         return []
     scale, label = TimeScale(lines), max(len(line.label) for line in lines)
@@ -129,13 +129,13 @@ def _draw(line: WindowLine, scale: TimeScale, room: int) -> str:
             cells[first], cells[last] = "┈" if line.first is None else "├", "┤"
         elif last == first:
             cells[first] = "│"
-    for time, mark in line.marks:  # what is bound comes last, and covers what fits
+    for time, mark in line.marks:  # the bound event comes last, and covers candidates
         cells[at(time)] = mark
     return "".join(cells)
 
 
 def html_lines(record: RunRecord, lines: Sequence[WindowLine]) -> Iterator[str]:
-    """The same for a page."""
+    """Yield the lines as HTML."""
     if not lines:
         return
     scale = TimeScale(lines)

@@ -1,6 +1,6 @@
-"""The looks of all pages, light and dark: what they share (`page.css`), and what each has besides (`NAME.css`).
+"""The style of all pages, light and dark: the common part (`page.css`), and the part of each page (`NAME.css`).
 
-The rule of this module: a page needs nothing but itself.
+The rule of this module: a page is self-contained.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib.resources import files
 
 
 def begin_page(title: str, page: str) -> str:
-    """The beginning of a page of HTML, up to its body, in the style of a page."""
+    """Return the beginning of an HTML page, up to its body, with the style of `page`."""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -20,7 +20,7 @@ def begin_page(title: str, page: str) -> str:
 
 
 def answer_page(command: str, heading: str, body: Iterable[str]) -> str:
-    """A page on which a command answers a question, that needs nothing but itself."""
+    """Return a self-contained page with the answer of a command to a question."""
     lines = [
         begin_page(f"{heading} - workbench", "explanation") + "<main>",
         f"<header><p class=brand>workbench {command}</p><h1>{escape(heading)}</h1></header>",
@@ -32,10 +32,10 @@ def answer_page(command: str, heading: str, body: Iterable[str]) -> str:
 
 
 def style(page: str) -> str:
-    """The style sheet of a page: `explorer`, `demo` (a report), `lab` (its reports and application), `explanation`."""
+    """Return the style sheet of a page: `explorer`, `demo` (its report), `lab` (all its pages), `explanation`."""
     return asset("page.css") + asset(f"{page}.css")
 
 
 def asset(name: str) -> str:
-    """The text of a file beside this module."""
+    """Return the text of a file beside this module."""
     return files("workbench.show").joinpath(name).read_text(encoding="utf-8")

@@ -2,8 +2,8 @@
 
 `timeline` arranges a `Trace` (a monitored system's variables first, then the inputs, then the pipes in topological
 order, then the queues with their lengths at the end of each step and, below, the events that wait in them);
-`render_timeline` draws it with characters. Reports draw the same `Timeline` their own way. Everything is readable
-without colour: what went wrong is marked with signs.
+`render_timeline` draws it with characters. Reports draw the same `Timeline` in their own way. Everything is readable
+without colour: signs mark the errors.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ ENDED = "■"
 MARKS: Mapping[str, str] = {
     "smv": "smv", "in": "in", "fault": "fault", "pipe": "", "out": "out", "queue": "queue", "held": "",
 }  # fmt: skip
-"""What stands in front of each kind of row."""
+"""The prefix of each kind of row."""
 _GROUP: Mapping[str, str] = {
     "smv": "smv", "in": "pipe", "fault": "pipe", "pipe": "pipe", "out": "pipe", "queue": "queue", "held": "queue",
 }  # fmt: skip
-"""Rows between which there is no rule."""
+"""The group of each kind of row; a rule separates groups."""
 MOST_HELD = 20
-"""Characters of a queue's contents that a column shows; twice as many of records, in which every field is named."""
+"""Maximum number of characters of a queue's contents in a column; twice as many for records, which name every field."""
 MOST_STEPS = 200
-"""Steps of a path that are drawn with characters."""
+"""Maximum number of steps of a path that are drawn with characters."""
 _GAP = "  "
 
 
 @dataclass(frozen=True)
 class Row:
-    """One pipe or queue: what it carries, how many events wait in it, or which, step by step."""
+    """A row for a pipe or queue: its values, the number of waiting events, or the events, step by step."""
 
     kind: RowKind
     name: str
     cells: tuple[str, ...]
     capacity: int | None = None
     overflows: frozenset[int] = frozenset()
-    """Steps at which an event arrived at this queue and found it full."""
+    """Steps at which an event arrived at this queue when it was full."""
 
 
 @dataclass(frozen=True)
@@ -64,16 +64,16 @@ class Timeline:
     first: int = 0
     """The number of its first step."""
     ends: bool = True
-    """Whether its last step is the last one of the run."""
+    """Whether its last step is the last step of the run."""
 
     @property
     def last(self) -> int:
-        """The step that shows what the run is for: the last one."""
+        """The last step, which shows the result of the run."""
         return self.length - 1
 
 
 def show_queue(values: Sequence[Value], domain: Domain | None = None) -> str:
-    """The events that wait in a queue, oldest first, abridged where they are many."""
+    """Format the events that wait in a queue, oldest first, shortened if they are many."""
     shown = " ".join(show_value(value, domain) for value in values[:MOST_HELD]) or NO_EVENT
     most = MOST_HELD if not isinstance(domain, Record) else 2 * MOST_HELD
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
@@ -82,12 +82,12 @@ def show_queue(values: Sequence[Value], domain: Domain | None = None) -> str:
 def timeline(
     trace: Trace, pipeline: Program | None = None, capacities: int | Mapping[str, int] | None = None
 ) -> Timeline:
-    """The rows of a run.
+    """Arrange a run as rows.
 
     Parameters
     ----------
-    pipeline: tells which pipes are outputs, and under which names they are shown.
-    capacities: of every queue, or by name; where it is not given, those of the run, or else the pipeline's own.
+    pipeline: determines which pipes are outputs, and their names.
+    capacities: the capacity of every queue, or by name; by default those of the run, else the pipeline's own.
     """
     flat = None if pipeline is None else flatten(pipeline)
     rows = [*_outside(trace), *_pipes(trace, flat), *_queues(trace, flat, capacities)]
@@ -95,7 +95,7 @@ def timeline(
 
 
 def _outside(trace: Trace) -> Iterator[Row]:
-    """The variables of a system that the pipeline monitors."""
+    """Yield the variables of a system that the pipeline monitors."""
     for name in dict.fromkeys(name for step in trace.steps for name in step.outside):
         yield Row("smv", name, tuple(show_smv(step.outside[name]) for step in trace.steps))
 
@@ -131,7 +131,7 @@ def _pipes(trace: Trace, flat: Pipeline | None) -> Iterator[Row]:
 
 
 def _struck(said: Value | None) -> str:
-    """What an oracle says: `lost`, `twice`, or by how many steps an event is delayed."""
+    """Format the event of an oracle: `lost`, `twice`, or the number of steps of a delay."""
     return NO_EVENT if said is None else f"+{said}" if isinstance(said, int) else str(said)
 
 
@@ -161,10 +161,10 @@ def render_timeline(
     *,
     capacities: int | Mapping[str, int] | None = None,
 ) -> str:
-    """A run as text: a column per step, in blocks no wider than `width` (the terminal's, by default).
+    """Return a run as text: a column per step, in blocks no wider than `width` (by default the terminal's).
 
-    A `▲` or, for a run that repeats, a bracket points at what the run shows; `!` follows the length of a
-    queue at which an event found no room. Of a long path only the first and the last steps are drawn.
+    A `▲` or, for a run that repeats, a bracket points at the result of the run; `!` follows the length of a
+    queue that was full when an event arrived. Of a long path only the first and the last steps are drawn.
     """
     last = len(trace.steps) - MOST_STEPS // 2
     if trace.loop is not None or last <= MOST_STEPS // 2:
@@ -176,7 +176,7 @@ def render_timeline(
 
 
 def render(table: Timeline, width: int | None = None) -> str:
-    """A timeline as text."""
+    """Return a timeline as text."""
     if not table.length:
         return "(the run has no step)"
     grid = _Grid(table, shutil.get_terminal_size((100, 24)).columns if width is None else width)
@@ -184,7 +184,7 @@ def render(table: Timeline, width: int | None = None) -> str:
 
 
 EVENTS = "  events"
-"""The name of the row below a queue's."""
+"""The name of the row below a queue's row."""
 
 
 def _label(row: Row) -> str:
@@ -193,7 +193,7 @@ def _label(row: Row) -> str:
 
 
 def _column(table: Timeline, step: int) -> list[str]:
-    """The step's number and its cells, padded to one width."""
+    """Return the number of a step and its cells, padded to one width."""
     full = _overflows(table, step)
     cells = [str(table.first + step) + " " * full]
     for row in table.rows:
@@ -220,7 +220,7 @@ class _Grid:
         self.wide = [len(column[0]) for column in self.columns]
 
     def blocks(self) -> list[range]:
-        """The steps in blocks that fit; at least one in each."""
+        """Return the steps in blocks that fit the width, at least one step in each."""
         room = self.width - self.indent - max((len(tail) for tail in self.tails), default=0)
         blocks, start, used = [], 0, 0
         for step, wide in enumerate(self.wide):
@@ -232,7 +232,7 @@ class _Grid:
         return [*blocks, range(start, len(self.wide))]
 
     def block(self, block: range) -> list[str]:
-        """The lines of some steps."""
+        """Return the lines of a block of steps."""
         rule = "─" * (self.indent + sum(len(_GAP) + self.wide[step] for step in block))
         lines = [self._line("step".ljust(self.indent), 0, block), rule]
         before = ""
@@ -247,7 +247,7 @@ class _Grid:
         return label + "".join(_GAP + self.columns[step][position] for step in block)
 
     def _pointer(self, block: range) -> list[str]:
-        """What stands under the columns: the loop's bracket, or the mark of the last step; then the words."""
+        """Return the lines under the columns: the bracket of the loop or the mark of the last step, then the words."""
         ends, at = {}, self.indent
         for step in block:
             at += len(_GAP) + self.wide[step]
@@ -260,7 +260,7 @@ class _Grid:
         return self._beside(" " * at + "▲", self.table.shows, at)
 
     def _bracket(self, loop: int, ends: Mapping[int, int]) -> list[str]:
-        """The part of the loop's bracket that belongs under these columns."""
+        """Return the part of the loop's bracket under these columns."""
         looping = [step for step in ends if step >= loop]
         if not looping:
             return []
@@ -274,7 +274,7 @@ class _Grid:
         return self._beside(line, f"for ever: {self.table.shows}" if self.table.shows else "for ever", left)
 
     def _beside(self, line: str, words: str, at: int) -> list[str]:
-        """Words under a mark: to its right, or on a line of their own where they do not fit."""
+        """Return words under a mark: to its right, or on a line of their own if they do not fit."""
         if not words or len(line) + len(words) < self.width:
             return [f"{line} {words}".rstrip()]
         return [line, " " * max(0, min(at, self.width - len(words))) + words]

@@ -46,7 +46,7 @@ def cpu_with_ended(pids: list[int]) -> float:
 
 
 def _ticks(pid: int, first: int) -> int:
-    """Ticks of a process in user and system mode (from 0 on), and of its children that have ended (from 2 on)."""
+    """Return the user and system ticks of a process and its ended children (`first` 0), or of only those (2)."""
     with contextlib.suppress(OSError, IndexError), open(f"/proc/{pid}/stat") as file:
         return sum(map(int, file.read().rpartition(")")[2].split()[11 + first : 15]))
     return 0
