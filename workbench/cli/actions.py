@@ -1,7 +1,7 @@
 """Commands that have actions: `workbench lab run`.
 
-The rule of this module: an action is a module of the command's folder and looks like a command, with `options(parser)`
-and `execute(args) -> exit code`. The first line of its docstring is its help.
+The rule of this module: an action is a module in the command's folder with the interface of a command:
+`options(parser)` and `execute(args) -> exit code`. The first line of its docstring is its help.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from workbench.cli.help_pages import help_line
 
 
 class ActionTable(NamedTuple):
-    """The actions of a command, in the order of its help: `options` and `execute` are the command's."""
+    """The actions of a command, in the order of its help; `options` and `execute` are the command's interface."""
 
     folder: str
     names: tuple[str, ...]
@@ -29,7 +29,7 @@ class ActionTable(NamedTuple):
             module.options(actions.add_parser(name, help=line, description=line))
 
     def execute(self, args: argparse.Namespace) -> int:
-        """Do what the action says that was named; the exit code."""
+        """Execute the action that was named, and return the exit code."""
         return int(self._load(args.action).execute(args))
 
     def _load(self, name: str) -> ModuleType:

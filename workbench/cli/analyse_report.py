@@ -1,4 +1,4 @@
-"""What analyses have found as people read it: a section each."""
+"""The findings of analyses as text: a section for each analysis."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from workbench.verify.rules.stream import list_confirming
 
 @dataclass(frozen=True)
 class Section:
-    """What one analysis says.
+    """The findings of one analysis.
 
     Attributes
     ----------
-    lines: its findings, one a line.
-    details: what stands under them, runs for example; left out with `--quiet`, where the bounds are said.
-    data: for `--json`.
-    decided: no limit was met.
-    verdicts: those that the findings rest on.
+    lines: its findings, one per line.
+    details: the text below them, such as runs; left out with `--quiet`, which shows the bounds instead.
+    data: the data for `--json`.
+    decided: whether no limit was met.
+    verdicts: the verdicts that the findings rest on.
     """
 
     title: str
@@ -47,7 +47,7 @@ class Section:
         return any(each.vacuity is not None for each in self.verdicts)
 
     def text(self, bounds: str | None = None) -> str:
-        """The section; where bounds are given they are said beside its title, and it has no details."""
+        """Return the section as text; with bounds, they follow the title, and details are left out."""
         title = f"{colour(self.title, '1', sys.stdout)}{f'  ({bounds})' if bounds else ''}"
         lines = [title, *(f"  {line}" for line in self.lines)]
         if bounds is None:
@@ -56,7 +56,7 @@ class Section:
 
 
 def section(row: AnalysisRow, found: Sequence[Finding], pipeline: Callable[[], Pipeline] | None = None) -> Section:
-    """What an analysis says; of a pipeline, made over finite domains, its runs are drawn."""
+    """Return the section of an analysis; for a pipeline over finite domains, with its runs drawn."""
     lines = list(row.lines(found)) or [f"  {row.nothing}"]
     if pipeline is None:
         details = [f"{each.about}: {each.says}\n{_indent(format_streams(each))}" for each in found if each.runs]
@@ -78,14 +78,14 @@ def _indent(parts: Iterable[str]) -> str:
 
 
 def list_unconfirmed(found: Iterable[Finding]) -> str:
-    """Which engines do not find what the rules mean, and why, once for all streams."""
+    """List the engines that do not confirm a stream, with the reasons, once for all streams."""
     streams = (stream for each in found for stream in each.runs.values())
     said = dict.fromkeys(f"- {who}: {why}" for stream in streams for who, why in stream.unconfirmed.items())
     return "\n".join(["not run by all:", *said]) if said else ""
 
 
 def format_streams(found: Finding) -> list[str]:
-    """The streams that show what was found, and who agrees."""
+    """Return the streams that show a finding, and the engines that agree."""
     lines = []
     for name, stream in found.runs.items():
         lines += [f"{name}:"] if name else []

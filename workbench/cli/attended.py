@@ -1,8 +1,8 @@
-"""A command with limits works in a child process, which this one attends to.
+"""Commands with limits run in a child process, which this process supervises.
 
-The child interrupts itself at its limits (`workbench.budget`) and says what it knows. What cannot be interrupted,
-foreign code that keeps Python's lock or memory that takes seconds to be given back, is killed a moment later, and this
-process says the rest: the phase that was reported last, and a line for each verdict that is missing.
+The child interrupts itself at its limits (`workbench.budget`) and prints what it knows. If it cannot be interrupted,
+because foreign code holds Python's lock or memory takes seconds to be released, it is killed a moment later, and this
+process prints the rest: the phase that was reported last, and a line for each missing verdict.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from workbench.errors import EngineError, LimitMet, WorkbenchError
 from workbench.interrupts import abandon, end_with_parent, leave, own
 
 MERCY = 1.0
-"""Seconds that the child has from its own interrupt on, or from one that was passed on."""
+"""Seconds that the child gets after its own interrupt, or after one that was passed on."""
 RECKLESS = 1.5
-"""By which factor memory may exceed its limit before the child is killed at once."""
+"""Factor by which memory may exceed its limit before the child is killed at once."""
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _REPORTS: list[int] = []
-"""In the child: the pipe to the parent."""
+"""The pipe to the parent, in the child."""
 
 
 def attend(seconds: float | None, memory_mb: int | None, *, terminal: bool = False) -> int | None:
-    """Do the rest of the program in a child process.
+    """Run the rest of the program in a child process.
 
     Parameters
     ----------
-    terminal: whether it reads from the terminal, which only processes of one group may do.
+    terminal: whether it reads from the terminal, which only the processes of one group may do.
 
     Returns
     -------
-    In the child, and where nothing is to be bounded: None. In the parent, when the child has ended: its exit code.
+    None in the child, and if there are no limits. In the parent, when the child has ended: its exit code.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def attend(seconds: float | None, memory_mb: int | None, *, terminal: bool = Fal
         os.close(theirs)
         return _Attendant(child, reports, seconds, memory_mb, passed_on=_PASSED_ON[terminal:]).wait()
     os.close(reports)
-    own()  # what came is its parent's, who passes it on
+    own()  # the parent has the pending signals, and passes them on
     if not terminal:
         os.setpgid(0, 0)  # Ctrl-C reaches the parent only, which passes it on
     end_with_parent(signal.SIGKILL)
@@ -65,18 +65,18 @@ def attend(seconds: float | None, memory_mb: int | None, *, terminal: bool = Fal
 
 
 def report_missing(verdicts: Sequence[str | Mapping[str, Any]], worst: int) -> None:
-    """Tell the parent, if there is one, what to print where this process is killed.
+    """Tell the parent, if there is one, what to print if this process is killed.
 
     Parameters
     ----------
-    verdicts: those that are not known yet, as lines or as objects, to which the reason is added.
-    worst: the exit code that the others ask for.
+    verdicts: the verdicts that are not known yet, as lines or as objects, to which the reason is added.
+    worst: the exit code of the known verdicts.
     """
     _report(missing=list(verdicts), worst=worst)
 
 
 def report_end(code: int) -> None:
-    """Tell the parent that all is printed: what follows is only the end of the process."""
+    """Tell the parent that everything is printed, and only the end of the process remains."""
     _report(code=code)
 
 
@@ -87,7 +87,7 @@ def _report(**report: Any) -> None:
 
 
 class _Attendant:
-    """The parent: hears what the child reports, passes signals on, and watches the limits."""
+    """The parent process: it receives the child's reports, passes signals on, and enforces the limits."""
 
     def __init__(
         self, child: int, reports: int, seconds: float | None, memory_mb: int | None, passed_on: Sequence[int]
@@ -99,15 +99,15 @@ class _Attendant:
         self.exceeded = 0.0
         self.printed: float | None = None
         self.passed: tuple[int, float] | None = None
-        """The signal that was passed on first, and when."""
+        """The first signal that was passed on, and its time."""
         self.asked: tuple[str, float] | None = None
-        """The limit because of which the child was asked to end, and when."""
+        """The limit because of which the child was asked to end, and the time."""
         self.heard: dict[str, Any] = {"phase": "", "missing": None, "worst": 0, "files": {}}
-        """What the child reports; `missing` is None where it prints no verdicts."""
+        """The reports of the child; `missing` is None if it prints no verdicts."""
         self._buffer = b""
 
     def wait(self) -> int:
-        """The exit code of the child."""
+        """Wait for the child, and return its exit code."""
         before = {number: signal.getsignal(number) for number in _PASSED_ON}
         for number, handler in before.items():
             if handler != signal.SIG_IGN:
@@ -125,19 +125,19 @@ class _Attendant:
             os.kill(self.child, came)
 
     def _watch(self) -> int:
-        """The exit code for how the child ends, or is ended."""
+        """Watch the child until it ends or must be killed, and return the exit code."""
         poll = select.poll()
         poll.register(self.reports, select.POLLIN)
         while True:
             if poll.poll(GLANCE * 1000) and not self._hear():
-                poll.unregister(self.reports)  # it ends
+                poll.unregister(self.reports)  # the child is ending
             ended, status = os.waitpid(self.child, os.WNOHANG)
             if ended:
                 return self._exit_code(status)
             if self.passed and time.monotonic() > self.passed[1] + MERCY:
                 leave(self.passed[0])
             if (limit := self._limit()) and not self.asked:
-                os.kill(self.child, signal.SIGTERM)  # which also ends waiting for what does not come
+                os.kill(self.child, signal.SIGTERM)  # which also interrupts waiting
                 self.asked = limit, time.monotonic()
             if self.asked and (self._reckless() or time.monotonic() > self.asked[1] + GRACE):
                 os.kill(self.child, signal.SIGKILL)
@@ -147,7 +147,7 @@ class _Attendant:
                 return self._exit_code(status)
 
     def _hear(self) -> bool:
-        """Take in what the child reports; whether there may be more."""
+        """Receive reports of the child, and return whether there may be more."""
         data = os.read(self.reports, 1 << 16)
         *lines, self._buffer = (self._buffer + data).split(b"\n")
         for line in lines:
@@ -157,9 +157,9 @@ class _Attendant:
         return bool(data)
 
     def _limit(self) -> str:
-        """The limit that the child has met and did not stop at."""
+        """Return the limit that the child has exceeded without stopping."""
         now = time.monotonic()
-        over = self.printed is not None and now > self.printed + GRACE  # all that is left is to give back memory
+        over = self.printed is not None and now > self.printed + GRACE  # only memory remains to be released
         if over or (self.deadline is not None and now > self.deadline):
             return time_limit(self.seconds or 0.0)
         if self.memory_mb is None or self._measure_memory() <= self.memory_mb:
@@ -172,11 +172,11 @@ class _Attendant:
         return resident_mb(self.child) - self.begun_mb
 
     def _reckless(self) -> bool:
-        """Whether there is no time to ask."""
+        """Whether memory exceeds its limit so far that the child must be killed at once."""
         return self.memory_mb is not None and self._measure_memory() > RECKLESS * self.memory_mb + 64
 
     def _exit_code(self, status: int) -> int:
-        """The exit code of the child; where it was killed before all was printed, the rest is said here."""
+        """Return the exit code of the child; if it was killed before the end, print the rest first."""
         code, limit = self.heard.get("code", os.waitstatus_to_exitcode(status)), self.asked[0] if self.asked else ""
         if code >= 0 and not (limit and code == 128 + signal.SIGTERM):
             return int(code)

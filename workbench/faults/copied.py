@@ -1,4 +1,4 @@
-"""Lose and Duplicate: pipes that may carry an event not at all, or twice."""
+"""Lose and Duplicate: processors on pipes that may drop or repeat an event."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from workbench.faults.unreliable import Unreliable
 
 @dataclass(frozen=True)
 class Copied(Unreliable):
-    """Emits every event, and one that is struck so many `times`, one right behind the other."""
+    """A processor that emits every event once, and a struck one `times` times in a row."""
 
     times: ClassVar[int]
     said: ClassVar[str]
-    """What its oracles say."""
+    """The label that its oracles carry."""
 
     @property
     def oracle(self) -> Domain:
@@ -48,7 +48,7 @@ class Copied(Unreliable):
 
 @dataclass(frozen=True)
 class Lose(Copied):
-    """Emits every event that is not struck."""
+    """A processor that emits every event that is not struck."""
 
     participle: ClassVar[str] = "lost"
     said: ClassVar[str] = "lost"
@@ -57,7 +57,7 @@ class Lose(Copied):
 
 @dataclass(frozen=True)
 class Duplicate(Copied):
-    """Emits every event, and one that is struck a second time, right behind it."""
+    """A processor that emits every event once, and a struck one twice in a row."""
 
     participle: ClassVar[str] = "duplicated"
     said: ClassVar[str] = "twice"

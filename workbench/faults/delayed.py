@@ -1,8 +1,8 @@
-"""Delay: a pipe that may hold events back for some steps, and keeps their order.
+"""Delay: a processor on a pipe that may hold events back for some steps, in order.
 
-An event that is struck with k comes out k steps after the step at which it arrived, and never before the events in
-front of it; events that are due at one step come out together. At the end of the streams everything comes out. Since
-an event overtakes none, each waits for at most `by` steps, so the pipe holds those of the last `by` steps at most.
+An event that is struck with k is emitted k steps after the step at which it arrived, and never before earlier events;
+events that are due at one step are emitted together. At the end of the streams all events are emitted. No event
+overtakes another, so each waits for at most `by` steps, and the pipe holds at most the events of the last `by` steps.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from workbench.core.term import const
 from workbench.faults.unreliable import Unreliable
 
 Delayed = tuple[Any, Any, Any]
-"""An event in the pipe: whether there is one, for how many more steps it stays, and its value."""
+"""A possible event in the pipe: whether it is present, for how many more steps it stays, and its value."""
 
 
 @dataclass(frozen=True)
 class Delay(Unreliable):
-    """Emits every event, up to `by` steps later.
+    """A processor that emits every event, up to `by` steps later.
 
-    Its state, beside what is used up, is a queue of `width * by` places: for how many more steps an event stays (0
-    where the place is empty) and its value, the oldest first.
+    Its state, besides the count of strikes, is a queue of `width * by` places, oldest first: the number of steps that
+    an event still stays (0 if the place is empty), and its value.
     """
 
     by: int = 1
@@ -46,7 +46,7 @@ class Delay(Unreliable):
 
     @property
     def places(self) -> int:
-        """The most events that it holds after a step."""
+        """The maximum number of events that it holds after a step."""
         return self.width * self.by
 
     @property
@@ -86,7 +86,7 @@ class Delay(Unreliable):
         return Machine((*counts, *places), step, pending=lambda state: GT(state[len(counts)], 0))
 
     def _step(self, blank: Any, state: State, tick: Tick) -> tuple[State, tuple[Emission, ...]]:
-        """One step; `blank` is the value in an empty place."""
+        """Perform one step; `blank` is the value in an empty place."""
         size = len(super().initial())
         used, strikes = self.strikes(state[:size], tick)
         entries = self._entries(list(zip(state[size::2], state[size + 1 :: 2], strict=True)), tick.events, strikes)
@@ -97,7 +97,7 @@ class Delay(Unreliable):
 
     @staticmethod
     def _entries(held: Sequence[tuple[Any, Any]], events: Sequence[Maybe], strikes: Sequence[Maybe]) -> list[Delayed]:
-        """All events in the pipe, in order, one step having passed for those that were there."""
+        """Return all events in the pipe, in order, after one step for the held ones."""
         entries: list[Delayed] = []
         last: Any = 0
         for stays, value in held:
@@ -112,7 +112,7 @@ class Delay(Unreliable):
         return entries
 
     def _queue(self, entries: Sequence[Delayed], blank: Any) -> tuple[Any, ...]:
-        """The places of those that stay, none of them empty before one that is not."""
+        """Return the places of the events that stay, without gaps."""
         queue: list[tuple[Any, Any]] = [(0, blank)] * self.places
         for there, stays, value in entries:
             before: Any = True

@@ -1,8 +1,8 @@
-"""From a fault plan to a pipeline in which the faults can happen.
+"""Injection of faults: from a fault plan to a pipeline in which the faults can strike.
 
-On each faulty pipe comes a processor with an oracle for every event that the pipe can carry in a step. Oracles are
-inputs of the pipeline: silent, nothing goes wrong. A model explores all that they can say, so a counterexample tells
-which faults struck; an executor that is given the same events makes them strike again.
+Each faulty pipe gets a processor with an oracle for every event that the pipe can carry in a step. Oracles are inputs
+of the pipeline: while they are silent, no fault strikes. A model explores all events of the oracles, so a
+counterexample shows which faults struck; an executor with the same inputs makes them strike again.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from workbench.faults.unreliable import Unreliable
 
 
 def inject(pipeline: Pipeline, faults: Sequence[Fault]) -> Pipeline:
-    """A pipeline without groups, with these faults injected.
+    """Return a pipeline without groups, with these faults injected.
 
-    What the readers of a pipe `y` get keeps its name, and what is written into it becomes `y.sent`. An input `x` keeps
-    its name, and its readers get `x.received`. The oracles are called `y.lost`, `y.duplicated`, `y.delayed`.
+    The readers of a pipe `y` still read `y`, and its writer writes `y.sent`. An input `x` keeps its name, and its
+    readers read `x.received`. The oracles are called `y.lost`, `y.duplicated`, `y.delayed`.
 
     Raises
     ------
-    PipelineError: there is no such pipe, or nothing bounds how many events it carries in a step.
+    PipelineError: there is no such pipe, or the number of events that it carries in a step is unbounded.
     """
     order = {pipe: position for position, pipe in enumerate(pipeline.domains)}
     shown = dict(pipeline.outputs)
-    # from the inputs on: how many events a pipe carries in a step depends on the faults before it
+    # starting at the inputs: the number of events that a pipe carries in a step depends on earlier faults
     for fault in sorted(faults, key=lambda fault: order.get(shown.get(fault.pipe, fault.pipe), 0)):
         pipeline = _inject_fault(pipeline, fault)
     return pipeline
 
 
 def unreliable(fault: Fault, width: int) -> Unreliable:
-    """The processor that lets a fault happen on a pipe with so many events in a step."""
+    """Return the processor for a fault on a pipe that carries at most `width` events in a step."""
     if fault.kind is Kind.DELAY:
         return Delay(width, fault.most, fault.when, fault.by)
     return (Lose if fault.kind is Kind.LOSE else Duplicate)(width, fault.most, fault.when)
@@ -78,7 +78,7 @@ def _inject_fault(pipeline: Pipeline, fault: Fault) -> Pipeline:
 
 
 def _behind(pipeline: Pipeline, pipe: str) -> str:
-    """The pipe itself; of an input that is faulty already, what comes behind its faults."""
+    """Return the pipe itself; for an input that is faulty already, the output of its last fault."""
     while True:
         readers = (node for node in pipeline.nodes if node.inputs[0] == pipe)
         fault = next((node for node in readers if isinstance(node.processor, Unreliable)), None)
@@ -88,14 +88,14 @@ def _behind(pipeline: Pipeline, pipe: str) -> str:
 
 
 def _rename_pipes(node: Node, reads: Mapping[str, str] = {}, writes: Mapping[str, str] = {}) -> Node:
-    """The node with other pipes."""
+    """Return the node with other names of pipes."""
     inputs = tuple(reads.get(pipe, pipe) for pipe in node.inputs)
     outputs = tuple(writes.get(pipe, pipe) for pipe in node.outputs)
     return Node(node.name, node.processor, inputs, outputs, node.where)
 
 
 class _Fresh:
-    """Names that nothing in a pipeline has, and no field of what the pipe carries either (`y.lost` of a record)."""
+    """A source of names that are unused in a pipeline, also by fields of the pipe's records (`y.lost`)."""
 
     def __init__(self, pipeline: Pipeline, pipe: str, domain: Domain) -> None:
         labels = domain.labels if isinstance(domain, Record) else ()

@@ -1,8 +1,8 @@
-"""What the processors on faulty pipes have in common.
+"""The common base of the processors on faulty pipes.
 
-Each has the pipe for its first input and an oracle for each event that the pipe can carry in a step: an event on the
-i-th oracle means that the fault strikes the i-th event of this step. An oracle that asks for what is not possible (no
-such event, the condition is false, the number is used up, the streams have ended) is not heard.
+The first input is the pipe; the others are oracles, one for each event that the pipe can carry in a step: an event on
+the i-th oracle means that the fault strikes the i-th event of this step. An impossible strike (no such event, the
+condition is false, the limit is reached, the streams have ended) is ignored.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from workbench.errors import TypingError
 
 @dataclass(frozen=True)
 class Unreliable(Clocked):
-    """Base of the processors that let faults happen.
+    """The base class of the processors that inject faults.
 
     Parameters
     ----------
-    width: the most events that the pipe carries in a step.
-    most: how many events are struck at most; None: any number.
+    width: the maximum number of events that the pipe carries in a step.
+    most: the maximum number of events that are struck; None: any number.
     when: the condition on the event.
     """
 
@@ -37,12 +37,12 @@ class Unreliable(Clocked):
     when: Function | TypedFunction | None = None
 
     participle: ClassVar[str]
-    """What it does to an event: `lost`."""
+    """The effect on an event: `lost`."""
 
     @property
     @abstractmethod
     def oracle(self) -> Domain:
-        """What its oracles carry."""
+        """The domain of its oracles."""
 
     @property
     def oracles(self) -> int:
@@ -62,7 +62,7 @@ class Unreliable(Clocked):
 
     @property
     def words(self) -> str:
-        """What may happen to events: `may be lost, at most 2, when y > 3`."""
+        """The possible effect on events: `may be lost, at most 2, when y > 3`."""
         most = "" if self.most is None else f", at most {self.most}"
         when = self.when.name if self.when else ""
         return f"may be {self.participle}{most}" + (f", when {when}" if when else "")
@@ -85,11 +85,11 @@ class Unreliable(Clocked):
     # --- meaning ---
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        """No oracle speaks: nothing happens to the events."""
+        """Return the events unchanged: without oracles no fault strikes."""
         return (list(streams[0]),)
 
     def struck(self, steps: Sequence[Happening]) -> Iterator[tuple[int, Value, Value | None]]:
-        """Every event, with its step and what the oracle says of it that counts: of the specification."""
+        """Yield every event with its step and its effective strike, or None, for the specification."""
         used = 0
         for step, (events, strikes) in enumerate(steps):
             for event, strike in zip(events, strikes, strict=False):
@@ -114,7 +114,7 @@ class Unreliable(Clocked):
         return () if self.most is None else (("used", Range(0, self.most)),)
 
     def strikes(self, state: State, tick: Tick) -> tuple[State, list[Maybe]]:
-        """What is used up after this step, and for each event whether the fault strikes it, and how."""
+        """Return the count of strikes after this step, and for each event the strike of the fault, if any."""
         used, found = state, []
         for position, event in enumerate(tick.events):
             strike = tick.strike(position, self._possible(used, event))
@@ -124,7 +124,7 @@ class Unreliable(Clocked):
 
     def _possible(self, used: State, event: Maybe) -> Any:
         """Whether the fault can strike this event."""
-        if event.present is False:  # there is no value to look at
+        if event.present is False:  # there is no value to test
             return False
         found = event.present
         for count in used:
@@ -149,12 +149,12 @@ class Strike(NamedTuple):
 
 
 def place(node: Node) -> str:
-    """The pipe that a fault is on, as the user calls it."""
+    """Return the user's name for the pipe of a fault."""
     return node.name.rpartition(".")[0]
 
 
 def struck(pipeline: Pipeline, carried: Mapping[str, Value | None]) -> Iterator[Strike]:
-    """The faults that struck in a step of a flat pipeline, in which its pipes carried this."""
+    """Yield the faults that struck in a step of a flat pipeline with these contents of pipes."""
     for oracle, node in pipeline.oracles.items():
         said, processor = carried.get(oracle), node.processor
         if said is None or not isinstance(processor, Unreliable):
