@@ -1,9 +1,9 @@
-"""The command line: what the commands (`cli/commands`) share about ending.
+"""The command line: the common handling of options, errors and the end of all commands (`cli/commands`).
 
-The rule of this module: whatever happens, a script can tell from the exit code (0 holds, 1 fails, 2 the input
-or the installation is at fault, 3 undecided, 130 interrupted, 143 ended by SIGTERM), a person gets one message, and
-`WORKBENCH_DEBUG=1` gets the traceback. A command is imported when it is named, and what it needs when it
-runs: so it starts fast.
+The rule of this module: whatever happens, a script gets an exit code (0 holds, 1 fails, 2 the input or the
+installation is at fault, 3 undecided, 130 interrupted, 143 ended by SIGTERM), a person gets one message, and
+`WORKBENCH_DEBUG=1` shows the traceback. A command is imported when it is named, and its dependencies when it
+runs, so that it starts fast.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ from workbench.cli.help_pages import PagedParser, UsageError
 from workbench.errors import LimitMet, Location, WorkbenchError, did_you_mean
 
 INTERRUPTED = 128 + signal.SIGINT
-"""Where Ctrl-C came to a caller of `run`; a program has the number of the signal."""
+"""The exit code after Ctrl-C for callers of `run`; the program itself uses the number of the signal."""
 BROKEN_PIPE = 141
 DEFECT = 3
 YOUNG = 100_000
-"""New objects between two searches for garbage: nearly all that is imported and composed stays."""
+"""Number of new objects between two garbage collections: nearly all that is imported and composed stays."""
 EPILOG = """exit codes: 0 all hold (within bounds counts, but for --strict), 1 some property fails, 2 the input or the
 installation is at fault, 3 undecided. WORKBENCH_DEBUG=1 shows the traceback of an error."""
 
 
 class _Parser(PagedParser):
-    """Mistakes in the arguments are errors like all others."""
+    """A parser whose usage errors are ordinary errors."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"see {self.prog} --help")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """What was printed is out before, or told not to be."""
+        """Flush the output, and exit."""
         sys.stdout.flush()
         super().exit(status, message)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Words that stand alone are often what the shell has made of a pattern."""
+        """Parse arguments; the error for extra words considers a pattern that the shell expanded."""
         found, others = self.parse_known_args(args, namespace)
         if others:
             hint = self._find_named(sys.argv[1:] if args is None else args)._suggest(others[0], self._spellings())
@@ -63,7 +63,7 @@ class _Parser(PagedParser):
         return found
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """An option that is missing because it is misspelt is told as what it is."""
+        """Parse known arguments; a misspelt option is reported as such, not as a missing one."""
         try:
             return super().parse_known_args(args, namespace)
         except UsageError as error:
@@ -80,7 +80,7 @@ class _Parser(PagedParser):
             raise
 
     def _find_named(self, args: Sequence[str]) -> _Parser:
-        """The parser of the command that these words name, as `lab list`."""
+        """Return the parser of the command that these words name, such as `lab list`."""
         found = self
         for word in args:
             below = (each.choices for each in found._actions if isinstance(each, argparse._SubParsersAction))
@@ -88,7 +88,7 @@ class _Parser(PagedParser):
         return found
 
     def _suggest(self, word: str, elsewhere: Iterable[str]) -> str:
-        """What to do about a word that is no argument: the option that is spelled like it, if there is one.
+        """Return a hint for an unknown word: the option with a similar spelling, if there is one.
 
         Parameters
         ----------
@@ -97,14 +97,14 @@ class _Parser(PagedParser):
         name = word.partition("=")[0]
         if name in elsewhere:
             return f"other commands have {name}; see {self.prog.partition(' ')[0]} COMMAND --help"
-        known = {each.lstrip("-"): each for each in self._spellings()}  # dashes make any two alike
+        known = {each.lstrip("-"): each for each in self._spellings()}  # dashes make any two options similar
         from difflib import get_close_matches
 
         close = get_close_matches(name.lstrip("-"), known, n=1, cutoff=0.65)
         return f"did you mean '{known[close[0]]}'?; see {self.prog} --help" if close else f"see {self.prog} --help"
 
     def _spellings(self) -> Iterator[str]:
-        """The options of this command, and of those below it."""
+        """Yield the options of this command, and of its subcommands."""
         for action in self._actions:
             yield from action.option_strings
             if isinstance(action, argparse._SubParsersAction):
@@ -112,7 +112,7 @@ class _Parser(PagedParser):
                     yield from one._spellings()
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
-        """A word that is none of the choices gets the closest one, as all misspelt names do."""
+        """Raise UsageError for a value that is not one of the choices, with the closest one as a hint."""
         if action.choices is not None and value not in action.choices:
             name = "/".join(action.option_strings) or action.metavar or action.dest
             likely = did_you_mean(str(value), map(str, action.choices))
@@ -120,12 +120,12 @@ class _Parser(PagedParser):
 
 
 def command(name: str) -> ModuleType:
-    """The module of a command, imported when it is used: the others cost a tenth of a second."""
+    """Import the module of a command on use: the other commands would cost a tenth of a second."""
     return importlib.import_module(f"workbench.cli.commands.{name}")
 
 
 def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of all commands, with the options of those that a command line names."""
+    """Build the parser of all commands, with the options of those that a command line names."""
     top = _Parser(prog="workbench", description="Check, compare and run event-stream pipelines.", epilog=EPILOG)
     top.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -145,29 +145,29 @@ class _Version(argparse.Action):
 
 
 def run(argv: Sequence[str] | None) -> int:
-    """Run a command line; the exit code. Without one this is the program."""
+    """Run a command line, and return its exit code. Without arguments, run as the program."""
     _openable()
     _encodable()
     gc.set_threshold(YOUNG)
-    if argv is None:  # numpy would start threads that turn round and round for a tenth of a second
+    if argv is None:  # numpy would start threads that spin for a tenth of a second
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         code = _run_command(sys.argv[1:] if argv is None else list(argv), program=argv is None)
         number = interrupts.finish()
-    except KeyboardInterrupt:  # it came on the way out, and nothing more is raised
+    except KeyboardInterrupt:  # it came during the exit, and nothing more is raised
         code, number = INTERRUPTED, interrupts.came()
     attended.report_end(128 + number if number else code)
     if number:
-        atexit._run_exitfuncs()  # files and processes that go at the end; what Python does besides takes its time
+        atexit._run_exitfuncs()  # removes temporary files and processes; Python's own shutdown is slow
         interrupts.leave(number)
     interrupts.end()
-    if argv is None and "duckdb" not in sys.modules:  # which complains of what is not freed
-        gc.freeze()  # what is left goes with the process, and need not be searched for garbage
+    if argv is None and "duckdb" not in sys.modules:  # which reports objects that are not freed
+        gc.freeze()  # the process ends anyway, so a garbage collection would be wasted
     return code
 
 
 def _run_command(argv: list[str], *, program: bool) -> int:
-    """The exit code, however the command ends."""
+    """Run a command, and return the exit code, however it ends."""
     try:
         args = parser(argv).parse_args(argv, argparse.Namespace(argv=argv))
         code = _execute_bounded(args, program=program) if hasattr(args, "bounded") else _execute(args)
@@ -175,13 +175,13 @@ def _run_command(argv: list[str], *, program: bool) -> int:
         return code
     except SystemExit as end:  # --help, --version
         return end.code if isinstance(end.code, int) else 0
-    except Interrupt as interrupt:  # it came in the very moment in which its budget ended
+    except Interrupt as interrupt:  # it came at the moment at which its budget ended
         return _fail(interrupt.met, argv)
     except KeyboardInterrupt:
         _debug()
         interrupts.say_interrupted()
         return INTERRUPTED
-    except BrokenPipeError:  # whoever read our output has had enough
+    except BrokenPipeError:  # the reader of our output has closed it
         _close_output()
         return BROKEN_PIPE
     except WorkbenchError as error:
@@ -191,7 +191,7 @@ def _run_command(argv: list[str], *, program: bool) -> int:
         place = str(error.filename or full)
         return _fail(WorkbenchError(error.strerror or str(error), where=place), argv)
     except Exception as error:
-        if interrupts.came():  # what was raised has become something else, which may have no text any more
+        if interrupts.came():  # the interrupt has become another error on its way
             return INTERRUPTED
         if isinstance(error, ModuleNotFoundError) and (missing := _missing(error)):
             return _fail(missing, argv)
@@ -204,7 +204,7 @@ def _run_command(argv: list[str], *, program: bool) -> int:
 
 
 def _missing(error: ModuleNotFoundError) -> WorkbenchError | None:
-    """The error for a package that is not installed, and is none of ours."""
+    """Return the error for a package that is not installed; None for one of our own."""
     from workbench.cli.commands.doctor import EXTRAS
 
     package = (error.name or "").partition(".")[0]
@@ -226,7 +226,7 @@ def _execute(args: argparse.Namespace) -> int:
 
 
 def _report_progress(args: argparse.Namespace) -> contextlib.AbstractContextManager[object]:
-    """What reports the progress of a command that decides something."""
+    """Return the progress display of a command that decides something."""
     if not hasattr(args, "decides"):
         return contextlib.nullcontext()
     from workbench.cli.progress import Progress
@@ -235,7 +235,7 @@ def _report_progress(args: argparse.Namespace) -> contextlib.AbstractContextMana
 
 
 def _execute_bounded(args: argparse.Namespace, *, program: bool) -> int:
-    """Execute a command within its limits; a program has a process for it, which can be killed."""
+    """Execute a command within its limits; the program runs it in a child process, which can be killed."""
     limits = args.timeout, args.memory
     terminal = "-" in getattr(args, "input", ()) and sys.stdin.isatty()
     code = attended.attend(*limits, terminal=terminal) if program else None
@@ -246,11 +246,11 @@ def _execute_bounded(args: argparse.Namespace, *, program: bool) -> int:
 
 
 def _openable() -> None:
-    """A standard stream that is closed is told when it is used; no other file may take its number."""
+    """Open closed standard streams on /dev/null, so that using them fails and no other file gets their numbers."""
     for number, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
         if getattr(sys, name) is None:
             with contextlib.suppress(OSError):
-                os.fstat(number)  # somebody has it, who did not tell Python
+                os.fstat(number)  # another file has this number, unknown to Python
                 continue
             wrong = os.O_RDONLY if name == "stdout" else os.O_WRONLY
             os.dup2(opened := os.open(os.devnull, wrong), number)
@@ -260,7 +260,7 @@ def _openable() -> None:
 
 
 def _encodable() -> None:
-    """Signs that the terminal's encoding lacks become question marks instead of errors."""
+    """Let characters that the terminal's encoding lacks become question marks instead of errors."""
     for stream in (sys.stdout, sys.stderr):
         change = getattr(stream, "reconfigure", None)
         if change is not None:
@@ -269,27 +269,27 @@ def _encodable() -> None:
 
 def _fail(error: WorkbenchError, argv: Sequence[str]) -> int:
     _debug()
-    if interrupts.came():  # what was raised has become something else on its way
+    if interrupts.came():  # the interrupt has become another error on its way
         return INTERRUPTED
     if "--json" in argv:
         with contextlib.suppress(OSError):
             print(json.dumps(error_object(error)), flush=True)
     try:
         sys.stdout.flush()
-    except OSError:  # what is said of that, and the exit code, are not Python's
+    except OSError:  # the message and the exit code are ours, not Python's
         _close_output()
     print(f"workbench: {error.message}", file=sys.stderr)
     return error.exit_code
 
 
 def _close_output() -> None:
-    """Nothing more can be printed, at the end of the process either."""
+    """Redirect standard output to /dev/null, so that nothing fails at the end of the process."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def error_object(error: WorkbenchError) -> dict[str, object]:
-    """What `--json` prints of an error."""
+    """Return the object that `--json` prints for an error."""
     found: dict[str, object] = {
         "error": error.message,
         "what": error.what,

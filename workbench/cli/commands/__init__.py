@@ -1,7 +1,7 @@
 """The commands, one file each, found automatically; what several of them share lies above this folder.
 
 The rule of this package: a command is a module with `options(parser)` and `execute(args) -> exit code`. The first line
-of its docstring is its help, which is read without importing it: so `workbench --help` starts fast.
+of its docstring is its help, which is read without importing it, so that `workbench --help` starts fast.
 """
 
 from workbench.cli.help_pages import help_line
@@ -11,7 +11,7 @@ __path__.extend(extension_folders("commands"))
 
 
 def helps() -> dict[str, str]:
-    """Every command, and what it does in a line."""
+    """Return the help line of every command."""
     return {name: _line(path) for name, path in files(__path__).items()}
 
 

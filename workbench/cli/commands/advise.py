@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from workbench.executors.threaded.advise import Advised, Gain
 
 SAMPLE = 2000
-"""Steps that are run."""
+"""Number of steps that are run."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the command."""
+    """Add the arguments of the command."""
     o.pipeline_argument(parser)
     parser.add_argument("--input", required=True, metavar="FILE", help="a log, as for run, or -")
     parser.add_argument("--threads", type=int, metavar="N", help="beside the main one (default: one per core)")
@@ -33,7 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Measure and print."""
+    """Measure and print the advice."""
     pipeline = o.load(args.file, args.param).pipeline
     from workbench.events.read import read_events
     from workbench.executors.threaded.advise import advise
@@ -54,7 +54,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def as_json(found: Advised) -> dict[str, Any]:
-    """The object that `--json` prints; seconds are for each step."""
+    """Return the object that `--json` prints; seconds are per step."""
     return {
         "threads": found.threads,
         "seconds": found.profile.total,
@@ -79,7 +79,7 @@ def as_json(found: Advised) -> dict[str, Any]:
 
 
 def text(found: Advised, steps: int) -> str:
-    """What is printed."""
+    """Return the advice as text."""
     from workbench.core.readable import plural
 
     profile = found.profile
@@ -103,5 +103,5 @@ def text(found: Advised, steps: int) -> str:
 
 
 def _gain(gain: Gain) -> str:
-    """The middle, and from where to where it goes."""
+    """Format the middle of a gain, and its range."""
     return f"{gain.middle:4.2f} ({gain.low:.2f}-{gain.high:.2f})".rjust(16)

@@ -20,7 +20,7 @@ UNDECIDED = 3
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the command."""
+    """Add the arguments of the command."""
     o.pipeline_argument(parser)
     parser.add_argument(
         "--only", metavar="ANALYSIS,...",
@@ -39,14 +39,14 @@ def _select_analyses(text: str | None, there_are: Iterable[str]) -> tuple[str, .
 
 
 class _Analysed(NamedTuple):
-    """What is analysed.
+    """The subject of the analyses.
 
     Attributes
     ----------
-    head: its name and bounds, as JSON has them.
-    rows: the analyses of it that have something to ask about, by name.
-    given: what these take.
-    flat: makes the pipeline over finite domains of which runs are drawn; None for rules.
+    head: its name and bounds, for JSON.
+    rows: the analyses that apply to it, by name.
+    given: the arguments of the analyses.
+    flat: builds the pipeline over finite domains for drawing runs; None for rules.
     """
 
     head: dict[str, Any]
@@ -56,7 +56,7 @@ class _Analysed(NamedTuple):
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Analyse and print."""
+    """Analyse and print the findings."""
     import json
 
     from workbench.cli.progress import Progress
@@ -100,7 +100,7 @@ def _load_rules(args: argparse.Namespace) -> _Analysed:
 
 
 def _analyse(analysed: _Analysed, row: AnalysisRow, parts: int) -> Section:
-    """What an analysis says with its share of the time that is left."""
+    """Run an analysis with its share of the remaining time, and return its section."""
     from workbench.cli.analyse_report import Section, section
 
     try:

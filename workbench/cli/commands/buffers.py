@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the command."""
+    """Add the arguments of the command."""
     o.pipeline_argument(parser)
     parser.add_argument(
         "--max", dest="most", type=int, default=64, metavar="EVENTS",
@@ -38,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Find out, print, and write."""
+    """Find, print, and write the capacities."""
     from workbench.errors import InputError
 
     if args.most < 0:
@@ -53,7 +53,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _find_queues(args: argparse.Namespace) -> int:
-    """The queues of a pipeline."""
+    """Find the capacities of the queues of a pipeline."""
     from workbench.cli.progress import Progress
 
     refuse_rates(args)
@@ -78,7 +78,7 @@ def _find_queues(args: argparse.Namespace) -> int:
 
 
 def _find_columns(args: argparse.Namespace) -> int:
-    """The columns of rules."""
+    """Find the capacities of the columns of rules."""
     from workbench.cli.progress import Progress
     from workbench.errors import InputError
 
@@ -104,7 +104,7 @@ def _find_columns(args: argparse.Namespace) -> int:
 
 
 def _list_capacities(found: Sequence[Finding], details: Callable[[Any], list[str]] | None) -> Iterator[str]:
-    """A line for each queue or column; with details what it rests on stands under it, and what shows it."""
+    """Yield a line for each queue or column; with details, its grounds and a witness follow."""
     from workbench.cli.output import INDENT, SIGNS, colour
 
     for each in found:
@@ -117,14 +117,14 @@ def _list_capacities(found: Sequence[Finding], details: Callable[[Any], list[str
 
 
 def _status(found: Finding) -> QueueStatus:
-    """Whether there is a capacity that is enough; unknown, too, where a limit ended the search."""
+    """Return whether a sufficient capacity exists; unknown if a limit ended the search."""
     from workbench.verify.buffers.buffers import QueueStatus
 
     return QueueStatus(found.data.get("status", found.answer))
 
 
 def _prove(item: Buffer, pipeline: Pipeline) -> list[str]:
-    """How a capacity was found, and the run that shows it."""
+    """Return the lines that say how a capacity was found, with the run that shows it."""
     from workbench.cli.output import render_trace
 
     lines = list[str]()
@@ -149,7 +149,7 @@ def _total(found: Buffers) -> str:
 
 
 def _annotate(reference: str, found: Buffers) -> str:
-    """Write the capacities into the file; what to say of it."""
+    """Write the capacities into the file, and return a message about it."""
     from pathlib import Path
 
     from workbench.core.readable import plural
@@ -158,7 +158,7 @@ def _annotate(reference: str, found: Buffers) -> str:
     from workbench.language.annotate import annotate
 
     path, name = split_reference(reference)
-    before = Path(path).read_bytes().decode("utf-8")  # with the line ends that the file has
+    before = Path(path).read_bytes().decode("utf-8")  # keeps the line ends of the file
     after = annotate(parse(before, path), name, found.capacities)
     if after != before:
         write_atomically(path, after)

@@ -11,7 +11,7 @@ from workbench.cli.model_settings import pipeline_settings, rule_bounds, rule_se
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the command."""
+    """Add the arguments of the command."""
     o.pipeline_argument(parser)
     property_option(parser)
     o.check_options(parser)
@@ -25,7 +25,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Check and print."""
+    """Check the properties and print the verdicts."""
     written_runs.check_writable(args)
     if o.is_rules(args.file):
         return _rules(args)
@@ -39,7 +39,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _rules(args: argparse.Namespace) -> int:
-    """The same of the model of rules."""
+    """Check the properties of the model of rules."""
     settings, rules = rule_settings(args), o.rules(args.file)
     from workbench.cli.output import decide_all
     from workbench.verify.rules.problems import rule_problem

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the command."""
+    """Add the arguments of the command."""
     parser.add_argument(
         "files", nargs="*", metavar="FILE[:NAME]",
         help="a .pipe file, or a Python file with pipelines; without a name, all of a Python file, one of a .pipe file;"
@@ -64,7 +64,7 @@ def _capacity(text: str) -> int:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Search and print; 1 where something differs."""
+    """Search for disagreements and print the outcomes; return 1 if there is one."""
     if not (args.files or args.random or args.random_rules):
         raise InputError("there is nothing to compare", hint="name files, or ask for --random 100")
     if args.to_test:
@@ -91,17 +91,17 @@ def execute(args: argparse.Namespace) -> int:
 
 
 class _Place:
-    """How far a search is, which the progress line shows, and from where another one goes on."""
+    """The progress of a search, for the progress line, and the seed from which to resume it."""
 
     def __init__(self, progress: Progress, seed: int) -> None:
         self.progress, self.first, self.seed, self.what = progress, seed, seed, "nothing is compared yet"
 
     def begin(self, what: str) -> None:
-        """Compare something else now."""
+        """Begin the comparison of another subject."""
         self.what, self.seed = what, self.first
 
     def tell(self, text: str, seed: int) -> None:
-        """Show a text, and note the seed of what comes next."""
+        """Show a text, and record the seed of the next round."""
         self.progress.text, self.seed = text, seed
 
 
@@ -117,11 +117,11 @@ def _write_test(
     return path
 
 
-# --- what is compared -----------------------------------------------------------------------------------------
+# --- comparisons ----------------------------------------------------------------------------------------------
 
 
 def _rules(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[Compared]:
-    """Hold the engines to what rules mean: those of files on random streams, and random ones."""
+    """Compare engines with the meaning of rules: rules of files on random streams, and random rules."""
     from workbench.conformance.compare.rule_engines import choose_engines, conform_rules
     from workbench.conformance.generate.rule_cases import make_varied_case
     from workbench.conformance.generate.rule_streams import stream_cases
@@ -141,7 +141,7 @@ def _rules(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[
 
 
 def _pipelines(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[Compared]:
-    """Compare backends on the pipelines of files, and on random ones."""
+    """Compare backends on the pipelines of files, and on random pipelines."""
     files = [file for file in args.files if not o.is_rules(file)]
     if not (files or args.random):
         return

@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from workbench.verify.answer.verdict import Verdict
 
 STANDARD = ("liveness", "response", "bounded-liveness(3)", "no-overflow", "no-full-queues")
-"""What is asked of every pipeline, besides the `check` lines of its file."""
+"""The properties checked on every pipeline, besides the `check` lines of its file."""
 MODELS = "models/time2021"
-"""Of this folder, or where it has none, of those that come with workbench."""
+"""The folder of the models: of the working folder, or else of those that come with workbench."""
 FOLDER = "build/demo"
-"""Where the report goes, ignored by git: it has times."""
+"""The folder of the report, ignored by git because it contains times."""
 _SECONDS = 60.0
 _ROOM = 4
-"""N, where no constant of the models needs more."""
+"""N, unless a constant of the models needs more."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the command."""
+    """Add the arguments of the command."""
     parser.add_argument("--out", default=FOLDER, metavar="FOLDER", help=f"where the report goes (default: {FOLDER})")
     parser.add_argument("--models", default=MODELS, metavar="FOLDER", help="the .pipe files to check")
     parser.add_argument("--jobs", type="positive", default=2, metavar="J", help="how many at a time (default: 2)")
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Check, print, write; 0 when everything could be decided and no run disagreed with its model."""
+    """Check the models, print, and write the report; return 0 if all is decided and no run disagrees with its model."""
     from workbench.cli.demo.results import DemoReport
     from workbench.cli.demo.written import write_report
     from workbench.cli.output import GAP, gap
@@ -57,9 +57,9 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def problems_of(folder: str) -> list[Problem]:
-    """What to decide about the models of a folder: the standard properties, then those in the files.
+    """Return the problems for the models of a folder: the standard properties, then those in the files.
 
-    A pipeline that occurs in several files, as small parts do, is taken once.
+    A pipeline that occurs in several files, as small parts do, is included once.
     """
     from importlib.resources import files
     from itertools import groupby
@@ -87,7 +87,7 @@ def problems_of(folder: str) -> list[Problem]:
 
 
 def _table(problems: list[Problem], jobs: int) -> Iterator[Verdict]:
-    """The verdicts in the order of the problems; each is printed as soon as those before it are."""
+    """Yield the verdicts in the order of the problems, and print each as soon as the earlier ones are printed."""
     from workbench.cli.progress import Progress
     from workbench.verify.answer.check_all import check_all
 

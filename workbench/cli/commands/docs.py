@@ -8,16 +8,16 @@ from importlib.resources import files
 from pathlib import Path
 
 SITE = "site"
-"""Where a wheel has the pages; a clone has them in `build/docs`."""
+"""The folder of the pages in a wheel; a clone has them in `build/docs`."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the command."""
+    """Add the arguments of the command."""
     parser.add_argument("--print", action="store_true", dest="only_print", help="only print where it is")
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Open the pages, and print where they are."""
+    """Open the pages, and print their path."""
     from workbench.errors import InputError
 
     package = Path(str(files("workbench")))

@@ -29,7 +29,7 @@ EXTRAS = (
     ("numba_cuda", "gpu", "pipelines and rules on a GPU"),
     ("cupy", "gpu", "arrays on a GPU"),
 )
-"""Python package, the extra that installs it, and what it is for."""
+"""Python package, the extra that installs it, and its purpose."""
 
 READY = "Pipelines can be checked."
 ALONE = """Pipelines can be checked, by the built-in engine 'explicit' alone: it decides invariants, AG EF and what
@@ -39,31 +39,31 @@ NOT_READY = "Pipelines cannot be checked: this Python is too old."
 
 @dataclass(frozen=True)
 class Item:
-    """One thing looked for."""
+    """A component to look for."""
 
     group: str
     name: str
     found: bool
     detail: str
-    """Its version, or why it is missing."""
+    """Its version, or the reason why it is missing."""
     hint: str = ""
-    """What to do where it is missing."""
+    """The remedy if it is missing."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the command."""
+    """Add the arguments of the command."""
     parser.add_argument("--json", action="store_true", help="one JSON object")
     parser.add_argument("--compile", action="store_true", help="compile what runs rules, once for this machine")
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Look and say; 0 if pipelines can be checked."""
+    """Look for all components and print what was found; return 0 if pipelines can be checked."""
     from workbench.verify.decide.table import engine_rows
 
     if args.compile:
         _compile()
     items = list(look())
-    ready = all(item.found for item in items if item.name == "Python")  # new enough; an engine is built in
+    ready = all(item.found for item in items if item.name == "Python")  # is new enough; an engine is built in
     readers = {row.name for row in engine_rows().values() if row.reader}
     alone = not any(item.found for item in items if item.group == "engines" and item.name in readers)
     if args.json:
@@ -75,7 +75,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _compile() -> None:
-    """Compile the kernel of rules, if there is none; Refused without a compiler."""
+    """Compile the kernel of rules, if there is none; raise Refused without a compiler."""
     from workbench.executors.table import backend_row, refuse_missing
 
     refuse_missing(backend_row("compiled"))
@@ -87,7 +87,7 @@ def _compile() -> None:
 
 
 def look() -> Iterator[Item]:
-    """Everything that is looked for, in order."""
+    """Look for all components, in order."""
     yield Item("workbench", "workbench", True, __version__)
     new = sys.version_info[:2] >= OLDEST
     hint = "" if new else f"use Python {'.'.join(map(str, OLDEST))} or newer"
@@ -132,7 +132,7 @@ def _plugins() -> Iterator[Item]:
     from workbench.tesla.caches.table import cache_policies
 
     for table in (LIBRARY, CLASSES, aggregate_rows(), format_rows(), cache_policies()):
-        len(table)  # takes what it has a place for; those of engines and backends have taken theirs
+        len(table)  # registers the plugins' parts; the tables of engines and backends have done so already
     for plugin in plugins():
         foreign = [repr(part) for part in plugin.parts if id(part) not in plugin.taken]
         wrong = plugin.error or (f"workbench has no table for {listed(foreign)}" if foreign else "")
@@ -142,7 +142,7 @@ def _plugins() -> Iterator[Item]:
 
 
 def _program(group: str, name: str, command: list[str], hint: str) -> Item:
-    """A program, with the first line that it says of itself."""
+    """Look for a program, and read the first line of its output."""
     if shutil.which(command[0]) is None:
         return Item(group, name, False, f"no '{command[0]}' on PATH", hint)
     try:
@@ -157,7 +157,7 @@ def _program(group: str, name: str, command: list[str], hint: str) -> Item:
 
 
 def _package(package: str, extra: str, purpose: str) -> Item:
-    """A Python package, found without importing it."""
+    """Look for a Python package without importing it."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
     from importlib.util import find_spec
@@ -172,7 +172,7 @@ def _package(package: str, extra: str, purpose: str) -> Item:
 
 @cache
 def _distributions() -> Mapping[str, list[str]]:
-    """What is installed, by the names of packages: to read the lists of all files takes a tenth of a second."""
+    """Return the distributions by package name, cached: reading the lists of all files takes a tenth of a second."""
     from importlib.metadata import packages_distributions
 
     return packages_distributions()

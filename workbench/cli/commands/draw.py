@@ -9,7 +9,7 @@ from workbench.cli import options as o
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the command."""
+    """Add the arguments of the command."""
     o.pipeline_argument(parser)
     o.parameter_options(parser)
     parser.add_argument(
@@ -18,7 +18,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Draw."""
+    """Draw the program."""
     pipeline = o.program(args.file, args.param, args.fault)
     from workbench.show.draw import draw, write_picture
 

@@ -19,7 +19,7 @@ MODES = ("sequence", "stepwise", "approximates")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the command."""
+    """Add the arguments of the command."""
     o.pipeline_argument(parser, "left", "FILE_A[:NAME]")
     parser.add_argument("right", metavar="FILE_B[:NAME]", nargs="?", help="another, or for rules a variant of the same")
     parser.add_argument(
@@ -39,7 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Compare and print."""
+    """Compare two programs and print the verdict."""
     written_runs.check_writable(args)
     if o.is_rules(args.left) or o.is_rules(args.right or ""):
         return _rules(args)
@@ -61,7 +61,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _rules(args: argparse.Namespace) -> int:
-    """The same of rule sets."""
+    """Compare two rule sets."""
     if args.right is None and not args.policy and not args.compat:
         hint = "give a second file, or a variant: --policy last=each, or --compat trex"
         raise InputError(f"{args.left} is compared with what?", hint=hint)
@@ -79,7 +79,7 @@ def _rules(args: argparse.Namespace) -> int:
 
 
 def _variant(rules: RuleSet, args: argparse.Namespace) -> RuleSet:
-    """The second rules, under a name that tells what is other about them."""
+    """Return the second rule set, with a name that says how it differs."""
     from workbench.tesla.policies import with_policies
 
     others: dict[str, str] = {}

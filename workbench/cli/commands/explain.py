@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the command."""
+    """Add the arguments of the command."""
     o.rules_argument(parser)
     parser.add_argument(
         "--input", required=True, action="append", metavar="FILE", help="the log, as for run (repeatable)"
@@ -45,7 +45,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Run, watch, and answer."""
+    """Run the rules, record the run, and print the answer."""
     check_writable(args)
     found = _answer(args)
     if args.html is not None:

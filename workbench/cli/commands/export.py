@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the command."""
+    """Add the arguments of the command."""
     o.pipeline_argument(parser)
     property_option(parser)
     o.parameter_options(parser)
@@ -55,7 +55,7 @@ def _of_pipeline(args: argparse.Namespace) -> str:
 
 
 def _stage(args: argparse.Namespace) -> str:
-    """A stage of the loop in which every input has an event; of rules their tables."""
+    """Return a stage of the loop in which every input has an event; for rules, their tables."""
     if o.is_rules(args.file):
         return _tables(o.rules(args.file), args.show)
     from workbench.executors.compiled.code.stages import format_stage
@@ -66,7 +66,7 @@ def _stage(args: argparse.Namespace) -> str:
 
 
 def _tables(rules: RuleSet, stage: str) -> str:
-    """The tables of rules; of windows with a unit in microseconds."""
+    """Return the tables of rules; windows with a unit are in microseconds."""
     if stage != "plan":
         raise InputError(f"rules have no stage '{stage}'", hint="--show plan prints the tables that they become")
     from workbench.executors.compiled.rules.show import format_rules
@@ -76,7 +76,7 @@ def _tables(rules: RuleSet, stage: str) -> str:
 
 
 def _of_rules(args: argparse.Namespace) -> str:
-    """The model of rules."""
+    """Return the model of rules."""
     settings, rules = rule_settings(args), o.rules(args.file)
     from workbench.language import parse_property
     from workbench.tesla.model.build import build_models

@@ -12,7 +12,7 @@ ENDINGS = (".pipe", ".tesla")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the command."""
+    """Add the arguments of the command."""
     parser.add_argument("part", nargs="?", default="", metavar="PART", help="only those whose path has this text")
     parser.add_argument("--copy", metavar="FOLDER", help="copy them, with the logs beside them, to FOLDER/models")
 
@@ -37,7 +37,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _copy(paths: list[Path], source: Path, target: Path) -> int:
-    """Copy files that are not there yet; how many there are then."""
+    """Copy files, and return their number; raise InputError where one exists already and differs."""
     from workbench.errors import InputError
 
     for path in paths:
@@ -50,7 +50,7 @@ def _copy(paths: list[Path], source: Path, target: Path) -> int:
 
 
 def _summarise(path: Path) -> str:
-    """The first sentence of the comment at the head of a file, or above the pipeline that is called like it."""
+    """Return the first sentence of the comment at the head of a file, or above the pipeline of the same name."""
     text = path.read_text(encoding="utf-8")
     head = re.match(rf"((?:#.*\n)++)(?!pipeline (?!{path.stem}\b))", text)
     comment = head or re.search(rf"((?:^#.*\n)+)pipeline {path.stem}\b", text, re.MULTILINE)

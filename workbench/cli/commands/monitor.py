@@ -20,7 +20,7 @@ DEFAULT = "never-false"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the command."""
+    """Add the arguments of the command."""
     parser.add_argument(
         "files", nargs="+", metavar="[SYSTEM.smv] FILE[:NAME]",
         help="an SMV system, and the pipeline that watches it; without a system, those that the file names in its "
@@ -49,7 +49,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Ask and print."""
+    """Check the properties and print the verdicts."""
     written_runs.check_writable(args)
     *system, file = args.files
     if len(system) > 1:
@@ -75,9 +75,9 @@ def execute(args: argparse.Namespace) -> int:
 def _watching(
     reference: str, params: Sequence[str], faults: Sequence[str], given: str = ""
 ) -> list[tuple[Loaded, str, WatchedPipeline]]:
-    """The pipelines to ask about, each with a system and what the file says about that.
+    """Return the pipelines to check, each with a system and its monitor statement.
 
-    Without a name in `reference` these are all pipelines of the file that watch the given system, or any.
+    Without a name in `reference`, these are all pipelines of the file that watch the given system, or any system.
     """
     from workbench.language import read_file, split_reference
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def options(parser: PagedParser) -> None:
-    """The arguments of the command."""
+    """Add the arguments of the command."""
     o.pipeline_argument(parser)
     parser.add_argument(
         "--input",
@@ -73,7 +73,7 @@ def options(parser: PagedParser) -> None:
 
 
 def output_options(parser: argparse.ArgumentParser) -> None:
-    """The options that say what rows of the output have, and which there are."""
+    """Add the options for the rows of the output."""
     group = parser.add_argument_group("rows of the output (.pipe files)")
     group.add_argument(
         "--carry", action="append", default=[], metavar="COLUMN",
@@ -85,7 +85,7 @@ def output_options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Run and write."""
+    """Run the program and write the output."""
     begun, options = time.monotonic(), run_options(args)
     found = o.program(args.file, args.param, args.fault, types_of_log(options, o.note))
     reporter = Reporter(o.note)
@@ -110,7 +110,7 @@ def execute(args: argparse.Namespace) -> int:
 def _run(found: Pipeline | RuleSet, args: argparse.Namespace, options: RunOptions, reporter: Reporter) -> None:
     from workbench.cli.progress import Progress
 
-    rules = cast("RuleSet", found) if found.kind == "rule set" else None  # to ask for its class would import it
+    rules = cast("RuleSet", found) if found.kind == "rule set" else None  # an isinstance check would import the class
     pipeline = cast("Pipeline", found)
     start = Start(options, say=o.note, progress=partial(Progress, always=args.progress), reporter=reporter)
     if args.list_columns:

@@ -11,7 +11,7 @@ from workbench.errors import InputError, SuiteError
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the action."""
+    """Add the arguments of the action."""
     place_options(parser)
     text = "a run, code version or commit of `lab list SUITE`, or its beginning"
     parser.add_argument("before", metavar="A", help=text)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the action."""
+    """Add the arguments of the action."""
     place_options(parser)
     parser.add_argument("suite", help="its name")
     parser.add_argument("--out", type=Path, help="a folder (default: reports/SUITE)")

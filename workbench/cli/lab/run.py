@@ -27,7 +27,7 @@ BETWEEN_LINES = 15.0
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the action."""
+    """Add the arguments of the action."""
     place_options(parser)
     parser.add_argument("suite", help="its name")
     engine_options(parser)

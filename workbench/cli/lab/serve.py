@@ -8,7 +8,7 @@ from workbench.cli.lab.suites import place_options, places
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the action."""
+    """Add the arguments of the action."""
     place_options(parser)
     parser.add_argument("suite", nargs="?", help="the one to open")
     parser.add_argument("--port", type=int, default=8765, help="default: 8765; 0: any that is free")

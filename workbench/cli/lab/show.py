@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the action."""
+    """Add the arguments of the action."""
     place_options(parser)
     parser.add_argument("id", help="as reports show it, or its beginning")
     parser.add_argument("--json", action="store_true", help="as a JSON object")

@@ -9,7 +9,7 @@ from workbench.cli import options as o
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the action."""
+    """Add the arguments of the action."""
     o.rules_argument(parser)
 
 

@@ -23,7 +23,7 @@ SAMPLE = 10_000
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the action."""
+    """Add the arguments of the action."""
     o.rules_argument(parser)
     parser.add_argument("--json", action="store_true", help="the plan as JSON")
     parser.add_argument("-o", "--output", metavar="PICTURE", help="draw it: a .svg, .png, .pdf or .dot file")

@@ -14,7 +14,7 @@ from workbench.events.files import write_atomically
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments of the action."""
+    """Add the arguments of the action."""
     o.rules_argument(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write the rules there ('-': print them, and no steps)")
     text = "also what holds as far as no column of the model is full"
