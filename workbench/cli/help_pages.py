@@ -1,6 +1,6 @@
-"""Help in pages: one screen of what is used every day, and `--help PAGE` for the rest.
+"""Help in pages: one screen for everyday use, and `--help PAGE` for the rest.
 
-The rule of this module: a page is what adds its options to a parser. So the command takes exactly what pages describe.
+The rule of this module: a page adds its options to the parser, so the command accepts exactly the described options.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from workbench.errors import WorkbenchError, did_you_mean
 
 
 class UsageError(WorkbenchError):
-    """The command line itself is wrong."""
+    """An error in the command line itself."""
 
 
 class Page(NamedTuple):
-    """Options that a command's own help leaves out.
+    """A group of options that the command's own help omits.
 
     Parameters
     ----------
-    title: what they are for.
+    title: the purpose of the options.
     add: adds them to the parser of the command; None: another page does.
-    everyday: the options that its own help has all the same, and what it says of them; "": what the page says.
-    show: fills the page, where it says more than `add` does.
+    everyday: the options that the command's own help shows nevertheless, with their help; "": the help of the page.
+    show: fills the page, if it has more than the options of `add`.
     """
 
     title: str
@@ -34,7 +34,7 @@ class Page(NamedTuple):
 
 
 class PagedParser(argparse.ArgumentParser):
-    """A parser whose `--help` takes the name of a page, once it has pages."""
+    """A parser whose `--help` accepts the name of a page, if it has pages."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **{**named, "add_help": False})
@@ -43,7 +43,7 @@ class PagedParser(argparse.ArgumentParser):
         self._help = self.add_argument("-h", "--help", action=_Help, nargs=0, help="show this help message and exit")
 
     def add_pages(self, pages: Mapping[str, Page], usage: str) -> None:
-        """Add the options of all pages; help begins with `usage`, and names the pages."""
+        """Add the options of all pages; help begins with `usage`, and lists the pages."""
         self.usage, self.pages = usage, dict(pages)
         self._help.nargs, self._help.metavar = "?", "PAGE"
         self._help.help = f"show this, or a page with more: {', '.join(pages)}"
@@ -60,7 +60,7 @@ class PagedParser(argparse.ArgumentParser):
                 group.title = f"{group.title} (all: --help {name})"
 
     def page(self, name: str) -> argparse.ArgumentParser:
-        """What prints a page; UsageError where there is none."""
+        """Return the parser that prints a page; raise UsageError if there is none."""
         if name not in self.pages:
             hint = did_you_mean(name, self.pages)
             raise UsageError(f"there is no page '{name}' of help", hint=f"{hint}; see {self.prog} --help")
@@ -84,13 +84,13 @@ class _Help(argparse.Action):
 
 
 def positive(text: str) -> int:
-    """A number from 1 on, as the type "positive" of an option."""
+    """Parse a number from 1 on, as the type "positive" of an option."""
     if not text.isdigit() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"'{text}' is no positive number")
     return int(text)
 
 
 def help_line(doc: str) -> str:
-    """The first line of a docstring as help."""
+    """Return the first line of a docstring as help."""
     text = doc.partition("\n")[0].rstrip(".")
     return text[:1].lower() + text[1:]

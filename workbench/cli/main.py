@@ -1,6 +1,6 @@
-"""The command `workbench`: it takes the signals that end it, and then imports what it does (`cli/command_line.py`).
+"""The command `workbench`: it handles signals first, and then imports the command line (`cli/command_line.py`).
 
-The rule of this module: it imports next to nothing, so that the time is short in which Ctrl-C comes to Python, which
+The rule of this module: it imports next to nothing, to shorten the time in which Python handles Ctrl-C itself and
 prints a traceback.
 """
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line; the exit code. Without one this is the program, which may start processes."""
+    """Run a command line, and return its exit code. Without arguments, run as the program, which may fork processes."""
     if argv is None:
         interrupts.own()
     from workbench.cli.command_line import run

@@ -1,4 +1,4 @@
-"""The properties that a command line asks about: as it gives them, else as the file does, else the usual ones."""
+"""The properties to check: those of the command line, else those of the file, else the default ones."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet
 
 DEFAULT = ("liveness", "response", "no-overflow")
-"""What is checked of a pipeline when neither the command line nor the file says; `Loaded.obligations` always are."""
+"""The properties checked if neither the command line nor the file names any; `Loaded.obligations` are added."""
 
 
 def property_option(parser: argparse.ArgumentParser) -> None:
-    """The properties."""
+    """Add the option for properties."""
     parser.add_argument(
         "-p", "--property", action="append", default=[], metavar="PROPERTY",
         help="liveness, response, bounded-liveness(3), no-overflow, no-full-queues, stays-in-range, 'always (y >= 0)', "
@@ -25,7 +25,7 @@ def property_option(parser: argparse.ArgumentParser) -> None:
 
 
 def list_properties(loaded: Loaded, given: Sequence[str]) -> list[PropertySyntax]:
-    """The properties to check of a pipeline."""
+    """Return the properties to check on a pipeline."""
     from workbench.language import parse_property
 
     if given:
@@ -34,5 +34,5 @@ def list_properties(loaded: Loaded, given: Sequence[str]) -> list[PropertySyntax
 
 
 def list_rule_properties(rules: RuleSet, given: Sequence[str]) -> Sequence[str]:
-    """The properties to check of rules: by default, whether each type of composites can come."""
+    """Return the properties to check on rules; by default, that each type of composite can occur."""
     return given or [f"can({name})" for name in rules.composites]

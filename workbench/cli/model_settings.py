@@ -1,6 +1,6 @@
-"""What the options of commands that check say: how models of pipelines and of rules are bounded, and decided.
+"""The settings of models and engines that the options of checking commands give, for pipelines and for rules.
 
-The rule of this module: pipelines with rules in them are bounded as rules are, by the values of their inputs.
+The rule of this module: a pipeline that contains rules is bounded like rules, by the values of its inputs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def pipeline_settings(args: argparse.Namespace, pipeline: Pipeline) -> Settings:
-    """How a pipeline is checked; it knows its queues."""
+    """Return the settings for checking a pipeline, with its queues."""
     from workbench.core.domain import Overflowing
     from workbench.verify.answer.settings import Settings
     from workbench.verify.ask.environment import Environment
@@ -41,7 +41,7 @@ def pipeline_settings(args: argparse.Namespace, pipeline: Pipeline) -> Settings:
 
 
 def rule_settings(args: argparse.Namespace) -> Settings:
-    """How models of rules are checked: at each step one event comes, or time passes."""
+    """Return the settings for checking models of rules: in each step one event comes, or time passes."""
     from workbench.verify.answer.settings import Settings
     from workbench.verify.ask.environment import Environment
 
@@ -53,7 +53,7 @@ def rule_settings(args: argparse.Namespace) -> Settings:
 
 
 def _decision(args: argparse.Namespace) -> dict[str, Any]:
-    """Who decides within which limits, and which verdicts count, as arguments of `Settings`."""
+    """Return the engine, its limits, and the strictness of verdicts, as arguments of `Settings`."""
     names = {"engine": "engine", "seconds": "timeout", "memory_mb": "memory", "grow": "grow", "strict": "strict",
              "strict_vacuity": "strict_vacuity"}  # fmt: skip
     given = {name: getattr(args, option, None) for name, option in names.items()}
@@ -61,7 +61,7 @@ def _decision(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _capacities(given: Sequence[dict[str, int]], pipeline: Pipeline) -> int | Mapping[str, int]:
-    """One capacity for every queue, or a capacity per queue; a number beside pairs is for the rest."""
+    """Return one capacity for every queue, or one per queue; a number besides pairs is for all other queues."""
     from workbench.processors.held.group import flatten
     from workbench.verify.answer.settings import Settings
 
@@ -79,7 +79,7 @@ def _capacities(given: Sequence[dict[str, int]], pipeline: Pipeline) -> int | Ma
 
 
 def refuse_rates(args: argparse.Namespace) -> None:
-    """Raise InputError where a question assumes that inputs can bring anything at any time."""
+    """Raise InputError for rates if the question assumes that any input can come at any time."""
     if args.rate:
         what = "--rate is for rules by themselves where a pipeline is analysed or its queues are measured"
         raise InputError(what, hint="ask about the .tesla file; `check`, `equiv` and `export` take it for pipelines")
@@ -89,7 +89,7 @@ def refuse_rates(args: argparse.Namespace) -> None:
 
 
 def rule_bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleBounds:
-    """What the options say of the bounds of rules' models."""
+    """Return the bounds of models of rules that the options give."""
     from workbench.tesla.model.build import RuleBounds
 
     pairs: dict[str, int] = {}
@@ -113,7 +113,7 @@ def rule_bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleB
 def _read_shared_bounds(
     args: argparse.Namespace, values: Iterable[str], domains: Mapping[tuple[str, str], Domain]
 ) -> dict[str, Any]:
-    """What is said of rules by themselves and of those in a pipeline alike, as arguments of `RuleBounds`."""
+    """Return the bounds that rules alone and rules in a pipeline share, as arguments of `RuleBounds`."""
     tick = getattr(args, "tick", None)
     return {
         "values": dict(read_values(text, domains) for text in values),
@@ -124,7 +124,7 @@ def _read_shared_bounds(
 
 
 def _bounds_inside(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds | None:
-    """The same of rules in a pipeline, whose values are those of its inputs; None: there are none."""
+    """Return the bounds of rules in a pipeline, by the values of its inputs; None without rules."""
     if not pipeline.clocks:
         _refuse_bounds(args, pipeline)
         return None
@@ -152,7 +152,7 @@ def _bounds_inside(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds |
 
 
 def _refuse_bounds(args: argparse.Namespace, pipeline: Pipeline) -> None:
-    """Raise InputError where rules are bounded of which a pipeline has none."""
+    """Raise InputError for bounds of rules if the pipeline contains no rules."""
     for option in ("tick", "values", "rate", "facts", "facts_any", "facts_change"):
         if _values_of_inputs(args) if option == "values" else getattr(args, option, None):
             what = f"--{option.replace('_', '-')} is for rules, and there are none in {pipeline.name}"
@@ -161,7 +161,7 @@ def _refuse_bounds(args: argparse.Namespace, pipeline: Pipeline) -> None:
 
 
 def _suggest_values(args: argparse.Namespace, pipeline: Pipeline) -> str:
-    """What to write in place of `--values NAME=...`, or of values without a name, in a pipeline without rules."""
+    """Return the correct spelling of `--values` for a pipeline without rules."""
     name, _, listed = _values_of_inputs(args)[0].rpartition("=")
     types = {input: str(domain) for input, domain in pipeline.inputs if not name or input == name.strip()}
     known = [each for each in TYPES if each in types.values()]
@@ -171,7 +171,7 @@ def _suggest_values(args: argparse.Namespace, pipeline: Pipeline) -> str:
 
 
 def _values_of_inputs(args: argparse.Namespace) -> list[str]:
-    """What `--values` says of inputs, and not of types."""
+    """Return the `--values` of inputs, without those of types."""
     return [text for text in getattr(args, "values", []) if text.partition("=")[0].strip() not in TYPES]
 
 

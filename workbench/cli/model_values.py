@@ -1,4 +1,4 @@
-"""What the values of options for models mean: times, rates, the values of attributes, rows of facts."""
+"""Parsing of the values of options for models: times, rates, values of attributes, rows of facts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from workbench.tesla.model.rates import RuleRate
 
 TYPES = ("str", "float")
-"""The types of which `--values` can say what stands for them in the model of a pipeline."""
+"""The types whose values in the model of a pipeline `--values` can set."""
 
 
 def read_types(given: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, int] | None]:
-    """What `--values` says that `str` and `float` stand for in the model of a pipeline."""
+    """Parse the values that `--values` gives to `str` and `float` in the model of a pipeline."""
     texts: tuple[str, ...] = ()
     floats = None
     for text in given:
@@ -39,7 +39,7 @@ def read_types(given: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, int] |
 
 
 def read_time(text: str, option: str) -> int:
-    """A time, in microseconds if it has a unit."""
+    """Parse a time, in microseconds if it has a unit."""
     from workbench.core.units import MICROSECONDS, SPELLINGS
 
     text = text.strip()
@@ -54,7 +54,7 @@ def read_time(text: str, option: str) -> int:
 
 
 def read_rate(text: str) -> tuple[str, RuleRate]:
-    """A type of events, or "" for each other one, and how often such events come: `Temp=3/1 min`."""
+    """Parse a type of events, or "" for all others, and the rate of such events: `Temp=3/1 min`."""
     from workbench.tesla.model.rates import RuleRate
 
     name, _, rate = text.rpartition("=")
@@ -66,7 +66,7 @@ def read_rate(text: str) -> tuple[str, RuleRate]:
 
 
 def read_values(text: str, domains: Mapping[tuple[str, str], Domain]) -> tuple[tuple[str, str], list[Value | None]]:
-    """A type with an attribute, or an input of a pipeline, and the values that it has: `Temp.value=44..46`."""
+    """Parse an attribute of a type, or an input of a pipeline, and its values: `Temp.value=44..46`."""
     name, equals, listed = text.partition("=")
     type, dot, attribute = name.strip().partition(".")
     if equals and not dot and (inputs := [input for input, of in domains if not of]):  # of a pipeline
@@ -97,7 +97,7 @@ def _value(text: str, domain: Domain | None) -> Value | None:
 
 
 def read_any_facts(args: argparse.Namespace) -> tuple[dict[str, int], frozenset[str]]:
-    """The types of facts of which a model has every table, with the most rows that they have; those that change."""
+    """Return the types with arbitrary facts and their maximum numbers of rows, and the types that change."""
     found: dict[str, int] = {}
     for option in ("--facts-any", "--facts-change"):
         for text in getattr(args, option[2:].replace("-", "_"), None) or []:

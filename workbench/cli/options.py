@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and the settings that they mean."""
+"""Options that several commands share, and their values."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ KINDS = ("modular", "saturating", "checked")
 ARRIVALS = ("free", "synchronised", "always")
 N, Q = 4, 2
 TIMEOUT = 60.0
-"""Seconds that a command has for deciding something, where nothing else is said."""
+"""Default time limit of a command that decides something, in seconds."""
 PIPE_HELP = "a .pipe file; FILE:NAME names one of its pipelines (default: main, else the last)"
 
 
 def pipeline_argument(parser: argparse.ArgumentParser, name: str = "file", metavar: str = "FILE[:NAME]") -> None:
-    """The pipeline to work on, and its parameters."""
+    """Add the argument for the pipeline, and the options for its files."""
     parser.add_argument(name, metavar=metavar, help=PIPE_HELP)
     include_option(parser)
     python_option(parser)
 
 
 def python_option(parser: argparse.ArgumentParser) -> None:
-    """Whether programs may run Python files."""
+    """Add the option that allows programs to run Python files."""
     parser.add_argument("--allow-python", action="store_true", help="run the Python files that the program names (use)")
 
 
 def rules_argument(parser: argparse.ArgumentParser) -> None:
-    """The file of rules to work on."""
+    """Add the argument for the file of rules."""
     parser.add_argument("file", metavar="FILE", help="a .tesla file")
     include_option(parser)
 
 
 def include_option(parser: argparse.ArgumentParser) -> None:
-    """Where files may lie that programs name."""
+    """Add the option for folders with files that programs name."""
     parser.add_argument(
         "--include", action="append", default=[], metavar="DIR",
         help="a folder with files that a program names, besides the program's own (repeatable)",
@@ -52,7 +52,7 @@ def include_option(parser: argparse.ArgumentParser) -> None:
 
 
 def parameter_options(parser: argparse.ArgumentParser) -> None:
-    """Values for `pipeline f<k = 3>`."""
+    """Add the options for values of `pipeline f<k = 3>`, and for faults."""
     parser.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the pipeline (repeatable)"
     )
@@ -67,7 +67,7 @@ def parameter_options(parser: argparse.ArgumentParser) -> None:
 
 
 def domain_options(parser: argparse.ArgumentParser, *, n: int | None = N) -> None:
-    """The finite integers."""
+    """Add the options for finite integers."""
     shown = "plain Python numbers" if n is None else str(n)
     parser.add_argument("-N", type=int, help=f"integers are 0..N-1 (default: {shown})")
     parser.add_argument(
@@ -77,7 +77,7 @@ def domain_options(parser: argparse.ArgumentParser, *, n: int | None = N) -> Non
 
 
 def queue_options(parser: argparse.ArgumentParser) -> None:
-    """The capacities of queues."""
+    """Add the option for the capacities of queues."""
     parser.add_argument(
         "-Q", action="append", type=_capacity, default=[], metavar="CAPACITY",
         help=f"events that fit in every queue (default: {Q}), or pairs: -Q add.left=3,add.right=0",
@@ -85,13 +85,13 @@ def queue_options(parser: argparse.ArgumentParser) -> None:
 
 
 def environment_options(parser: argparse.ArgumentParser) -> None:
-    """What is assumed of the inputs."""
+    """Add the options for assumptions about the inputs."""
     parser.add_argument("--inputs", choices=ARRIVALS, default="free", help="how events come (default: free)")
     parser.add_argument("--fair", action="store_true", help="every input carries an event infinitely often")
 
 
 def engine_options(parser: argparse.ArgumentParser, each: str) -> None:
-    """The model checker, and the limits that the things it is asked about share."""
+    """Add the options for the model checker, and for the limits that all questions share."""
     from workbench.verify.decide.table import engine_rows
 
     parser.add_argument("--engine", choices=engine_rows(), default="auto", help="the model checker (default: auto)")
@@ -100,7 +100,7 @@ def engine_options(parser: argparse.ArgumentParser, each: str) -> None:
 
 
 def limit_options(parser: argparse.ArgumentParser, shared: str = "", timeout: float | None = None) -> None:
-    """What the whole command may use (`cli.main` sees to it); without `timeout` there is a limit where one is given."""
+    """Add the limits of the whole command (`cli.command_line` enforces them); `timeout` is the default."""
     usual = "" if timeout is None else f"; 0 or none: no limit (default: {timeout:g})"
     text = f"seconds for the whole command{shared}{usual}"
     parser.add_argument("--timeout", type=_timeout, metavar="S", default=timeout, help=text)
@@ -109,13 +109,13 @@ def limit_options(parser: argparse.ArgumentParser, shared: str = "", timeout: fl
 
 
 def check_options(parser: argparse.ArgumentParser) -> None:
-    """How a check is made and shown."""
+    """Add the options of a check."""
     environment_options(parser)
     decision_options(parser)
 
 
 def decision_options(parser: argparse.ArgumentParser) -> None:
-    """How a check is made and shown, whatever the inputs do."""
+    """Add the options of a check, without those about the inputs."""
     parameter_options(parser)
     queue_options(parser)
     domain_options(parser)
@@ -126,7 +126,7 @@ def decision_options(parser: argparse.ArgumentParser) -> None:
 
 
 def strictness_options(parser: argparse.ArgumentParser) -> None:
-    """How far bounds grow, and which verdicts count as undecided."""
+    """Add the options for the growth of bounds, and for the verdicts that count as undecided."""
     parser.add_argument(
         "--grow", type=_duration, metavar="SECONDS",
         help="seconds for larger bounds, where those not given leave little to say; 0: none (default: 5)",
@@ -136,7 +136,7 @@ def strictness_options(parser: argparse.ArgumentParser) -> None:
 
 
 def examine_option(parser: argparse.ArgumentParser) -> None:
-    """Whether verdicts are examined."""
+    """Add the option for examining verdicts."""
     parser.add_argument(
         "--rests-on", action="store_true",
         help="examine what each verdict rests on at length: is it vacuous, is there an argument for every N and Q",
@@ -144,7 +144,7 @@ def examine_option(parser: argparse.ArgumentParser) -> None:
 
 
 def model_options(parser: argparse.ArgumentParser) -> None:
-    """What bounds a model of rules."""
+    """Add the options for the bounds of a model of rules."""
     value_options(parser)
     rate_option(parser)
     fact_files(parser)
@@ -159,7 +159,7 @@ def model_options(parser: argparse.ArgumentParser) -> None:
 
 
 def rate_option(parser: argparse.ArgumentParser) -> None:
-    """How often events come in it."""
+    """Add the option for the rates of events in a model."""
     parser.add_argument(
         "--rate", action="append", default=[], metavar="[TYPE=]COUNT/TIME",
         help="of rules: at most COUNT events of a type, or on a pipeline's input, come within any such time, as "
@@ -168,7 +168,7 @@ def rate_option(parser: argparse.ArgumentParser) -> None:
 
 
 def value_options(parser: argparse.ArgumentParser) -> None:
-    """The times and values that events have in it."""
+    """Add the options for the times and values of events in a model."""
     parser.add_argument(
         "--tick", metavar="TIME",
         help="of rules: times are multiples of it, as '1 min' (default: the greatest of which all windows are)",
@@ -182,7 +182,7 @@ def value_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _capacity(text: str) -> dict[str, int]:
-    """`2` as {"": 2}, `a=1,b=0` by name."""
+    """Parse capacities: `2` as {"": 2}, `a=1,b=0` by name."""
     found: dict[str, int] = {}
     for item in text.split(","):
         name, equals, number = item.rpartition("=")
@@ -211,9 +211,9 @@ def _timeout(text: str) -> float | None:
 
 
 def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> Loaded:
-    """The pipeline an argument names, with `--param` values and `--fault`s.
+    """Load the pipeline that an argument names, with `--param` values and `--fault`s.
 
-    Commands import what works on it after this, so that a mistake in the file is told without waiting for that.
+    Commands import the modules that process it afterwards, so that a mistake in the file is reported without delay.
     """
     if is_rules(reference):
         from workbench.errors import InputError
@@ -232,7 +232,7 @@ def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> L
 
 
 def note(text: str, kind: str = "workbench") -> None:
-    """Print a note, or something else of which there may be several, beside the output."""
+    """Print a note, or another kind of message, on standard error."""
     print(f"{kind}: {printable(text)}", file=sys.stderr)
 
 
@@ -251,7 +251,7 @@ def is_rules(reference: str) -> bool:
 def program(
     reference: str, params: Sequence[str], faults: Sequence[str] = (), types: Mapping[str, Declaration] | None = None
 ) -> Pipeline | RuleSet:
-    """The pipeline or the rules that an argument names; see `load`. `types` of events are known from elsewhere."""
+    """Load the pipeline or the rules that an argument names; see `load`. `types` are types of events known already."""
     if not is_rules(reference):
         return load(reference, params, faults).pipeline
     if params or faults:
@@ -260,7 +260,7 @@ def program(
 
 
 def rules(reference: str, types: Mapping[str, Declaration] | None = None) -> RuleSet:
-    """The rules of a file; warnings are told. `types` of events are known from elsewhere."""
+    """Load the rules of a file, and print warnings. `types` are types of events known already."""
     from workbench.tesla.check import load_rules
 
     found = load_rules(reference, types)
@@ -272,7 +272,7 @@ def rules(reference: str, types: Mapping[str, Declaration] | None = None) -> Rul
 def load_all(
     wanted: Sequence[tuple[Source, str | None]], params: Sequence[str], faults: Sequence[str] = ()
 ) -> list[Loaded]:
-    """Several pipelines, with `--fault`s; a parameter goes to each that has one of its name, and one of them must."""
+    """Load several pipelines, with `--fault`s; a parameter goes to each that has one of its name, and one must."""
     from workbench.language import parameters
 
     given = parameters(params)

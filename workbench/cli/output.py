@@ -1,4 +1,4 @@
-"""Verdicts as people read them: a block of text each, in colour on a terminal."""
+"""Verdicts as text for people: a block of text each, in colour on a terminal."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ SIGNS = {
     Outcome.FAILS: (Outcome.FAILS.sign, "31"),
     Outcome.UNKNOWN: (Outcome.UNKNOWN.sign, "35"),
 }
-"""The sign and the colour (ANSI) of each outcome; the word is always there too."""
+"""The sign and the colour (ANSI) of each outcome; the word is always printed too."""
 
 WITHIN_BOUNDS = "no counterexample before a queue overflows or a number leaves its range"
 GAP = "DEFECT OF WORKBENCH: {} of the counterexample: model and execution disagree. Please report this."
 SHORTEST = {True: "no shorter run shows it", False: "a shorter run may show it, too"}
 
 EXAMINED = {"N + 1": "N", "Q + 1": "queues", "every Q": "queues"}
-"""The kind of ground that each respect is about in which a verdict is examined briefly."""
+"""The kind of ground that each aspect of a brief examination is about."""
 
 LOOKING = 4
-"""The part of the time in which all questions are looked at before the first is decided, as a divisor."""
+"""Divisor of the time limit: the share in which all questions are validated before the first is decided."""
 
 INDENT = "    "
 
 
 def colour(text: str, code: str, stream: IO[str]) -> str:
-    """The text in a colour, where `stream` is a terminal that wants it."""
+    """Colour the text if `stream` is a terminal that supports it."""
     if os.environ.get("NO_COLOR") or not stream.isatty():
         return text
     return f"\x1b[{code}m{text}\x1b[0m"
 
 
 def headline(verdict: Verdict, *, bounded: bool = False) -> str:
-    """The verdict in one line; with its bounds, if they are wanted or it holds within them."""
+    """Return the verdict in one line; with its bounds, if wanted or if it holds within them."""
     sign, code = SIGNS[verdict.outcome]
     word = colour(f"{sign} {verdict.words}", code, sys.stdout)
     line = f"{word}  {colour(verdict.property, '1', sys.stdout)}  of {verdict.pipeline}"
@@ -70,7 +70,7 @@ def headline(verdict: Verdict, *, bounded: bool = False) -> str:
 
 
 def _bounds(verdict: Verdict) -> str:
-    """The bounds of a verdict: Q, N, and k, the number of steps that every run has without an overflow."""
+    """Return the bounds of a verdict: Q, N, and k, the number of steps that every run has without an overflow."""
     found = list[str]()
     if verdict.trivial is None:
         given = verdict.q if isinstance(verdict.q, int) else ", ".join(f"{q}: {size}" for q, size in verdict.q.items())
@@ -89,11 +89,11 @@ def _bounds(verdict: Verdict) -> str:
 
 
 def block(verdict: Verdict, *, brief: bool = True) -> str:
-    """The verdict with what it rests on, a line for each ground, and the run that shows it.
+    """Return the verdict with its grounds, one per line, and the run that shows it.
 
     Parameters
     ----------
-    brief: what was examined stands beside the ground, else in lines of its own.
+    brief: whether the results of examinations follow their ground; else they are on lines of their own.
     """
     lines = [headline(verdict)]
     if verdict.outcome is Outcome.WITHIN_BOUNDS:
@@ -113,7 +113,7 @@ def block(verdict: Verdict, *, brief: bool = True) -> str:
 
 
 def _list_grounds(verdict: Verdict, *, brief: bool) -> Iterator[str]:
-    """What a verdict rests on, a line each, with what was found where it was examined."""
+    """Yield the grounds of a verdict, one per line, with the results of examinations."""
     found = {EXAMINED[each.kind]: each for each in verdict.examined if each.kind in EXAMINED} if brief else {}
     for ground in verdict.grounds:
         if ground.text and (one := found.get(ground.kind)) is not None and one.finding is not None:
@@ -123,7 +123,7 @@ def _list_grounds(verdict: Verdict, *, brief: bool) -> Iterator[str]:
 
 
 def run(trace: Trace) -> str:
-    """A run as an indented timeline with the word of the replay under it."""
+    """Return a run as an indented timeline, followed by the result of the replay."""
     from workbench.processors.held.group import flatten
 
     assert trace.pipeline is not None
@@ -133,11 +133,11 @@ def run(trace: Trace) -> str:
 def render_trace(
     trace: Trace, pipeline: Pipeline, capacities: Mapping[str, int] | None = None, *, longer: str = ""
 ) -> str:
-    """A run as a timeline that can be indented, with the word of the replay under it, and whether it is the shortest.
+    """Return a run as a timeline for indenting, followed by the result of the replay and whether it is the shortest.
 
     Parameters
     ----------
-    longer: what is said of that where it may be longer.
+    longer: the text for a run that may not be the shortest.
     """
     from workbench.show.timeline import render_timeline
 
@@ -147,12 +147,12 @@ def render_trace(
 
 
 def gap(verdict: Verdict) -> str:
-    """The disagreement between model and execution in this verdict, if there is one."""
+    """Return the disagreement between model and execution in this verdict, or ""."""
     return next((t.replay for t in (verdict.counterexample, verdict.witness) if t and t.gap), "")
 
 
 def short(verdict: Verdict) -> str:
-    """What a verdict rests on, in a few words."""
+    """Return the grounds of a verdict in a few words."""
     if verdict.trivial is None:
         return ""
     if verdict.trivial:
@@ -173,14 +173,14 @@ def short(verdict: Verdict) -> str:
 
 
 def exit_code(verdicts: list[Verdict]) -> int:
-    """The worst of the verdicts: a model gap (nothing can be trusted), fails, unknown, holds."""
+    """Return the worst exit code of the verdicts: a model gap (nothing can be trusted), fails, unknown, holds."""
     if any(map(gap, verdicts)):
         return 3
     return worst_exit_code(v.exit_code for v in verdicts)
 
 
 def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
-    """Decide and print one after the other, and write what the options ask for; the exit code."""
+    """Decide the problems and print each verdict, write the requested files, and return the exit code."""
     from workbench.cli import written_runs
     from workbench.verify.answer.check_all import check_all
 
@@ -212,15 +212,15 @@ def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
 
 
 def _report_missing(problems: list[Problem], verdicts: list[Verdict], args: argparse.Namespace) -> None:
-    """Report what is to be printed where this process is killed: the verdicts that have not been printed."""
+    """Report the lines to print if this process is killed: the verdicts that have not been printed."""
     missing = [problem.make_undecided() for problem in problems[len(verdicts) :]]
     report_missing([each.to_json() if args.json else headline(each) for each in missing], exit_code(verdicts))
 
 
 def _validate(problems: list[Problem]) -> None:
-    """Look at all questions before an engine is asked, as far as a part of the time goes.
+    """Validate all questions before the first is decided, within a share of the time.
 
-    A limit that is met here says nothing: deciding comes to the same end.
+    A limit that is met here is ignored: deciding will report it.
     """
     with Progress("looking at the properties"):
         for number, item in enumerate(problems):
@@ -230,7 +230,7 @@ def _validate(problems: list[Problem]) -> None:
 
 @contextlib.contextmanager
 def _guard_writing(verdicts: list[Verdict]) -> Iterator[None]:
-    """What cannot be written takes nothing from what is decided: the exit code stays, unless all was well."""
+    """Keep the exit code of the verdicts if writing fails, unless all of them hold."""
     try:
         yield
     except BrokenPipeError:

@@ -1,7 +1,7 @@
-"""What is being done, for whoever waits: a line that is written anew on a terminal, a line every 5 s elsewhere.
+"""The progress display: a line that is updated on a terminal, a new line every 5 s elsewhere.
 
-The rule of this module: one thread reports for a whole command. A `Progress` inside another one has a text of its own,
-and everything deeper only says what it does (`budget.phase`) and how far it is (`budget.report`).
+The rule of this module: one thread reports for a whole command. A nested `Progress` has a text of its own, and deeper
+code only reports its phase (`budget.phase`) and its progress (`budget.report`).
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from workbench.errors import printable
 _PATIENCE = 1.0
 """Seconds until the line appears on a terminal."""
 _INTERVAL = 0.2
-"""Seconds between two changes of that line."""
+"""Seconds between two updates of that line."""
 BETWEEN_LINES = 5.0
-"""Seconds before the first line where there is no terminal, and between two."""
+"""Seconds before the first line without a terminal, and between two."""
 
 
 class Progress:
-    """Shows a text, or what a function returns, the phase and the elapsed seconds on stderr, if it is a terminal.
+    """A display of a text (or the result of a function), the phase and the elapsed seconds on stderr, if a terminal.
 
     Parameters
     ----------
-    text: None: nothing is shown on a terminal but what those inside this one say.
-    always: whether also where there is no terminal, in lines one below the other.
-    quiet: nothing is shown, whatever those inside this one say.
-    limit: the seconds that there are.
+    text: the text; None: only the texts of nested displays are shown on a terminal.
+    always: whether to print lines also without a terminal.
+    quiet: whether to show nothing, including nested displays.
+    limit: the time limit in seconds.
     """
 
     _open: ClassVar[list[Progress]] = []
-    """Those that there are, outermost first."""
+    """The open displays, outermost first."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Progress:
         return self
 
     def clear(self) -> None:
-        """Take the line away, so that something else can be printed; it comes back by itself."""
+        """Clear the line, so that other output can be printed; the line comes back by itself."""
         if any(each._shown for each in (self, *self._open)):
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
@@ -72,7 +72,7 @@ class Progress:
         while not self._done.wait(wait):
             said = next((each.text for each in reversed(self._open) if each.text is not None), None)
             if terminal and said is None:
-                continue  # something may be printed just now
+                continue  # other output may be printed at this moment
             text = said() if callable(said) else said or ""
             seconds = f"{time.monotonic() - begin:.0f} s{f' of {self.limit:g} s' if self.limit else ''}"
             line = _join(printable(text), printable(self._work.describe()), seconds, terminal)
@@ -90,7 +90,7 @@ class Progress:
 
 
 def _join(text: str, doing: str, seconds: str, terminal: bool) -> str:
-    """A line; that of a terminal is cut to its width, the text before what is being done."""
+    """Join the parts of a line; on a terminal cut it to the width, the text before the phase."""
     if terminal:
         room = shutil.get_terminal_size().columns - len(seconds) - 3
         doing = doing[: max(room, 0)]

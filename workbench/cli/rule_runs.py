@@ -1,4 +1,4 @@
-"""`workbench run` on rules: its options, and what is said about them."""
+"""Options of `workbench run` for rules, and their values."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from workbench.tesla.tree import Declaration
 
 INFER_ROWS = 50_000
-"""Rows of each file of a log from which types are inferred, where nothing else is said."""
+"""Default number of rows of each file of a log from which types are inferred."""
 
 
 def rule_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `workbench run` that are for rules."""
+    """Add the options of `workbench run` for rules."""
     group = add_explain_options(parser)
     group.add_argument("--rules-control", metavar="FILE", help="rules to add, replace or remove as time passes")
     group.add_argument("--with-sources", action="store_true", help="write the events of each match, and its id")
@@ -36,7 +36,7 @@ def rule_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_explain_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Those of them that a run has that is to be explained, too."""
+    """Add the options for rules that `workbench explain` has, too."""
     group = parser.add_argument_group(
         "rules (.tesla files), and times of pipelines", "for rules, --input TYPE=FILE is a file of one type"
     )
@@ -64,25 +64,25 @@ def add_explain_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGr
 
 
 def all_fact_options(parser: argparse.ArgumentParser) -> None:
-    """The options for facts that rules ask for."""
+    """Add the options for facts that rules look up."""
     group = parser.add_argument_group("facts, which rules look up")
     fact_options(group)
     fact_cache_options(group)
 
 
 def fact_files(group: argparse._ActionsContainer) -> None:
-    """The option that says where facts are."""
+    """Add the option for the files of facts."""
     help = "a SQLite database with a table for each type of facts, or TYPE=FILE: the rows of one type (repeatable)"
     group.add_argument("--facts", action="append", default=[], metavar="FILE", help=help)
 
 
 def fact_timeout(group: argparse._ActionsContainer) -> None:
-    """The option that says how long a database may take."""
+    """Add the option for the time limit of a database query."""
     group.add_argument("--facts-timeout", type=float, metavar="SECONDS", help="time limit of a query for facts")
 
 
 def fact_options(group: argparse._ActionsContainer) -> None:
-    """The options that say where facts are, and how they are asked for."""
+    """Add the options for the files of facts, and for their queries."""
     fact_files(group)
     group.add_argument("--facts-fixed", action="store_true", help="no database changes: do not check before each event")
     fact_timeout(group)
@@ -93,7 +93,7 @@ def fact_options(group: argparse._ActionsContainer) -> None:
 
 
 def fact_cache_options(group: argparse._ArgumentGroup) -> None:
-    """The options that say what is kept of the answers of databases."""
+    """Add the options for the cache of answers of databases."""
     from workbench.tesla.caches.table import ROWS, cache_policy_names
 
     group.add_argument(
@@ -107,7 +107,7 @@ def fact_cache_options(group: argparse._ArgumentGroup) -> None:
 
 
 def types_of_log(options: RunOptions, say: Callable[[str], object]) -> Mapping[str, Declaration] | None:
-    """The types that the log has, where they are asked for."""
+    """Infer the types of the log, if that is asked for."""
     if not options.infer:
         return None
     from workbench.runner.rules.log import infer_types
@@ -117,7 +117,7 @@ def types_of_log(options: RunOptions, say: Callable[[str], object]) -> Mapping[s
 
 
 def logs_of_rules(rules: RuleSet, options: RunOptions) -> list[tuple[list[Any], Ports]]:
-    """The files of each type of events that is named, or of all, and what their columns are for."""
+    """Return the files of each type of events, or of all types, with the ports of their columns."""
     from workbench.events.account import Reporter
     from workbench.runner.rules.log import RuleLog, log_ports
 

@@ -1,4 +1,4 @@
-"""The options of a run, as the command line has them: their declarations, and what is made of them."""
+"""The options of a run on the command line: their declarations, and their values."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 def run_options(args: argparse.Namespace, **own: Any) -> RunOptions:
-    """The options of a run that a command line gives, of those that its command has; `own` has others."""
+    """Return the options of a run from a command line, as far as the command has them; `own` overrides some."""
     values = vars(args)
     made = "integers", "more", "outputs"
     found = {name: values.get(flag_name(flag)) for name, flag in FLAGS.items() if name not in made}
     others = {name: values.get(name) for name in map(flag_name, option_flags()) if name not in found}
-    found["engine"] = values.get("engine")  # what --backend was called for rules
+    found["engine"] = values.get("engine")  # the former name of --backend for rules
     return table.run_options({**found, **others, "integers": _integers(args), **own}, o.note)
 
 
 def _integers(args: argparse.Namespace) -> Integer | None:
-    """The finite integers that -N or --int ask for, if they do."""
+    """Return the finite integers that -N or --int ask for, or None."""
     count, kind = getattr(args, "N", None), getattr(args, "integers", None)
     if count is None and kind is None:
         return None
@@ -39,7 +39,7 @@ def _integers(args: argparse.Namespace) -> Integer | None:
 
 
 def log_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `Reading`, the format of what is written, and whether the log is read on as it grows."""
+    """Add the options of `Reading`, and those for the output format and for following a growing log."""
     reading_options(parser)
     parser.add_argument(
         "--follow", action="store_true", help="read on as the file grows, also when it is rotated, until stopped"
@@ -51,7 +51,7 @@ def log_options(parser: argparse.ArgumentParser) -> None:
 
 
 def reading_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `Reading`."""
+    """Add the options of `Reading`."""
     parser.add_argument(
         "--format", choices=format_names(), help="format of the input (default: by name or first bytes)"
     )
@@ -89,14 +89,14 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
 
 
 def backend_option(parser: argparse._ActionsContainer, text: str, default: str = AUTO) -> None:
-    """`--backend`, and what it was called for rules."""
+    """Add `--backend`, and its former name for rules."""
     help = f"what runs the program (default: {default}). {text}"
     parser.add_argument("--backend", metavar="NAME", default=default, help=help)
     parser.add_argument("--engine", metavar="NAME", help="for rules: the former name of --backend")
 
 
 def backend_options(parser: argparse.ArgumentParser) -> None:
-    """`--backend`, and the options of the backends, each with those that have it."""
+    """Add `--backend`, and the options of all backends, each with the names of its backends."""
     rows = _run_rows()
     backend_option(parser, "With auto, it is what fits the program and the log")
     group = parser.add_argument_group("options of some backends")
@@ -112,12 +112,12 @@ def backend_options(parser: argparse.ArgumentParser) -> None:
 
 
 def backend_pages() -> dict[str, Page]:
-    """What each backend is for, and the options that it has."""
+    """Return a help page for each backend, with its purpose and its options."""
     return {row.name: Page(f"{row.name}: {row.said}", show=partial(_options_of, row)) for row in _run_rows()}
 
 
 def show_backends(page: argparse.ArgumentParser) -> None:
-    """All backends, and all of their options."""
+    """Show all backends, and all of their options."""
     group = page.add_argument_group("backends")
     for row in _run_rows():
         group.add_argument(row.name, help=row.said)
@@ -125,7 +125,7 @@ def show_backends(page: argparse.ArgumentParser) -> None:
 
 
 def show_formats(page: argparse.ArgumentParser) -> None:
-    """All formats, and how rows are read."""
+    """Show all formats, and the options for reading rows."""
     group = page.add_argument_group("formats, by the endings of file names (also with .gz or .zst)")
     for row in format_rows().values():
         group.add_argument(row.name, help=f"{row.what} ({' '.join(row.endings)})")

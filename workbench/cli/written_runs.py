@@ -1,4 +1,4 @@
-"""What is written of the runs that verdicts come with: the explorer (`--html`) and tests (`--to-test`)."""
+"""Files with the runs of verdicts: the explorer (`--html`) and tests (`--to-test`)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ NOTHING = "no run to show, so {} is not written"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Where the runs are written."""
+    """Add the options for files with runs."""
     parser.add_argument("--html", metavar="FILE", help="write a page on which the runs can be walked through")
     parser.add_argument("--to-test", metavar="FILE", help="write a pytest file that reproduces the runs")
 
 
 def check_writable(args: argparse.Namespace) -> None:
-    """Raise InputError now where a file could not be written after a long check."""
+    """Raise InputError early if a file could not be written after a long check."""
     if args.html and args.to_test and os.path.realpath(args.html) == os.path.realpath(args.to_test):
         raise InputError("--html and --to-test name the same file", where=args.html)
     if args.html:
@@ -44,7 +44,7 @@ def check_writable(args: argparse.Namespace) -> None:
 
 
 def write(args: argparse.Namespace, verdicts: Sequence[Verdict]) -> None:
-    """Write what the options ask for, and say what was written; the second file also where the first cannot be."""
+    """Write the requested files and print what was written; an error in the first does not prevent the second."""
     from workbench.core.readable import plural
 
     failed: list[InputError] = []

@@ -1,1 +1,1 @@
-"""What `workbench demo` writes: the verdicts on all models, as a page and as Markdown."""
+"""The report of `workbench demo`: the verdicts on all models, as a page and as Markdown."""

@@ -11,11 +11,11 @@ from workbench.show.timeline import render_timeline
 from workbench.verify.answer.verdict import Verdict
 
 WIDTH = 110
-"""Characters of a run."""
+"""Width of a run, in characters."""
 
 
 def markdown(report: DemoReport) -> str:
-    """The text."""
+    """Return the report as Markdown."""
     return "\n".join(_lines(report)).rstrip() + "\n"
 
 
@@ -46,7 +46,7 @@ def _lines(report: DemoReport) -> Iterator[str]:
 
 
 def _runs(verdicts: Sequence[Verdict]) -> Mapping[str, list[Verdict]]:
-    """The runs to show, by their text: several properties may be shown by one run."""
+    """Return the runs to show, with their verdicts, by text: one run may show several properties."""
     found: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         if verdict.run and verdict.run.pipeline:

@@ -1,4 +1,4 @@
-"""The report of a demo as one HTML page that needs nothing but itself."""
+"""The report of a demo as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS = {
 
 
 def html(report: DemoReport) -> str:
-    """The page."""
+    """Return the report as HTML."""
     parts = [
         begin_page(f"workbench demo, {report.date}", "demo"),
         *_head(report),
@@ -58,7 +58,7 @@ def _head(report: DemoReport) -> Iterator[str]:
 
 
 def _overview(report: DemoReport) -> Iterator[str]:
-    """Pipelines against properties; the properties that only some files ask stand in a last column."""
+    """Yield a table of pipelines and properties; properties of only some files are in the last column."""
     asked = [{v.property for v in model.verdicts} for model in report.models]
     common = [v.property for v in report.models[0].verdicts if all(v.property in names for names in asked)]
     yield "<section class=overview><h2>All verdicts</h2><div class=scroll><table><thead><tr><th>pipeline</th>"
@@ -131,7 +131,7 @@ def _run(model: DemoModel, v: Verdict) -> Iterator[str]:
 
 
 def timeline_table(table: Timeline) -> Iterator[str]:
-    """A run as a table; what it shows stands under the steps that show it."""
+    """Yield a run as a table; the text below the steps says what they show."""
     loop = table.last if table.loop is None else table.loop
     kind = "last" if table.loop is None else "loop"
     marked = range(loop, table.length)

@@ -1,4 +1,4 @@
-"""What a demo has found: the verdicts on each model, and where they come from."""
+"""The results of a demo: the verdicts on each model, and their origin."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workbench.verify.answer.verdict import Outcome, Verdict
 
 @dataclass(frozen=True)
 class DemoModel:
-    """A pipeline of the models with its verdicts."""
+    """A pipeline of the models, with its verdicts."""
 
     loaded: Loaded
     verdicts: tuple[Verdict, ...]
@@ -32,17 +32,17 @@ class DemoModel:
 
     @property
     def file(self) -> str:
-        """Where it is written."""
+        """The path of its file."""
         return Path(self.loaded.source.file).as_posix()
 
     @property
     def doc(self) -> str:
-        """What the file says of it."""
+        """The description of the pipeline in its file."""
         return self.loaded.pipeline.doc
 
     @property
     def key(self) -> str:
-        """A name that is its own in the report, for links and files."""
+        """A unique name in the report, for links and files."""
         stem = Path(self.file).stem
         return self.name if stem == self.name else f"{stem}-{self.name}"
 
@@ -53,7 +53,7 @@ class DemoModel:
 
     @property
     def explorer(self) -> str:
-        """Where the page is, seen from the report, on which these runs can be walked through."""
+        """The path, relative to the report, of the page for stepping through its runs."""
         return f"runs/{self.key}.html"
 
     @cached_property
@@ -66,13 +66,13 @@ class DemoModel:
 
     @property
     def picture(self) -> str:
-        """Where the drawing is, seen from the report; empty where there is none."""
+        """The path of the drawing, relative to the report; empty if there is none."""
         return f"pictures/{self.key}.svg" if self.drawing else ""
 
 
 @dataclass(frozen=True)
 class DemoReport:
-    """Everything that the page and the Markdown say: the verdicts, those on one pipeline together."""
+    """The contents of the page and the Markdown: the verdicts, grouped by pipeline."""
 
     verdicts: Sequence[Verdict]
     seconds: float
@@ -87,18 +87,18 @@ class DemoReport:
 
     @property
     def counts(self) -> dict[Outcome, int]:
-        """How many verdicts of each outcome."""
+        """The number of verdicts of each outcome."""
         return {outcome: sum(v.outcome is outcome for v in self.verdicts) for outcome in Outcome}
 
     @property
     def confirmed(self) -> tuple[int, int]:
-        """Of how many runs, how many were confirmed by execution."""
+        """The number of runs confirmed by execution, and the number of all runs."""
         runs = [verdict.run for verdict in self.verdicts if verdict.run]
         return sum(bool(run.replay) and not run.gap for run in runs), len(runs)
 
     @property
     def facts(self) -> dict[str, str]:
-        """Where it comes from."""
+        """The origin of the report: versions, bounds, date, machine."""
         engines = dict.fromkeys(v.engine for v in self.verdicts if v.cpu_seconds)
         given = {str(v.problem.settings.q): v.problem.settings for v in self.verdicts if v.problem}
         return {
@@ -111,7 +111,7 @@ class DemoReport:
 
     @property
     def summary(self) -> str:
-        """One paragraph."""
+        """A summary in one paragraph."""
         parts = ", ".join(f"{count} {outcome}" for outcome, count in self.counts.items() if count)
         confirmed, runs = self.confirmed
         return (

@@ -13,7 +13,7 @@ from workbench.show.explorer import explorer
 
 
 def write_report(report: DemoReport, folder: Path) -> Path:
-    """Write a report into a folder; the path of its page. Nothing is written before all of it is made."""
+    """Write a report into a folder, and return the path of its page. All contents are made before the first write."""
     files = {model.picture: model.drawing for model in report.models if model.picture}
     files |= {"README.md": markdown(report), "index.html": html(report)}
     files |= {model.explorer: explorer(model.shown) for model in report.models if model.shown}

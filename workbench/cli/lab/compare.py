@@ -20,7 +20,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Say what changed between two runs; 1 if anything did."""
+    """Print the changes between two runs; return 1 if there are any."""
     from workbench.lab.compare import compare, find_run
     from workbench.lab.table import is_timing
 

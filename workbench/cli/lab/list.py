@@ -20,7 +20,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Say what suites there are, or what is in one."""
+    """List the suites, or the contents of one."""
     from workbench.lab.find import suite_files
     from workbench.lab.plan import hash_workbench
 

@@ -26,7 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Write the report; 1 if a claim fails."""
+    """Write the report; return 1 if a claim fails."""
     from workbench.lab.report_files import write_report
 
     lab = open_lab(args, args.suite)
@@ -42,7 +42,7 @@ def execute(args: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _data(args: argparse.Namespace, lab: Lab) -> Iterator[Data]:
-    """The results of a suite; who answers questions about them is closed in the end."""
+    """Yield the results of a suite, and close their engine at the end."""
     if is_local(args):
         from workbench.lab.data import open_data
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 10
 BETWEEN_LINES = 15.0
-"""Seconds between two lines of progress where there is no terminal."""
+"""Seconds between two lines of progress without a terminal."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Measure, and say how it ended; 0 if every point of the selection has ended well, now or before."""
+    """Make the missing measurements and print a summary; return 0 if all selected points ended well, now or before."""
     from workbench.lab.pace import Pace
     from workbench.lab.plan import Origin, SweepPlan, default_jobs
 
@@ -77,7 +77,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _exit_code(plan: SweepPlan, pace: Pace, options: str, *, as_json: bool) -> int:
-    """Say what has not ended well, now or before, and what to do about it; the exit code."""
+    """Report the failures, new and earlier, and how to repeat them; return the exit code."""
     from workbench.lab.result import Status
 
     before = plan.earlier_failures
@@ -87,7 +87,7 @@ def _exit_code(plan: SweepPlan, pace: Pace, options: str, *, as_json: bool) -> i
         out = sys.stderr if as_json else sys.stdout
         print(f"measured before: {count} {status}; all about the first: {shown}", file=out)
     bad = {*pace.statuses, *before.values()} - {Status.OK}
-    retried = [f"--retry {status.replace(' ', '-')}" for status in sorted(bad - {Status.REFUSED})]  # those are anyway
+    retried = [f"--retry {status.replace(' ', '-')}" for status in sorted(bad - {Status.REFUSED})]  # always retried
     if retried and not as_json:
         print(f"    to measure those again: {' '.join(retried)}")
     return 1 if Status.WRONG in bad else 3 if bad else 0
@@ -97,7 +97,7 @@ def _exit_code(plan: SweepPlan, pace: Pace, options: str, *, as_json: bool) -> i
 def _results(
     args: argparse.Namespace, lab: Lab, todo: Sequence[Measurement], origin: Origin, jobs: int
 ) -> Iterator[Iterator[Result]]:
-    """The results as they come; what makes them is stopped at the end, whatever the end is."""
+    """Yield the results as they come, and stop the sweep at the end, whatever happens."""
     if not todo:
         yield iter(())
     elif is_local(args):
@@ -113,7 +113,7 @@ def _results(
 
 
 def _follow(results: Iterator[Result], pace: Pace, options: str, *, as_json: bool) -> None:
-    """Show how it goes, and what does not go well."""
+    """Show the progress, and the failures."""
     from workbench.lab.result import Status
 
     said, failed = time.monotonic(), dict[str, None]()
@@ -133,12 +133,12 @@ def _follow(results: Iterator[Result], pace: Pace, options: str, *, as_json: boo
 
 
 def _tell_failure(result: Result, bad: int, options: str) -> None:
-    """Print what a point has come to, if it is one of the first that do not end well."""
+    """Print the failure of a point, if it is one of the first."""
     if bad <= MOST_SHOWN:
         point = ", ".join(f"{name}={value}" for name, value in result.point.items())
         reason = result.measured.reason.strip().splitlines() or [""]
         print(f"  {result.measured.status}: {result.experiment}({point}): {reason[0]}  [{result.id}]")
-        if reason[1:]:  # of a crash the place, of what was refused what to do
+        if reason[1:]:  # for a crash the location, for a refusal the hint
             print(f"      {reason[-1].strip()}")
     if bad == 1:
         print(f"    all about it: workbench lab show {' '.join(filter(None, [options, result.id]))}")
@@ -147,7 +147,7 @@ def _tell_failure(result: Result, bad: int, options: str) -> None:
 
 
 def _selection(args: argparse.Namespace, lab: Lab) -> Selection:
-    """What the options select of a suite."""
+    """Return the selection that the options make."""
     from workbench.lab.plan import Selection
     from workbench.lab.result import Status
 
@@ -160,7 +160,7 @@ def _selection(args: argparse.Namespace, lab: Lab) -> Selection:
 
 
 def select_values(lab: Lab, given: Sequence[str]) -> dict[str, tuple[Scalar, ...]]:
-    """What `--where q=2,3` means: those values of the axis that look like these.
+    """Parse `--where q=2,3`: return the values of each axis whose text matches.
 
     Raises
     ------

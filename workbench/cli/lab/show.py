@@ -21,7 +21,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Print everything about the measurements of an id."""
+    """Print the measurements whose ids have a prefix."""
     stored = load_results(args.data)
     found = [(suite, r) for suite, results in stored.items() for r in results if r.id.startswith(args.id)]
     if not found:
@@ -35,7 +35,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def describe(suite: str, result: Result, options: str) -> str:
-    """A measurement for people."""
+    """Return a measurement as text for people."""
     from workbench.lab.report_text import on_gpus, rerun
 
     m = result.measured

@@ -1,4 +1,4 @@
-"""Suites and their results, as the options say where they are."""
+"""Suites and their results, at the places that the options give."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from workbench.lab.store import Broken
 
 EXPERIMENTS, STORE = Path("experiments"), Path(".workbench") / "lab"
-"""Where suites are and results are kept, below the working folder."""
+"""The folders of suites and results, below the working folder."""
 
 
 def place_options(parser: argparse.ArgumentParser) -> None:
-    """Where suites and results are."""
+    """Add the options for the places of suites and results."""
     parser.add_argument("--experiments", type=Path, default=EXPERIMENTS, metavar="DIR", help="where suites are")
     parser.add_argument("--data", type=Path, default=STORE, metavar="DIR", help="where results are stored")
 
 
 def engine_options(parser: argparse.ArgumentParser) -> None:
-    """Who measures, or computes tables."""
+    """Add the options for the engine that measures or computes tables."""
     parser.add_argument("--on", choices=("local", "spark"), default="local", help="this machine's processes, or Spark")
     parser.add_argument(
         "--master", metavar="URL", help="of Spark: spark://host:port (default: local[*]); means --on spark"
@@ -39,13 +39,13 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
 
 
 def places(args: argparse.Namespace) -> str:
-    """The options that say where suites and results are, where it is not the usual place."""
+    """Return the options for the places of suites and results, unless they are the usual ones."""
     given = {"--experiments": (args.experiments, EXPERIMENTS), "--data": (args.data, STORE)}
     return shlex.join(word for name, (own, usual) in given.items() if own != usual for word in (name, str(own)))
 
 
 def open_lab(args: argparse.Namespace, name: str) -> Lab:
-    """A suite with its store."""
+    """Load a suite with its store."""
     from workbench.lab.find import find_suite, load_suite
     from workbench.lab.plan import Lab
     from workbench.lab.store import ResultStore
@@ -60,13 +60,13 @@ def open_lab(args: argparse.Namespace, name: str) -> Lab:
 
 
 def is_local(args: argparse.Namespace) -> bool:
-    """Whether this machine does it, and not Spark."""
+    """Whether this machine does the work, not Spark."""
     return args.on == "local" and not args.master
 
 
 @contextlib.contextmanager
 def open_spark(args: argparse.Namespace) -> Iterator[Any]:
-    """A session of Spark, which ends with the block."""
+    """Yield a Spark session, and stop it at the end."""
     from workbench.lab import spark
 
     with Progress("starting Spark"):
@@ -78,7 +78,7 @@ def open_spark(args: argparse.Namespace) -> Iterator[Any]:
 
 
 def load_results(folder: Path) -> dict[str, list[Result]]:
-    """The results of each suite that has any."""
+    """Load the results of each suite that has any."""
     from workbench.lab.store import ResultStore
 
     names = sorted(place.name.removeprefix("suite=") for place in folder.glob("suite=*"))
@@ -88,7 +88,7 @@ def load_results(folder: Path) -> dict[str, list[Result]]:
 
 
 def warn(broken: Sequence[Broken]) -> None:
-    """Print a note about each file that cannot be read, and what to do."""
+    """Print a note about each file that cannot be read, and the remedy."""
     for hint in dict.fromkeys(item.hint for item in broken):
         for item in broken:
             if item.hint == hint:
@@ -97,7 +97,7 @@ def warn(broken: Sequence[Broken]) -> None:
 
 
 def plain_result(result: Result) -> dict[str, Any]:
-    """A result as JSON shows it."""
+    """Return a result as plain data for JSON."""
     from workbench.lab.rows import OBJECTS, flat
 
     row = flat(result)

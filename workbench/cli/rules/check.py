@@ -13,7 +13,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Read, and say how much there is."""
+    """Read the rules, and print the numbers of rules and types."""
     found = o.rules(args.file)
     from workbench.core.readable import plural
 

@@ -14,6 +14,6 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Print."""
+    """Print the rules."""
     sys.stdout.write(str(o.rules(args.file)))
     return 0

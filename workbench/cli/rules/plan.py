@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet
 
 SAMPLE = 10_000
-"""Events of a log that rules are watched on, where nothing else is said (`--head`)."""
+"""Default number of events of a log for the sample (`--head`)."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Print or draw how rules are run."""
+    """Print or draw the plan of the rules."""
     rules = o.rules(args.file)
     from workbench.show.rule_set_plan import plan_data, plan_text
     from workbench.tesla.engines.set_plan import SetPlan
@@ -65,7 +65,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _sample(rules: RuleSet, args: argparse.Namespace) -> RulesSampled:
-    """What predicates find in the first events of a log."""
+    """Run the rules on the first events of a log, and return the sample of each predicate."""
     from workbench.executors.table import Start
     from workbench.runner.order import singly
     from workbench.runner.rules.opening import OpenedRules
@@ -83,7 +83,7 @@ def _sample(rules: RuleSet, args: argparse.Namespace) -> RulesSampled:
 
 
 def _find_accesses(rules: RuleSet, args: argparse.Namespace) -> FactAccesses | None:
-    """The queries to the named databases of facts; None where there are none. Creates indexes if wanted."""
+    """Return the queries to the named databases of facts, or None; create missing indexes if wanted."""
     if not args.facts:
         return None
     from workbench.executors.table import Start

@@ -30,7 +30,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Make rules simpler, and say how."""
+    """Simplify the rules, and print the steps."""
     rules = o.rules(args.file)
     if not args.seconds >= 0:
         raise InputError(f"--seconds {args.seconds:g} is no time", hint="write how many seconds a question may take")
