@@ -18,7 +18,8 @@ def commands() -> list[Sequence[str]]:
     from workbench.cli.commands import helps
 
     pages = {name: page.name for page in DOCS.glob("reference/cli-*.md") for name in _headings(page)}
-    rows = ((f"[`workbench {n}`]({pages[n]}#{n})", line) for n, line in helps().items())
+    links = {name: f"[`workbench {name}`]({page}#{name})" for name, page in pages.items()}
+    rows = ((links.get(n, f"`workbench {n}`"), line) for n, line in helps().items())  # extensions have no page
     return [("command", "what it is for"), *rows]
 
 

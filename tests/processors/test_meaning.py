@@ -214,7 +214,7 @@ def test_parameters_without_meaning(make):
 
 
 def test_accumulators_that_their_function_leaves():
-    with pytest.raises(TypingError, match="ranges are exact"):
+    with pytest.raises(TypingError, match=r"does not fit the accumulated 0\.\.3"):
         typed(Cumulate(f.ADD), Range(0, 3))
     with pytest.raises(PipelineError, match="has no start value"):
         typed(Cumulate(f.DIV), N5)
