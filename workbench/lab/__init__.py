@@ -1,4 +1,4 @@
-"""The lab: suites of experiments, measured, swept, and reported with the way back from every number.
+"""The lab: suites of experiments, measured, swept, and reported with links from every number to its measurements.
 
 A suite is one file in `experiments/`; `docs/reference/lab.md` is its guide.
 """

@@ -28,7 +28,7 @@ STATE = "state"
 
 
 class _Machine:
-    """One machine under elaboration."""
+    """A machine under elaboration."""
 
     def __init__(self, file: Elaborator, syntax: s.PipelineSyntax, constants: Mapping[str, Value]) -> None:
         self.file, self.syntax, self.constants = file, syntax, constants
@@ -115,7 +115,7 @@ class _Machine:
         labels = {**self.labels, **enumerated(part for part in wanted if isinstance(part, Enum))}
         FunctionBody({**self.constants, **dict.fromkeys(names)}, self.file.functions, labels).check_names(e)
 
-        # the variables of the closure distinguish this function from others (`run.snapshot.fingerprint`)
+        # the variables of the closure distinguish this function from others (`executors.snapshot.fingerprint`)
         constants, functions = dict(self.constants), self.file.functions
 
         def build(*arguments: Any) -> Any:
