@@ -30,6 +30,7 @@ def compose_whole(pipeline: Pipeline, capacity: QueueCapacity) -> Model:
     system = compose(pipeline, capacity)
     shown = [pipe.slots for pipe in system.pipes.values()]
     inside = [var(name, BOOL) for name in sorted(system.strict)]
+    inside += [var(each.name, each.domain) for each in system.variables]  # a run ends where one leaves its range
     return focus(system, [*shown, *((q.length, q.overflow) for q in system.queues.values()), *inside])
 
 
