@@ -1,7 +1,7 @@
 """Import the names that a module offers on first use.
 
 The rule of this module: such names are listed once, under `if TYPE_CHECKING:` of the module that offers them, where
-type checkers read them as they are (`from somewhere import name as name`). At run time each is imported on first use,
+type checkers read them as they are (`from somewhere import name`). At run time each is imported on first use,
 so that importing the module is cheap.
 """
 
@@ -29,7 +29,9 @@ def lazy_names(module: str) -> tuple[Callable[[str], object], Callable[[], list[
 
             body = ast.parse(namespace["__spec__"].loader.get_source(module)).body
             listed: Any = next(node for node in body if isinstance(node, ast.If))
-            homes.update((alias.asname, (each.module, alias.name)) for each in listed.body for alias in each.names)
+            homes.update(
+                (alias.asname or alias.name, (each.module, alias.name)) for each in listed.body for alias in each.names
+            )
         return homes
 
     def offer(name: str) -> object:

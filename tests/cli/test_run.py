@@ -555,7 +555,7 @@ def test_the_column_of_times_is_one_that_is_used(tmp_path, workbench):
 @pytest.mark.parametrize("backend", ["reference", "compiled"])
 def test_rows_that_lack_an_event_of_a_join_are_reported(backend: str, workbench: Run, tmp_path: Path) -> None:
     (tmp_path / "p.pipe").write_text("pipeline p(x: int, y: int) -> int { return x + y }")
-    (tmp_path / "q.pipe").write_text("pipeline q(x: int, y: int) -> int, int { return x, y }")
+    (tmp_path / "q.pipe").write_text("pipeline q(x: int, y: int) -> int, int { return x + x, y }")
     few, many = "x,y\n1,2\n3,\n5,6\n7,8\n", "x,y\n1,\n,3\n5,\n,8\n"
     for text, pipe, reported in ((few, "p", True), (few, "q", False), (many, "p", False)):
         (tmp_path / "in.csv").write_text(text)

@@ -7,7 +7,6 @@
 The modules that give a text its meaning are imported on first use, because they import all processors.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from workbench.language.load import AnyProgram, load, parameters, parse, program_of, read_file, split_reference
@@ -24,15 +23,7 @@ __all__ = [
     "split_reference",
 ]  # fmt: skip
 
-_MODULE = {
-    **dict.fromkeys(("PROPERTIES", "join_dotted", "parse_property"), "properties"),
-    **dict.fromkeys(("Loaded", "WatchedPipeline", "Source"), "source"),
-}
-
-
 if not TYPE_CHECKING:  # a type checker that saw this would accept any name
+    from workbench.lazy_names import lazy_names
 
-    def __getattr__(name: str) -> object:
-        if name not in _MODULE:
-            raise AttributeError(f"workbench.language has no '{name}'")
-        return getattr(import_module(f"workbench.language.{_MODULE[name]}"), name)
+    __getattr__, _ = lazy_names(__name__)

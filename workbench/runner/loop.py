@@ -22,6 +22,7 @@ from workbench.runner.batching import BatchPace
 from workbench.runner.overlap import overlap
 
 if TYPE_CHECKING:
+    from workbench.events.account import Account
     from workbench.events.inputs import LogPath
     from workbench.events.output_split import OutputRows
     from workbench.events.writers import EventWriter
@@ -43,12 +44,14 @@ class LogRows:
     size: the most rows that are read before the outputs of the first of them are yielded.
     blocks: the blocks of the log, for reading ahead, or for reading rows one by one.
     kept: a context in which bad rows are kept.
+    remark: describes what is odd about the rows, from their account; empty if nothing is.
     """
 
     batches: Callable[[BatchPace, Iterator[LogBlock]], Iterator[LogBatch]]
     size: int
     blocks: Iterator[LogBlock] = iter(())
     kept: Callable[[], AbstractContextManager[None]] = nullcontext
+    remark: Callable[[Account], str] = lambda _: ""
 
 
 class LogRun:
@@ -106,7 +109,7 @@ class LogRun:
             if self.state is None or self.state.reach_end():
                 reporter.account.check()
                 yield from self._end()
-        for note in session.notes():
+        for note in filter(None, (*session.notes(), self._rows.remark(reporter.account))):
             self.start.say(note)
 
     def answers(self) -> Generator[BatchOutput]:

@@ -43,6 +43,7 @@ from workbench.runner.loop import LogRows, LogRun, run_state
 from workbench.runner.source import LogSource, source_of
 
 if TYPE_CHECKING:
+    from workbench.core.pipeline import Pipeline
     from workbench.events.clock import Clock
     from workbench.events.output_split import OutputRows
     from workbench.executors.backend import Backend
@@ -71,20 +72,29 @@ def run_pipeline(program: Program, start: Start) -> None:
             whole(opened.program, opened.start)
         return
     open_pipeline(program, start).write()
-    if note := _describe_gaps(program, start.reporter.account):
-        start.say(note)
 
 
-def _describe_gaps(program: Program, account: Account) -> str:
+def _describe_gaps(pipeline: Pipeline, account: Account) -> str:
     """Describe rows that lack an event of a joined input; empty where so many do that it is meant."""
-    total = account.computed * len(program.pipeline.inputs)
+    total = account.computed * len(pipeline.inputs)
     missing = total - account.events_in
-    if not program.pipeline.queues or not 0 < missing <= total * SPARSE:
+    if not 0 < missing <= total * SPARSE or not _joins_all_inputs(pipeline):
         return ""
     return (
         f"{missing:,} of {total:,} events of inputs are missing (empty cells, or keys that a row lacks): joins pair"
         " events in their order, not by rows (--null error stops at the first one)"
     )
+
+
+def _joins_all_inputs(pipeline: Pipeline) -> bool:
+    """Whether each input reaches a processor that waits for events on several."""
+    from workbench.processors.held.group import flatten
+
+    flat = flatten(pipeline)
+    joins = {queue.rpartition(".")[0] for queue in flat.queues}
+    pipes = {pipe for node in flat.nodes if node.name in joins for pipe in node.inputs}
+    read = {pipe for node in flat.upstream(pipes) for pipe in node.inputs} | pipes
+    return all(name in read for name, _ in flat.inputs)
 
 
 SPARSE = 0.25
@@ -133,6 +143,7 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
             source.size,
             begun,
             kept,
+            partial(_describe_gaps, program.pipeline),
         ),
         backend=opened.row.name,
         format=(opened.reading.format, source.format_of),

@@ -48,6 +48,6 @@ class TimedConnection(H11Protocol):  # type: ignore[misc]
     def _give_up(self) -> None:
         if self.transport.is_closing():
             return
-        if self.conn.our_state is h11.IDLE:  # otherwise the handler of a request is told that the client is gone
+        if self.conn.our_state is h11.IDLE:  # otherwise the handler of a request learns that the client is gone
             self.transport.write(LATE)
         self.transport.close()
