@@ -109,8 +109,10 @@ class LogRun:
             if self.state is None or self.state.reach_end():
                 reporter.account.check()
                 yield from self._end()
-        for note in filter(None, (*session.notes(), self._rows.remark(reporter.account))):
+        for note in session.notes():
             self.start.say(note)
+        if remark := self._rows.remark(reporter.account):
+            self.start.say(remark)
 
     def answers(self) -> Generator[BatchOutput]:
         """Yield the outputs for Python; the state is saved when all have been taken."""
