@@ -206,7 +206,7 @@ TYPES = {
     "filter by number": (body("return §filter(x, x)"), "the condition of a filter is a bool stream", "x > 0"),
     "unknown type": ("pipeline p(x: §integer) -> int { return x }", "there is no type 'integer'", "int"),
     "empty range": ("pipeline p(x: §7..0) -> int { return x }", "the range 7..0 is empty", "0..7"),
-    "bound": ("pipeline p<k = true>(x: 0..§k) -> int { return x }", "is not a whole number", ""),
+    "bound": ("pipeline p<k = true>(x: 0..§k) -> int { return x }", "is not a whole number", "0..2 * k - 1"),
     "result": (
         "pipeline p(x: int) -> §bool { return x }",
         "is declared to give bool, but what it returns is int",

@@ -115,6 +115,14 @@ TYPES = {
     "0..7": Range(0, 7),
     "-3..-1": Range(-3, -1),
     "0..k + 1": Range(0, 4),
+    "0..k * 2": Range(0, 6),
+    "-k..k": Range(-3, 3),
+    "-k * 2..k": Range(-6, 3),
+    "k - 1..2 * k - 1": Range(2, 5),
+    "0..max(k, 2 * (k + 1))": Range(0, 8),
+    "int mod k + 1": Integer(4),
+    "int mod 2 * k": Integer(6),
+    "int sat 2 * k": Integer(6, Overflowing.SATURATING),
     "int mod k": Integer(3),
     "{red, green}": Enum(("red", "green")),
     "(int, bool)": Tuple((INT, BOOL)),
@@ -128,6 +136,9 @@ TYPES = {
 def test_types(text, domain):
     made = parse(f"pipeline p<k = 3>(x: {text}) -> {text} {{ return x }}").get().pipeline
     assert made.input_domains == made.output_domains == (domain,)
+    if domain.numeric and text != "int":
+        cast = parse(f"pipeline p<k = 3>(x: int) -> {text} {{ return cast(x, {text}) }}").get().pipeline
+        assert cast.output_domains == (domain,)
     if "k" not in text:
         again = parse(f"pipeline p(x: {domain}) -> {domain} {{ return x }}").get().pipeline
         assert again.input_domains == (domain,)

@@ -225,10 +225,6 @@ class _PipeBuilder(TreeBuilder):
             return 0
         return int(token)
 
-    def negative(self, children: list[Any], extent: Extent) -> s.Operation:
-        inner = s.Literal(self._whole(children[1]), where=self.locate(children[1]))
-        return s.Operation("neg", (inner,), where=self.locate(extent))
-
     def path(self, children: list[Any], extent: Extent) -> s.Temporal:
         letter, inside = children
         if not isinstance(inside, s.Temporal) or inside.operator != "U":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Enum, Integer, Label, Overflowing, Range
 from workbench.core.fields import Map, Nullable, Record, Tuple
@@ -26,15 +27,16 @@ def domain(e: s.Expression, constant: Callable[[s.Expression], object]) -> Domai
     def bound(b: s.Expression) -> int:
         value = constant(b)
         if not isinstance(value, int) or isinstance(value, bool):
-            raise b.error(f"the bound '{b}' of a type is not a whole number")
+            what = f"the bound '{b}' of a type is not a whole number"
+            raise b.error(what, "write a number, or compute one from parameters: 0..2 * k - 1")
         return value
 
     def inner(t: s.Expression) -> Domain:
         return domain(t, constant)
 
     with at(e.where):
-        if isinstance(e, s.Operation) and e.operator == "mod" and isinstance(e.operands[0], s.Identifier):
-            e = s.FiniteType(e.operands[0].name, "mod", e.operands[1], where=e.operands[0].where)
+        if isinstance(e, s.Operation):
+            e = _modular(e) or e
         if isinstance(e, s.Identifier):
             return _plain(e)
         if isinstance(e, s.FiniteType):
@@ -63,7 +65,7 @@ def is_type(e: s.Expression) -> bool:
     if isinstance(e, s.Identifier):
         return e.name in PLAIN
     if isinstance(e, s.Operation):
-        return e.operator == "mod" and isinstance(e.operands[0], s.Identifier) and e.operands[0].name == "int"
+        return _modular(e) is not None
     if isinstance(e, s.TupleOf | s.RecordType):
         return any(map(is_type, e.parts))
     if isinstance(e, s.Call):
@@ -96,6 +98,15 @@ def constants(*groups: Iterable[Enum]) -> dict[str, str]:
         for label, kinds in having.items():
             found.setdefault(label, Label.of(label, kinds[0]) if len(kinds) == 1 else label)
     return found
+
+
+def _modular(e: s.Operation) -> s.FiniteType | None:
+    """Return the type `int mod n + 1` that an argument of a call reads as the sum `(int mod n) + 1`."""
+    first, *rest = e.operands
+    if e.operator == "mod" and isinstance(first, s.Identifier) and first.name == "int":
+        return s.FiniteType(first.name, "mod", rest[0], where=first.where)
+    inner = _modular(first) if isinstance(first, s.Operation) else None
+    return inner and replace(inner, bound=replace(e, operands=(inner.bound, *rest)))
 
 
 def _plain(e: s.Identifier) -> Domain:
