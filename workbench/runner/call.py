@@ -79,7 +79,7 @@ def run(
     ----------
     program: a pipeline or rules, or the file that they are in, `FILE` or `FILE:NAME`.
     data: columns by the names of the inputs, or rows; for rules events, with their types, times and attributes.
-    Columns that no input needs are ignored.
+        Columns that no input needs are ignored.
 
         =============================================  ================================================
         data                                           answer

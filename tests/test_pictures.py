@@ -1,0 +1,50 @@
+"""The pictures of docs/ are what the tool draws, and stand in a page; the page of the grammar explains every box."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [page for page in DOCS.rglob("*.md") if DOCS / "reports" not in page.parents]
+
+
+@pytest.fixture
+def pictures(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    return importlib.import_module("pictures")
+
+
+def test_the_pictures_are_those_of_the_tool(pictures: ModuleType) -> None:
+    old = [name for name, draw in pictures.DRAWN.items() if not pictures.is_current(pictures.path(name), draw())]
+    assert not old, "run `python scripts/pictures.py`, look at what changed, and commit it"
+
+
+def test_every_picture_stands_in_a_page() -> None:
+    text = "".join(page.read_text() for page in PAGES)
+    used = set(re.findall(r"!\[[^\]]+\]\((?:\.\./)*pictures/([\w.-]+)\)", text))
+    assert used == {path.name for path in (DOCS / "pictures").iterdir()}
+
+
+@pytest.mark.parametrize("language", ["pipe", "rules"])
+def test_every_box_of_a_grammar_is_explained(pictures: ModuleType, language: str) -> None:
+    """A square box is the title of a diagram of that language, or a word of the table."""
+    svg = "".join(draw() for name, draw in pictures.DRAWN.items() if name.startswith(f"grammar-{language}-"))
+    titles = set(re.findall(r'<text class="title"[^>]*>(\w+)<', svg))
+    boxes = set(re.findall(r'<rect class="rule"[^>]*/><text[^>]*>([\w ]+)<', svg))
+    words = re.findall(r"^\| ([a-z, ]+) \| ", (DOCS / "reference" / "grammar.md").read_text(), re.MULTILINE)
+    assert boxes - titles <= {word for row in words for word in row.split(", ")}
+    assert titles - boxes == {"start"}
+
+
+def test_a_rule_that_begins_with_itself_is_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    text = 'start: A ["b"] sum\nsum: A | sum ("+" | "-") A\nA: "a"\n'
+    grammar = importlib.import_module("railroad").Grammar(text)
+    boxes = [re.findall(r">([^<]+)</text>", grammar.draw(key).svg) for key in ("start", "sum")]
+    assert boxes == [["a", "b", "sum"], ["a", "+", "-"]]
