@@ -45,6 +45,12 @@ def test_a_line_that_is_cut_says_nothing() -> None:
     assert read_answer("", complete=True) is None
 
 
+def test_a_formula_with_a_case_is_printed_over_several_lines() -> None:
+    text = "-- invariant !(m.out & case\nm.state = b : b;\nTRUE : a;\nesac = b)  is true\n"  # as NuSMV 2.5.4 prints it
+    assert read_answer(text, complete=True) == (Answer(True), ())
+    assert read_answer(text.partition("TRUE")[0], complete=False) is None
+
+
 def test_a_false_answer_is_certain_before_its_trace_is_complete() -> None:
     assert read_answer(TRACE, complete=False, reason="killed") == (unshown("killed"), ())
     read = read_answer(TRACE, complete=True)

@@ -10,7 +10,8 @@ import re
 
 from .engine import Answer, RawTrace, unshown
 
-_VERDICT = re.compile(r"^-- (?:invariant|specification)\b.* is (true|false)[ \t]*\n", re.MULTILINE)
+_VERDICT = re.compile(r"^-- (?:invariant|specification)\b.*? is (true|false)[ \t]*\n", re.MULTILINE | re.DOTALL)
+"""An answer. The tools print a formula with a `case` over several lines."""
 _STEP = re.compile(r"^\s*-> (State|Input): \d+\.(\d+) <-\s*$")
 _VALUE = re.compile(r"^\s+(\S.*?) = (.*?)\s*$")
 _LENGTH = re.compile(r"^-- the result of MAX .* is (\d+|infinity|undefined)", re.MULTILINE | re.DOTALL)
