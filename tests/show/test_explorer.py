@@ -425,3 +425,21 @@ def test_runs_of_one_pipeline_share_a_drawing(verdicts: dict[str, Verdict]) -> N
 
 def test_a_record_is_shown_as_the_language_writes_it() -> None:
     assert show_value((1, True), Record((INT, wb.BOOL), ("a", "b"))) == "{a: 1, b: true}"
+
+
+@needs_browser
+def test_variables_of_a_monitored_system_are_the_first_rows(page: Page, tmp_path: Path) -> None:
+    models = MODELS.parents[1]
+    system = str(models / "smv" / "systems" / "peterson_reordered.smv")
+    monitor = wb.read_file(models / "models" / "monitors" / "peterson.pipe").get("mutual_exclusion").pipeline
+    verdict = wb.monitor(system, monitor)
+    (tmp_path / "p.html").write_text(explorer([verdict]), encoding="utf-8")
+    last = len(verdict.run.steps) - 1
+    page.open(tmp_path / "p.html", f"step={last}")
+    rows = page.ask(SHOWN)["rows"]
+    kinds = [kind.split()[0] for kind, *_ in rows]
+    assert kinds[: kinds.index("in")] == ["smv"] * len(verdict.run.steps[last].outside)
+    assert {name: cell for kind, name, cell in rows if kind.startswith("smv")}.items() >= {
+        ("p.state", "critical"),
+        ("q.state", "critical"),
+    }

@@ -55,7 +55,10 @@
       const outputs = {};
       for (const [name, pipe] of Object.entries(this.outputs)) (outputs[pipe] ||= []).push(name);
       const pipes = Object.keys(this.steps[0].pipes);
-      this.rows = pipes.filter((name) => this.inputs.includes(name)).map((name) => this.pipe("in", name, []));
+      // the variables of a system that is watched
+      this.rows = Object.keys(this.steps[0].system || {}).map((name) => (
+        { kind: "smv", name, label: name, cells: this.steps.map((step) => show(step.system[name])) }));
+      this.rows.push(...pipes.filter((name) => this.inputs.includes(name)).map((name) => this.pipe("in", name, [])));
       for (const name of pipes) {
         if (this.inputs.includes(name)) continue;
         const faulty = (this.oracles || {})[name];
@@ -217,9 +220,9 @@
     const body = make("tbody");
     let before = "";
     for (const row of run.rows) {
-      const divides = row.kind === "queue" && !["", "queue", "held"].includes(before);
+      const divides = row.kind !== before && (before === "smv" || (row.kind === "queue" && !["", "held"].includes(before)));
       before = row.kind;
-      const words = { in: "in", fault: "fault", out: "out", queue: "queue", match: "match" };
+      const words = { smv: "smv", in: "in", fault: "fault", out: "out", queue: "queue", match: "match" };
       const line = make("tr", { class: divides ? `${row.kind} first` : row.kind },
         make("td", { class: "kind" }, words[row.kind] || ""), make("th", { scope: "row" }, row.label));
       for (const column of steps) {

@@ -41,13 +41,13 @@ class WindowLine:
 
 
 def window_lines(
-    record: RunRecord, parts: Sequence[SeenPart], told: int | None = None, stopped: PartialReason | None = None
+    record: RunRecord, parts: Sequence[SeenPart], emitted: int | None = None, stopped: PartialReason | None = None
 ) -> list[WindowLine]:
     """Return the lines of a match: one for each part about events.
 
     Parameters
     ----------
-    told: the time at which the composite was emitted.
+    emitted: the time at which the composite was emitted.
     stopped: the reason why a partial match stopped.
     """
     lines = [line for part in parts if (line := _line(record, part)) is not None]
@@ -59,8 +59,9 @@ def window_lines(
         note = ", ".join(record.order.label(each) for each in dict.fromkeys(numbers))
         window, label = stopped.window, _short(stopped.text)
         lines.append(WindowLine(label, window.first, window.last, marks, note))
-    if told is not None and parts and parts[0].bound and parts[0].bound.event and parts[0].bound.event.time != told:
-        lines.append(WindowLine("told", None, None, ((told, BOUND),)))
+    trigger = parts[0].bound.event if parts and parts[0].bound else None
+    if emitted is not None and trigger is not None and trigger.time != emitted:
+        lines.append(WindowLine("emitted", None, None, ((emitted, BOUND),)))
     return lines
 
 

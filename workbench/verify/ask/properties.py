@@ -286,7 +286,7 @@ def never_false() -> Property:
         slots = [slot for pipe in _verdicts(system) for slot in pipe.slots]
         return conjunction(either(negate(slot.present), slot.value) for slot in slots)
 
-    return invariant("never-false", said, "the monitor says false", speaking)
+    return invariant("never-false", said, "the monitor emits false", speaking)
 
 
 def often_true() -> Property:

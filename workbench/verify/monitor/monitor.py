@@ -154,7 +154,7 @@ def _report_speech(verdict: Verdict) -> Ground:
     trace = verdict.counterexample
     if verdict.outcome is Outcome.FAILS and trace:
         first = "first " if trace.shortest else ""
-        return Ground("speech", f"the monitor does speak: {first}in step {len(trace.steps) - 1} of some run", True)
+        return Ground("speech", f"the monitor emits events: {first}in step {len(trace.steps) - 1} of some run", True)
     if verdict.outcome is Outcome.HOLDS:
         return Ground("speech", "VACUOUS: the monitor never says anything, on any run of the system", False)
     return Ground("speech", "it was not decided whether the monitor ever says anything")
