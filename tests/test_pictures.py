@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import shutil
 from pathlib import Path
 from types import ModuleType
 
@@ -21,7 +22,8 @@ def pictures(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_the_pictures_are_those_of_the_tool(pictures: ModuleType) -> None:
-    old = [name for name, draw in pictures.DRAWN.items() if not pictures.is_current(pictures.path(name), draw())]
+    possible = {n: draw for n, draw in pictures.DRAWN.items() if n.startswith("grammar-") or shutil.which("dot")}
+    old = [name for name, draw in possible.items() if not pictures.is_current(pictures.path(name), draw())]
     assert not old, "run `python scripts/pictures.py`, look at what changed, and commit it"
 
 
@@ -29,6 +31,13 @@ def test_every_picture_stands_in_a_page() -> None:
     text = "".join(page.read_text() for page in PAGES)
     used = set(re.findall(r"!\[[^\]]+\]\((?:\.\./)*pictures/([\w.-]+)\)", text))
     assert used == {path.name for path in (DOCS / "pictures").iterdir()}
+
+
+def test_a_drawing_is_out_of_date_when_a_text_of_it_changes(pictures: ModuleType) -> None:
+    """Where graphviz places the texts does not matter: that differs between versions."""
+    old = pictures.path("rise").read_text()
+    assert pictures.is_current(pictures.path("rise"), old.replace('x="', 'x="1'))
+    assert not pictures.is_current(pictures.path("rise"), old.replace(">trim<", ">skip<"))
 
 
 @pytest.mark.parametrize("language", ["pipe", "rules"])

@@ -51,6 +51,9 @@ def svg(plot: Plot, dots: Mapping[str, Sequence[Dot]], link: Link) -> str:
                 axes.set_xscale("log")
             if "y" in plot.log:
                 axes.set_yscale("log")
+        ys = [dot.y for points in dots.values() for dot in points]
+        if "y" not in plot.log and plot.kind != "histogram" and all(float(y).is_integer() for y in ys):
+            axes.locator_params(axis="y", integer=True)
         x, y = plot.labels
         axes.set_xlabel(x)
         axes.set_ylabel(y)

@@ -103,6 +103,7 @@ def _frame(page: str, text: str) -> str:
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
     """Return texts as a table."""
-    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows)
+    left = 'style="text-align:left"'  # notebooks align cells to the right, which suits no sentence
+    head = "".join(f"<th {left}>{escape(text)}</th>" for text in heads)
+    body = "".join(f"<tr>{''.join(f'<td {left}>{escape(text)}</td>' for text in row)}</tr>" for row in rows)
     return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{body}</table>"

@@ -20,7 +20,8 @@ LAYOUT = "rankdir=RL; nodesep=0.3; ranksep=0.7; bgcolor=white;"
 
 def draw_rules(rules: RuleSet) -> str:
     """Return the rules as DOT text."""
-    lines = [line for number, rule in enumerate(rules.rules) for line in _rule(number, rule)]
+    # graphviz puts later clusters above earlier ones
+    lines = [line for number in reversed(range(len(rules.rules))) for line in _rule(number, rules.rules[number])]
     return digraph(rules.name, [*lines, *_hierarchy(rules)], LAYOUT, 12)
 
 
