@@ -5,6 +5,8 @@ import json
 import random
 import sys
 import types
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -225,12 +227,114 @@ def test_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert told in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", ["key", "carry"])
-def test_objects_are_neither_keys_nor_carried(option: str) -> None:
+def test_objects_are_no_keys() -> None:
     program = wb.parse("pipeline p(x: int) -> int { return x }").get()
     with pytest.raises(InputError, match=r"'request': expected a text or a number, not \{'id': 3\}") as found:
-        wb.run(program, [{"x": 1, "request": {"id": 3}}], **{option: "request"})  # type: ignore[call-overload]
-    assert found.value.hint == "a key, or a column that is carried (--carry), holds texts and numbers, no objects"
+        wb.run(program, [{"x": 1, "request": {"id": 3}}], key="request")
+    assert found.value.hint == "a key is a text or a number, no object"
+
+
+JSON_CELLS: dict[str, list[Any]] = {
+    "int": [1, 2, 3],
+    "float": [1.5, 2, -0.25],
+    "bool": [True, False, None],
+    "text": ["1", 'a"b\\', None],
+    "nested": [{"a": [1, {"b": None}]}, [], {}],
+    "mixed": [1, "1", None],
+    "large": [2**70, 1, 2],
+    "late": [None, 7, "x"],
+}
+"""What a key of three rows has; null is a missing key."""
+
+
+@pytest.mark.parametrize("many", [1, 400], ids=["rows", "columns"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_cells_of_json_are_copied_as_they_are(backend: str, many: int, tmp_path: Path) -> None:
+    """In all forms in which rows come: alone, in blocks that Arrow reads, and in blocks of which it reads some."""
+    program = wb.parse("pipeline p(x: int) -> int { return x }").get()
+    for name, values in JSON_CELLS.items():
+        cells = [value for value in values for _ in range(many)]
+        rows = [{"x": i, "at": i, "v": value} for i, value in enumerate(cells)]
+        given, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+        given.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        right = [{"v": row["v"], "out": row["x"]} if row["v"] is not None else {"out": row["x"]} for row in rows]
+        wb.run(program, given, output=out, carry="v", backend=backend)
+        assert out.read_text() == "".join(f"{json.dumps(row)}\n" for row in right), name
+        wb.run(program, given, output=out, carry="v", backend=backend, time="at", late="2")
+        timed = [{"at": row["out"], **row} for row in right]
+        assert out.read_text() == "".join(f"{json.dumps(row)}\n" for row in timed), name
+        assert wb.run(program, rows, carry="v", backend=backend) == right
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_cells_of_json_in_formats_of_columns_are_texts(ending: str, backend: str, tmp_path: Path) -> None:
+    program = wb.parse("pipeline p(x: int) -> int { return x }").get()
+    texts = {
+        "int": ["1", "2", "3"],
+        "float": ["1.5", "2", "-0.25"],
+        "bool": ["true", "false", None],
+        "nested": ['{"a": [1, {"b": null}]}', "[]", "{}"],
+        "mixed": ["1", "1", None],
+    }
+    for name, right in texts.items():
+        rows = [{"x": i, "v": value} for i, value in enumerate(JSON_CELLS[name])]
+        (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        out = tmp_path / f"out{ending}"
+        wb.run(program, tmp_path / "in.jsonl", output=out, carry="v", backend=backend)
+        if ending == ".csv":
+            with out.open(newline="") as file:
+                assert [row["v"] or None for row in csv.DictReader(file)] == right, name
+        else:
+            parquet = pytest.importorskip("pyarrow.parquet")
+            assert parquet.read_table(out)["v"].to_pylist() == right, name
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_columns_of_types_keep_them(backend: str, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    day = datetime(2026, 11, 24, 3, 37, 50)
+    kinds: list[tuple[Any, list[Any], list[Any]]] = [
+        (pa.bool_(), [True, None, False], [True, None, False]),
+        (pa.int64(), [1, None, -(2**60)], [1, None, -(2**60)]),
+        (pa.uint64(), [1, None, 2**64 - 1], [1, None, 2**64 - 1]),
+        (pa.float64(), [1.0, None, 0.1], [1.0, None, 0.1]),
+        (pa.string(), ["1", None, "a"], ["1", None, "a"]),
+        (pa.decimal128(9, 2), [Decimal("1.50"), None, Decimal("2.00")], [1.5, None, 2]),
+        (pa.timestamp("us"), [day, None, day], ["2026-11-24T03:37:50", None, "2026-11-24T03:37:50"]),
+        (pa.date32(), [day.date(), None, day.date()], ["2026-11-24", None, "2026-11-24"]),
+        (pa.list_(pa.int64()), [[1, 2], None, []], [[1, 2], None, []]),
+        (pa.struct({"a": pa.int64()}), [{"a": 1}, None, {"a": None}], [{"a": 1}, None, {"a": None}]),
+    ]
+    program = wb.parse("pipeline p(x: int) -> int { return x }").get()
+    for kind, cells, as_json in kinds:
+        table = pa.table({"x": [1, 2, 3], "v": pa.array(cells, kind)})
+        parquet.write_table(table, tmp_path / "in.parquet")
+        wb.run(program, tmp_path / "in.parquet", output=tmp_path / "out.parquet", carry="v", backend=backend)
+        assert parquet.read_table(tmp_path / "out.parquet")["v"].combine_chunks() == table["v"].combine_chunks()
+        wb.run(program, tmp_path / "in.parquet", output=tmp_path / "out.jsonl", carry="v", backend=backend)
+        found = [json.loads(line).get("v") for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+        assert (found, list(map(type, found))) == (as_json, list(map(type, as_json)))
+        assert wb.run(program, table, carry="v", backend=backend)["v"].combine_chunks() == table["v"].combine_chunks()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_logs_of_several_formats_and_types_are_merged(seed: int, tmp_path: Path) -> None:
+    """However the cells of one column are cut into blocks and files, they come out as they are."""
+    draw = random.Random(seed)
+    program = wb.parse("pipeline p(x: int) -> int { return x }").get()
+    files, rows = [], list[dict[str, Any]]()
+    for number in range(3):
+        kind = draw.choice([lambda: draw.randrange(9), lambda: draw.choice("ab"), lambda: [draw.randrange(3)]])
+        own = [{"x": i, "at": 3 * i + number, "v": kind()} for i in range(draw.choice([3, 300]))]
+        file = tmp_path / f"{number}.jsonl"
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in own))
+        files, rows = [*files, file], [*rows, *own]
+    wb.run(program, files, output=tmp_path / "out.jsonl", carry="v", time="at")
+    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert found == [{"at": r["at"], "v": r["v"], "out": r["x"]} for r in sorted(rows, key=lambda row: row["at"])]
 
 
 @pytest.mark.parametrize("backend", ["reference", "compiled"])

@@ -17,6 +17,7 @@ from workbench.cli.progress import Progress
 from workbench.core.readable import plural
 from workbench.errors import LimitMet, WorkbenchError
 from workbench.events.files import unwritten
+from workbench.events.values import standard_json
 from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.verdict import Outcome, Verdict, worst_exit_code
 
@@ -196,7 +197,7 @@ def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
         verdicts.append(verdict)
         with _guard_writing(verdicts):
             if args.json:
-                print(json.dumps(verdict.to_json()), flush=True)
+                print(json.dumps(standard_json(verdict.to_json())), flush=True)
             elif args.quiet:
                 print(headline(verdict, bounded=True), flush=True)
             else:

@@ -96,10 +96,11 @@ def join_events(parts: Sequence[EventArray]) -> EventArray:
 def _concatenate(parts: Sequence[Any]) -> Any:
     if isinstance(parts[0], tuple):
         return tuple(map(_concatenate, zip(*parts, strict=True)))
-    if hasattr(parts[0], "buffers"):
+    kinds = {getattr(each, "type", None) for each in parts}  # those of Arrow arrays
+    if kinds != {None}:
         import pyarrow as pa
 
-        return pa.concat_arrays(parts)
+        return pa.concat_arrays(parts) if len(kinds) == 1 else _objects([v for each in parts for v in each.tolist()])
     if hasattr(parts[0], "texts"):
         from workbench.events.text_column import TextColumn
 
@@ -107,6 +108,16 @@ def _concatenate(parts: Sequence[Any]) -> Any:
     import numpy as np
 
     return np.concatenate(parts)
+
+
+def _objects(values: Sequence[Any]) -> Any:
+    """Return an array of Python values, of copied cells whose types differ from block to block."""
+    import numpy as np
+
+    found: Any = np.empty(len(values), np.object_)
+    for i, value in enumerate(values):  # numpy would take lists for rows
+        found[i] = value
+    return found
 
 
 @dataclass(frozen=True, eq=False, slots=True)

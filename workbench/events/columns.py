@@ -15,7 +15,7 @@ from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Integers, R
 from workbench.core.fields import Tuple, join_parts, scalars
 from workbench.errors import DomainError
 from workbench.events.clock import Times
-from workbench.events.values import Words, dump_json, is_encodable, to_json
+from workbench.events.values import CopiedCells, Words, dump_json, is_encodable, to_json, to_text
 
 PLAIN = r"^-?[0-9]{1,18}$"
 """A pattern for texts that are certainly whole numbers of 64 bits."""
@@ -27,18 +27,20 @@ def kind(domain: Domain) -> str:
         return "boolean"
     if isinstance(domain, Reals):
         return "double"
-    return "long" if domain.numeric and not as_json(domain) else "string"
+    return "long" if domain.numeric and not as_json(domain) and not isinstance(domain, CopiedCells) else "string"
 
 
 def as_json(domain: Domain) -> bool:
     """Whether the values of a domain are JSON text in a column."""
-    return not isinstance(domain, Bool | Reals | Enum | Texts | Integer | Integers | Range | Times)
+    return not isinstance(domain, Bool | Reals | Enum | Texts | Integer | Integers | Range | Times | CopiedCells)
 
 
 def arrow_type(domain: Domain) -> Any:
     """Return the Arrow type of the column for a domain."""
     import pyarrow as pa
 
+    if isinstance(domain, CopiedCells) and domain.kind is not None:
+        return domain.kind
     return {"boolean": pa.bool_(), "long": pa.int64(), "double": pa.float64(), "string": pa.string()}[kind(domain)]
 
 
@@ -46,7 +48,10 @@ def has_array(domain: Domain) -> bool:
     """Whether events of a domain are one word each in compiled code, or keys or times, and plain cells in a log."""
     if isinstance(domain, Times):
         return not domain.kind  # else they are read one by one
-    return isinstance(domain, Bool | Reals | Enum | Integers | Integer | Range | Words) or type(domain) is Texts
+    return (
+        isinstance(domain, Bool | Reals | Enum | Integers | Integer | Range | Words | CopiedCells)
+        or type(domain) is Texts
+    )
 
 
 def to_column(domain: Domain, values: Sequence[Value | None], whose: str) -> Any:
@@ -62,6 +67,8 @@ def to_column(domain: Domain, values: Sequence[Value | None], whose: str) -> Any
     """
     import pyarrow as pa
 
+    if isinstance(domain, CopiedCells):
+        return _cell_array(values, domain, whose)
     if as_json(domain):
         values = [None if value is None else dump_json(to_json(value, domain)) for value in values]
     try:
@@ -72,6 +79,27 @@ def to_column(domain: Domain, values: Sequence[Value | None], whose: str) -> Any
             f"{odd!r} on {whose} is no whole number of 64 bits, which a column has for {domain}",
             hint="declare it as float" if isinstance(odd, float) else "use CSV or JSON lines, without Spark",
         ) from error
+
+
+def _cell_array(cells: Sequence[Any], domain: CopiedCells, whose: str) -> Any:
+    """Build an Arrow array of copied cells: of the type of their column, or texts."""
+    import pyarrow as pa
+
+    if domain.kind is None:
+        return text_array(None if cell is None else to_text(cell, domain) for cell in cells)
+    try:
+        return pa.array(cells, domain.kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        hint = "write CSV or JSON lines, which need no type for a column"
+        raise DomainError(f"{whose} has cells of other types than {domain.kind}", hint=hint) from error
+
+
+def is_plain_type(kind: Any) -> bool:
+    """Whether each value of a column of this Arrow type has one text: it is a text, a number or a truth value."""
+    import pyarrow as pa
+
+    plain = (pa.types.is_string, pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
+    return any(is_one(kind) for is_one in plain)
 
 
 def rows_to_columns(rows: Sequence[Mapping[str, Value]], domains: Mapping[str, Domain], whose: str) -> list[Any]:

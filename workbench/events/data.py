@@ -23,7 +23,7 @@ from workbench.events.formats.jsonl import JsonReader
 from workbench.events.reading import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.typed import LARGE, TypedReader
-from workbench.events.values import Words, from_json, is_encodable, short
+from workbench.events.values import CopiedCells, Words, from_json, is_encodable, short
 
 SIZE = 4096
 """Number of array entries that are converted to Python values at a time."""
@@ -169,6 +169,10 @@ def _array(given: Any, domain: Domain) -> EventArray | None:
     present = None
     if isinstance(given, np.ma.MaskedArray):
         present, given = ~np.ma.getmaskarray(given), given.filled(given.dtype.type())
+    if isinstance(domain, CopiedCells):
+        values = _values(given)
+        is_text = set(map(type, values)) <= {str, type(None)} and is_encodable("".join(filter(None, values)))
+        return decode_column(domain, text_array(values)) if is_text and present is None else None
     if isinstance(domain, Words | Times):
         column = None if present is not None else _column(given)
         return None if column is None else decode_column(domain, column)

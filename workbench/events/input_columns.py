@@ -17,10 +17,10 @@ from workbench.events import compute as pc
 from workbench.events.batch import EventArray
 from workbench.events.buffers import bits_of, is_text_type, numbers_of, texts_of
 from workbench.events.clock import Times
-from workbench.events.columns import arrays_of, arrow_type
+from workbench.events.columns import arrays_of, arrow_type, is_plain_type
 from workbench.events.text_column import StoredTexts, TextColumn
 from workbench.events.times import times_in
-from workbench.events.values import UnreadableError, Words, from_text
+from workbench.events.values import CopiedCells, UnreadableError, Words, from_text
 
 
 def decode_column(domain: Domain, column: Any, *, stored: bool = False) -> EventArray | None:
@@ -44,6 +44,8 @@ def decode_column(domain: Domain, column: Any, *, stored: bool = False) -> Event
         return EventArray(texts, None if column.null_count == 0 else bits_of(column.is_valid(), 1))
     if isinstance(domain, Times):
         return _decode_times(domain, column)
+    if isinstance(domain, CopiedCells):
+        return _decode_cells(domain, column)
     labels: Sequence[Any] = []
     if named := isinstance(domain, Enum | Texts):
         if not is_text_type(column.type):
@@ -95,6 +97,17 @@ def _tells_apart(kind: Any) -> bool:
     """Whether values of this type have the same texts as in rows."""
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     return bool(text or pa.types.is_boolean(kind) or pa.types.is_integer(kind))
+
+
+def _decode_cells(domain: CopiedCells, column: Any) -> EventArray | None:
+    """Return cells as they are; None where one may be refused, or differ in type from the others of its column."""
+    column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    column = column.cast(pa.string()) if is_text_type(column.type) else column
+    if column.type != domain.kind if domain.kind is not None else not is_plain_type(column.type):
+        return None
+    if pa.types.is_binary(column.type) or pa.types.is_duration(column.type):
+        return None
+    return EventArray(column, None if column.null_count == 0 else bits_of(column.is_valid(), 1))
 
 
 def _decode_times(domain: Times, column: Any) -> EventArray | None:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, cast
 
-from workbench.core.domain import Domain
+from workbench.core.domain import BOOL, INT, Domain
 from workbench.core.program import Ported, Ports
 from workbench.errors import InputError, WorkbenchError
 from workbench.events.account import Account, Reporter
@@ -28,7 +28,7 @@ from workbench.events.reading import LINES, SHAPES, Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import FormatRow, format_row
 from workbench.events.text_streams import DroppedLines, find_marked_encoding, text_stream
-from workbench.events.values import Words
+from workbench.events.values import CopiedCells, Words
 
 SAMPLED = 1000
 """Number of rows from which the form of dates is inferred."""
@@ -105,12 +105,22 @@ def _files(
 
 def key_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -> Domain:
     """Return the domain of the keys in a column: by the types of the first file, or else texts."""
+    return as_key(cell_domain(path, name, reading))
+
+
+def as_key(domain: Domain) -> Domain:
+    """Return the domain of the keys in a column with these cells."""
+    return domain if domain in (BOOL, INT) else Words()
+
+
+def cell_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -> Domain:
+    """Return the domain of the cells in a column, for copying them: by the types of the first file."""
     file = next(iter(log_files(path)))
     if not Path(file).is_file():  # a pipe cannot be inspected beforehand
-        return Words()
+        return CopiedCells()
     reading = replace(reading, head=0, follow=None)
     with open_log(file, Ports("keys", ()), reading, Reporter()) as (reader, lines, shown):
-        return reader.key_domain(cast(IO[bytes], lines.buffer), name, shown)
+        return reader.cell_domain(cast(IO[bytes], lines.buffer), name, shown)
 
 
 @contextmanager

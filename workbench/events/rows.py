@@ -26,7 +26,7 @@ from workbench.events.lines import is_whole
 from workbench.events.parts import WHOLE, FilePart
 from workbench.events.reading import Reading
 from workbench.events.text_streams import DroppedLines
-from workbench.events.values import UnreadableError, Words, in_words, padding
+from workbench.events.values import CopiedCells, UnreadableError, in_words, padding
 
 BLOCK = 4096
 """Number of rows of a block, where the format does not define it."""
@@ -116,10 +116,10 @@ class RowReader(ABC):
     def shown(self, cell: Any) -> str:
         """Return a cell in the form of messages."""
 
-    def key_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
-        """Return the domain of the keys in a column of an unread file: texts, if the file has no types."""
+    def cell_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
+        """Return the domain of the cells in a column of an unread file, for copying them."""
         del file, name, shown
-        return Words()
+        return CopiedCells()
 
     def parts(self, file: IO[bytes], shown: str, size: int) -> Iterable[FilePart]:
         """Cut a file that is not compressed into parts of about `size` bytes."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 from workbench.core.domain import Domain
 from workbench.core.fields import Record, Tuple
 from workbench.events import compute as pc
-from workbench.events.columns import text_array
+from workbench.events.columns import is_plain_type, text_array
 from workbench.events.values import dump_json
 
 PLAIN = (1e-3, 1e9)
@@ -41,6 +41,8 @@ def cell_texts(column: Any, between: str) -> Any:
 
     None where some cell must be written singly.
     """
+    if not is_plain_type(column.type):
+        return None
     if pa.types.is_floating(column.type):
         return float_texts(column)
     if not pa.types.is_string(column.type):
@@ -119,13 +121,22 @@ def constant(text: str) -> Any:
 
 
 def _json(column: Any) -> Any:
-    """Format the cells as JSON; None if some text needs an escape."""
+    """Format the cells as JSON; None if some text needs an escape, or a cell must be written singly."""
+    if not is_plain_type(column.type):
+        return None
+    if pa.types.is_floating(column.type):
+        return pc.if_else(pc.is_finite(column), float_texts(column), constant("null"))
     if not pa.types.is_string(column.type):
-        return _json_numbers(column)
+        return column.cast(pa.string())
     found = Letters(column)
     if found.controls or found.holds('"', "\\"):
         return None
     return pc.binary_join_element_wise(MARK, column, MARK, constant(""))
+
+
+def holds_text(column: Any, text: str) -> bool:
+    """Whether some text of a column contains this text."""
+    return bool(pc.any(pc.match_substring(column, text)).as_py())
 
 
 MARK = constant('"')

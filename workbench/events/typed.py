@@ -12,12 +12,12 @@ import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import partial
 from typing import IO, Any, ClassVar, cast
 
-from workbench.core.domain import BOOL, INT, Domain, Value
+from workbench.core.domain import BOOL, FLOAT, INT, Domain, Value
 from workbench.core.fields import Map
 from workbench.core.program import Ported
 from workbench.errors import DomainError, InputError
@@ -26,7 +26,17 @@ from workbench.events.column_map import has_columns
 from workbench.events.columns import arrays_of, arrow_type, as_json, rows_to_columns, to_column
 from workbench.events.files import sought
 from workbench.events.rows import InputEvents, LogBlock, RowReader
-from workbench.events.values import Unheld, UnreadableError, Words, decimal_to_number, from_json, from_text, short
+from workbench.events.values import (
+    CopiedCells,
+    Unheld,
+    UnreadableError,
+    Words,
+    date_text,
+    decimal_to_number,
+    from_json,
+    from_text,
+    short,
+)
 from workbench.events.writers import RowWriter
 from workbench.interrupts import hold
 
@@ -72,16 +82,10 @@ class TypedReader(RowReader):
     def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         """Return the schema of a file, and a function that reads its record batches with the given columns."""
 
-    def key_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
+    def cell_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
         with self._sought(file) as found, arrow_errors(self.called, shown):
-            import pyarrow as pa
-
             schema, _ = self.source(found, shown)
-        kind = dict(zip(schema.names, schema.types, strict=True)).get(name, pa.string())
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if pa.types.is_boolean(kind):
-            return BOOL
-        return INT if pa.types.is_integer(kind) and kind != pa.uint64() else Words()
+        return column_domain(schema, name)
 
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Sequence[Any]]]:
         for first, columns, _ in self._batches(lines, shown):
@@ -176,6 +180,23 @@ class TypedReader(RowReader):
         return json.dumps({self.columns.names[i]: row[i] for i in sorted(self.columns.used_columns)}, default=str)
 
 
+def column_domain(schema: Any, name: str) -> Domain:
+    """Return the domain of the cells in a column of Arrow, for copying them."""
+    import pyarrow as pa
+
+    from workbench.events.buffers import is_text_type
+
+    kind = dict(zip(schema.names, schema.types, strict=True)).get(name, pa.string())
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_boolean(kind):
+        return BOOL
+    if pa.types.is_floating(kind):
+        return FLOAT
+    if pa.types.is_integer(kind) and kind != pa.uint64():
+        return INT
+    return CopiedCells(None if is_text_type(kind) else kind)
+
+
 def rows_at_once(most: int, rows: int, size: int) -> int:
     """Return how many rows are read at a time, at most `most`, if `rows` rows have `size` bytes."""
     return max(1, min(most, LARGEST * rows // max(1, size))) if rows else most
@@ -202,8 +223,10 @@ def from_cell(value: Any, domain: Domain) -> Value:
     A decimal is read as any other number. Times of day, dates and bytes are refused, except that times may be instants;
     for `Words` dates and times of day are texts of ISO 8601.
     """
+    if isinstance(domain, CopiedCells) and not isinstance(value, bytes | timedelta | Unheld):
+        return value
     if isinstance(domain, Words) and isinstance(value, date | time):
-        value = (value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo else value).isoformat()
+        value = date_text(value)
     if isinstance(value, str) and as_json(domain):
         return from_text(value, domain)
     if isinstance(value, list) and isinstance(domain, Map):

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -60,6 +60,18 @@ class Unheld:
 @dataclass(frozen=True)
 class Words(Texts):
     """Texts that identify or order rows; in JSON also numbers and truth values, as they are written."""
+
+
+@dataclass(frozen=True)
+class CopiedCells(Anything):
+    """Cells that are copied to the output: values of JSON, texts of formats without types, or of a typed column.
+
+    Attributes
+    ----------
+    kind: the Arrow type of the column; None: texts, or values of any type.
+    """
+
+    kind: Any = None
 
 
 @dataclass(frozen=True)
@@ -192,6 +204,8 @@ def padding(domain: Domain) -> Value | None:
 
 def from_json(data: Any, domain: Domain) -> Value:
     """Convert JSON data to a value of the domain."""
+    if data is None and not isinstance(domain, Nullable | Anything | Times):
+        raise UnreadableError(describe_domain(domain), f"what may be null is declared with a ?, as {domain}?")
     return _member(_read_typed(data, domain), domain)
 
 
@@ -209,7 +223,7 @@ def _member(value: Value, domain: Domain) -> Value:
         if isinstance(value, str) and domain.numeric and DATE.match(value):
             hint = DATE_REMEDY
         if isinstance(domain, Words) and isinstance(value, dict | list):
-            hint = "a key, or a column that is carried (--carry), holds texts and numbers, no objects"
+            hint = "a key is a text or a number, no object"
         raise UnreadableError(describe_domain(domain), hint)
     return value
 
@@ -305,7 +319,7 @@ def from_text(cell: str, domain: Domain) -> Value:
 
 
 def _parse_cell(cell: str, text: str, domain: Domain) -> Value:
-    if isinstance(domain, Texts):
+    if isinstance(domain, Texts | CopiedCells):
         return cell
     if isinstance(domain, Times):
         return _time(text, domain)
@@ -349,9 +363,29 @@ def to_json(value: Value, domain: Domain) -> Any:
         return {_key_text(key, domain.key): to_json(value[key], domain.value) for key in domain.sort_keys(value)}
     if isinstance(domain, Nullable) and value is not None:
         return to_json(value, domain.of)
+    if isinstance(domain, CopiedCells):
+        return _cell_to_json(value)
     if isinstance(domain, Anything) and not _plain(value):
         return repr(value)
     return value
+
+
+def _cell_to_json(value: Any) -> Any:
+    """Convert a cell of JSON or of Arrow to JSON data."""
+    if isinstance(value, dict):
+        return {str(key): _cell_to_json(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return list(map(_cell_to_json, value))
+    if isinstance(value, date | time):
+        return date_text(value)
+    if isinstance(value, Decimal):
+        return decimal_to_number(value)
+    return value if _plain(value) else repr(value)
+
+
+def date_text(value: date | time) -> str:
+    """Return a date or a time of day in the form of ISO 8601, in UTC if it has a time zone."""
+    return (value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo else value).isoformat()
 
 
 def _key_text(key: Value, domain: Domain) -> str:
@@ -371,6 +405,8 @@ def _plain(value: Value) -> bool:
 def to_text(value: Value, domain: Domain) -> str:
     """Convert a value to the text of a cell."""
     data = to_json(value, domain)
+    if isinstance(data, str) and isinstance(domain, CopiedCells):
+        return data
     if isinstance(data, str) and not isinstance(domain, Anything | Nullable):
         if not data.strip():
             raise InputError(
@@ -382,8 +418,17 @@ def to_text(value: Value, domain: Domain) -> str:
     return dump_json(data)
 
 
+def standard_json(data: Any) -> Any:
+    """Return JSON data with null for NaN and infinities, which the standard (RFC 8259) does not have."""
+    if isinstance(data, dict):
+        return {key: standard_json(item) for key, item in data.items()}
+    if isinstance(data, list | tuple):
+        return list(map(standard_json, data))
+    return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
 def dump_json(data: Any) -> str:
-    """Convert JSON data to text.
+    """Convert JSON data to text; NaN and infinities are written as Python does, for cells that are read back.
 
     Raises
     ------

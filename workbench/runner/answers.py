@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from workbench.core.domain import Domain, Enum, Value
 from workbench.display import Displayed
 from workbench.events.columns import arrays_of, arrow_type, has_array, rows_to_columns
-from workbench.events.values import to_json
+from workbench.events.values import standard_json, to_json
 from workbench.executors.session import BatchOutput
 from workbench.extensions import later
 
@@ -232,7 +232,9 @@ class RunOutputs(Displayed):
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the rows as JSON data, as a file of JSON lines has them."""
-        return [{name: to_json(value, self.domains[name]) for name, value in row.items()} for row in self]
+        return [
+            {name: standard_json(to_json(value, self.domains[name])) for name, value in row.items()} for row in self
+        ]
 
     def to_dict(self) -> dict[str, list[Value]]:
         """Return the events of each output."""

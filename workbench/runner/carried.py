@@ -17,6 +17,7 @@ from workbench.errors import InputError
 from workbench.events.batch import LogBatch
 from workbench.events.clock import Clock, time_domain
 from workbench.events.columns import arrow_type, to_column
+from workbench.events.values import CopiedCells
 from workbench.executors.session import BatchOutput, Session
 
 if TYPE_CHECKING:
@@ -62,6 +63,15 @@ class CarriedColumn:
         show: Any = None if self.clock is None else self.clock.show
         return found if show is None else [None if time is None else show(time) for time in found]
 
+    def is_column(self, batch: LogBatch) -> bool:
+        """Whether the cells of a batch have one type, or are written in that of their domain."""
+        if not isinstance(self.port.domain, CopiedCells):
+            return True
+        if batch.columns is None:
+            return False
+        found = batch.columns.get(self.port.name)
+        return found is None or hasattr(found.events, "buffers")
+
     def take(self, batch: LogBatch, places: Any) -> Any:
         """Return the cells of the rows at these indices as an Arrow array."""
         from workbench.events.output_columns import events_to_arrow
@@ -74,7 +84,7 @@ class CarriedColumn:
         given = batch.columns[name].part(places)
         if self.clock is not None:
             return times_to_arrow(given.events, self.clock)
-        if hasattr(given.events, "buffers"):  # an Arrow array of texts
+        if hasattr(given.events, "buffers"):  # cells as they are
             return given.events if given.present is None else _hide(given.events, given.present)
         return events_to_arrow(self.port.domain, given.fields, given.present)
 
@@ -212,6 +222,12 @@ class CarryingSession(Session):
             shown = self.session.outputs.shown
             causes, columns = outputs_to_columns(made.columns, shown)
             made = replace(made, columns=None, table=pa.table(columns, list(shown)), causes=causes)
+        if made.table is not None and not (
+            batch is None or all(each.is_column(batch) for each in self._carried.columns)
+        ):
+            from workbench.events.output_columns import table_rows
+
+            made = replace(made, table=None, rows=list(table_rows(made.table, self.session.outputs.shown)))
         return self._add_to_rows(made, batch) if made.table is None else self._add_to_table(made, batch)
 
     def _add_to_rows(self, made: BatchOutput, batch: LogBatch | None) -> BatchOutput:

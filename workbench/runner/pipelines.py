@@ -253,7 +253,7 @@ class OpenedPipeline:
             )
         for name in [options.carry] if isinstance(options.carry, str) else options.carry:
             if name != options.key and (time is None or name not in (time, self.clock.column)):
-                domain = ports.domains.get(name) or source.key_domain(name, self.reading) or Words()
+                domain = ports.domains.get(name) or source.cell_domain(name, self.reading)
                 columns.append(CarriedColumn(Port(name, domain), name, name in ports.domains))
         return CarriedColumns(ports, columns, options.with_row, options.only_true, options.key)
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from workbench.core.domain import BOOL, INT, Domain
+from workbench.core.domain import BOOL, FLOAT, INT, Domain
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.account import Reporter
@@ -20,10 +20,11 @@ from workbench.events.data import ArraysReader, RowsReader, TableReader
 from workbench.events.decoding import count_blocks
 from workbench.events.files import display_name
 from workbench.events.inputs import LogPath, list_named_files
-from workbench.events.read import key_domain, read_blocks
+from workbench.events.read import as_key, cell_domain, key_domain, read_blocks
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock, RowReader
-from workbench.events.values import Words
+from workbench.events.typed import column_domain
+from workbench.events.values import CopiedCells, Words
 from workbench.executors.session import BATCH
 from workbench.runner.options import LOG
 
@@ -58,6 +59,10 @@ class LogSource(ABC):
     def key_domain(self, name: str, reading: Reading) -> Domain | None:
         """Infer the domain of the keys in a column: whole numbers, truth values or texts; None if it is unknown."""
 
+    @abstractmethod
+    def cell_domain(self, name: str, reading: Reading) -> Domain:
+        """Infer the domain of the cells in a column, for copying them."""
+
     def logs(self) -> Sequence[LogSource]:
         """Return the logs that are merged by time where rows have times."""
         return [self]
@@ -78,6 +83,9 @@ class FileSource(LogSource):
 
     def key_domain(self, name: str, reading: Reading) -> Domain:
         return key_domain(self.paths, name, reading)
+
+    def cell_domain(self, name: str, reading: Reading) -> Domain:
+        return cell_domain(self.paths, name, reading)
 
     def logs(self) -> Sequence[LogSource]:
         return [FileSource([path], live=not self.rereadable) for path in self.paths]
@@ -119,9 +127,7 @@ class DataSource(LogSource):
         if isinstance(self._data, Mapping):
             first = next((each for each in self._data.get(name, ()) if each is not None), None)
         elif (found := record_batches(self._data)) is not None:
-            schema, kinds = found[0], {"int": INT, "uint": INT, "bool": BOOL}
-            kind = str(schema.field(name).type).rstrip("0123456789") if name in schema.names else ""
-            return kinds.get(kind, Words()) if kind else None
+            return as_key(column_domain(found[0], name)) if name in found[0].names else None
         else:
             rows = self._data if isinstance(self._data, Sequence) else iter(self._data)
             begun: list[Mapping[str, Any]] = list(itertools.islice(rows, 1))
@@ -130,6 +136,13 @@ class DataSource(LogSource):
             first = begun[0].get(name) if begun else None
         first = cast(Any, first).item() if hasattr(first, "item") else first
         return {bool: BOOL, int: INT, str: Words()}.get(type(first))
+
+    def cell_domain(self, name: str, reading: Reading) -> Domain:
+        if isinstance(self._data, Mapping):
+            kind = getattr(getattr(self._data.get(name), "dtype", None), "kind", "")
+            return {"b": BOOL, "i": INT, "f": FLOAT}.get(kind) or CopiedCells()
+        found = record_batches(self._data)
+        return CopiedCells() if found is None else column_domain(found[0], name)
 
 
 def source_of(data: Any, *, live: bool = False) -> LogSource:

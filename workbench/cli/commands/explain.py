@@ -12,6 +12,7 @@ from workbench.cli.run_options import backend_option, reading_options, run_optio
 from workbench.cli.written_runs import check_writable
 from workbench.events.account import Reporter
 from workbench.events.files import write_atomically
+from workbench.events.values import standard_json
 
 if TYPE_CHECKING:
     from workbench.tesla.rule_explanation import RuleExplanation
@@ -53,7 +54,7 @@ def execute(args: argparse.Namespace) -> int:
 
         write_atomically(args.html, explanation_page(found))
     if args.json:
-        print(json.dumps(found.to_json(), default=str))
+        print(json.dumps(standard_json(found.to_json()), default=str))
     elif args.html is None:
         print(found)
     else:

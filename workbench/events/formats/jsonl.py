@@ -1,7 +1,8 @@
 """JSON lines, read and written.
 
 The rule of this format: one object for each line, input to value, where a missing or null input carries no event; empty
-lines are ignored. A program with one input may have the bare value instead; the keys of objects are columns.
+lines are ignored. A program with one input may have the bare value instead; the keys of objects are columns. JSON has
+neither NaN nor infinities: they are written as null, and read as Python writes them.
 """
 
 from __future__ import annotations
@@ -30,9 +31,22 @@ from workbench.events.packing import ready_bytes
 from workbench.events.reading import LINES, Reading
 from workbench.events.rows import InputEvents, LogBlock
 from workbench.events.table import FormatRow
-from workbench.events.values import Unheld, Words, dump_json, from_json, parse_json, short, short_json, to_json
+from workbench.events.values import (
+    CopiedCells,
+    Unheld,
+    Words,
+    dump_json,
+    from_json,
+    parse_json,
+    short,
+    short_json,
+    standard_json,
+    to_json,
+)
 from workbench.events.writers import RowWriter
 
+NOT_STANDARD = ("NaN", "Infinity")
+"""What Python's `json` writes for floats that JSON does not have."""
 _MINUS_ZERO = re.compile(rb"-0[\s,}]")
 """A pattern for whole numbers that Arrow reads as the float -0.0, and Python as 0."""
 _AS_WRITTEN = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
@@ -88,6 +102,8 @@ class JsonReader(RecordReader):
         if others is None or len(set(names)) < len(names) or untold:  # the rows show which keys there are
             return None, None
         kinds = [_kind(domain, first.get(key)) for key, domain in zip(names, self.domains.values(), strict=True)]
+        if None in kinds:
+            return None, None
         # unused keys are not read: those that occur in one line only would be columns of all lines
         unexpected = "ignore" if others else "error"
         table = _parse_lines(lines, pa.schema(zip(names, kinds, strict=True)), unexpected)
@@ -148,9 +164,15 @@ def _first(lines: bytes) -> dict[str, Any]:
 
 
 def _kind(domain: Domain, first: Any) -> Any:
-    """Return the Arrow type of the values of a key; for times, that of the first one."""
+    """Return the Arrow type of the values of a key; for times and copied cells, that of the first one.
+
+    None where Arrow reads values of this type otherwise than we do: whole numbers among floats become floats.
+    """
     import pyarrow as pa
 
+    if isinstance(domain, CopiedCells):
+        kinds = {bool: pa.bool_(), int: pa.int64(), str: pa.string(), type(None): pa.string()}
+        return kinds.get(type(first))
     if isinstance(domain, Times) and isinstance(first, int | float):
         return pa.int64() if isinstance(first, int) else pa.float64()
     return arrow_type(domain)
@@ -190,17 +212,21 @@ class JsonWriter(RowWriter):
 
     def ready(self, table: Any) -> Callable[[], object]:
         from workbench.events.output_columns import is_texts_of_numbers
-        from workbench.events.texts import join_texts, json_lines
+        from workbench.events.texts import holds_text, join_texts, json_lines
 
         ready = [
             name for name, domain in self.domains.items() if as_json(domain) or is_texts_of_numbers(domain, table[name])
         ]
-        lines = json_lines(table, ready) if hasattr(self.stream, "buffer") else None
+        odd = any(holds_text(table[name], mark) for name in ready for mark in NOT_STANDARD)
+        lines = json_lines(table, ready) if hasattr(self.stream, "buffer") and not odd else None
         return super().ready(table) if lines is None else ready_bytes(self.stream, [join_texts(lines)])
 
     def row(self, events: Mapping[str, Value]) -> None:
         found = {name: to_json(events[name], domain) for name, domain in self.domains.items() if name in events}
-        self.stream.write(dump_json(found) + "\n")
+        text = dump_json(found)
+        if any(mark in text for mark in NOT_STANDARD):
+            text = dump_json(standard_json(found))
+        self.stream.write(text + "\n")
 
 
 _BEGINS = re.compile(rb'\s*(?:[{[]|"(?:[^"\\]|\\.)*+"?+[ \t]*(?:[\r\n]|$))')
