@@ -216,6 +216,8 @@ MISTAKES = {
     ),
     "length": ("from Smoke and not Temp within §X from Smoke emit Smoke(area = 1)", "found 'X'", "say how long"),
     "nothing to begin with": ("from §3 emit Smoke(area = 1)", "expected a name, found '3'", "begins with the event"),
+    "div": ("from Smoke emit Smoke(area = Smoke.area §div 2)", "found 'div'", "rules divide with /, as floats"),
+    "mod": ("from Smoke emit Smoke(area = Smoke.area §mod 2)", "found 'mod'", "the remainder is written %"),
     "selection": ("from Smoke and Temp §within 1 from Smoke emit Smoke(area = 1)", "found 'within'", "each, first"),
 }  # fmt: skip
 

@@ -227,7 +227,7 @@ def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> L
 
     with Progress():
         found = read(reference, **parameters(params)).faulty(*faults)
-    warn_of_lags(found.pipeline)
+    print_warnings(found.pipeline)
     return found
 
 
@@ -236,11 +236,11 @@ def note(text: str, kind: str = "workbench") -> None:
     print(f"{kind}: {printable(text)}", file=sys.stderr)
 
 
-def warn_of_lags(pipeline: Pipeline) -> None:
-    """Print a warning for each join that pairs events of different times."""
-    from workbench.processors.held import lags
+def print_warnings(pipeline: Pipeline) -> None:
+    """Print the warnings about a pipeline."""
+    from workbench.processors.held.warnings import report_warnings
 
-    lags.warn_of_lags(pipeline, lambda warning: note(warning, "warning"))
+    report_warnings(pipeline, lambda warning: note(warning, "warning"))
 
 
 def is_rules(reference: str) -> bool:
@@ -284,7 +284,7 @@ def load_all(
         unused -= known
         own = {k: v for k, v in given.items() if k in known}
         found.append(source.get(name, **own).faulty(*faults))
-        warn_of_lags(found[-1].pipeline)
+        print_warnings(found[-1].pipeline)
     if unused:
         raise InputError(f"{'neither' if len(found) == 2 else 'no'} pipeline has a parameter '{sorted(unused)[0]}'")
     return found

@@ -16,7 +16,7 @@ from workbench.executors.session import BatchOutput
 from workbench.executors.table import Start
 from workbench.language import program_of
 from workbench.named_files import allow
-from workbench.processors.held.lags import warn_of_lags
+from workbench.processors.held.warnings import report_warnings
 from workbench.python_files import allow_python
 from workbench.runner import answers
 from workbench.runner.answers import FRAMES, RunOutputs, RunRow
@@ -127,7 +127,7 @@ def _ran(found: Program | RuleSet, data: Any, output: Place | Mapping[str, Place
 
         write, run = partial(run_rules, found, start), partial(open_rules, found, start)
     else:
-        warn_of_lags(found.pipeline)
+        report_warnings(found.pipeline)
         write, run = partial(run_pipeline, found, start), partial(open_pipeline, found, start)
     if options.follow and output is None and options.head is None:
         raise InputError("--follow: an answer in memory would have no end", hint="name an output, or add head=N")

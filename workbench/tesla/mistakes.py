@@ -26,6 +26,10 @@ def _habit(expected: frozenset[str], found: str) -> str:
     if "PLUS" in expected and (unit := SPELLINGS.get(found.strip("'"))):
         shown = f"1 {unit} is {MICROSECONDS[unit]}"
         return f"numbers have no units here; TIME counts microseconds where times have a unit: {shown}"
+    if "PLUS" in expected and found == "'div'":
+        return "rules divide with /, as floats: a pipeline can compute floor(x / y) before"
+    if "PLUS" in expected and found == "'mod'":
+        return "the remainder is written %"
     if "EMIT" in expected and found in ("'('", "'['") and expected.isdisjoint(("AS", "PLUS", "COMMA")):
         return "constraints come before 'as': last TYPE(a == $a) as NAME"
     if found == "'fact'" and "DECLARE" in expected:

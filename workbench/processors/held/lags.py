@@ -8,9 +8,7 @@ thinned out or repeated differently from the one beside it, nothing is claimed.
 
 from __future__ import annotations
 
-import logging
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import lcm
@@ -25,12 +23,6 @@ from workbench.processors.held.holding import SingleHolder
 from workbench.processors.lagging import Lagging
 from workbench.processors.prefix import Prefix
 from workbench.processors.stutter import Stutter
-
-LOG = logging.getLogger("workbench")
-_said = deque[str](maxlen=1000)
-"""The warnings that have been given."""
-MOST_SAID = 5
-"""Maximum number of warnings of one pipeline; the number of further ones is one line."""
 
 
 class PipeLag(NamedTuple):
@@ -97,20 +89,6 @@ class UnevenJoin(NamedTuple):
 def lag_warnings(pipeline: Pipeline) -> list[PipelineError]:
     """Return a warning for each place in a text where a join pairs events of different times."""
     return list({str(w.where) or name: w for name, _, w in uneven_joins(pipeline)}.values())
-
-
-def warn_of_lags(pipeline: Pipeline, say: Callable[[str], object] = LOG.warning) -> None:
-    """Report each warning of a pipeline once, at most the first few, however often it is loaded and run."""
-    texts = [str(each) for each in pipeline.derive("lag warnings", lambda: lag_warnings(pipeline))]
-    if len(texts) > MOST_SAID:
-        more = len(texts) - MOST_SAID
-        texts[MOST_SAID:] = [
-            f"{more} more joins in {pipeline.name} pair events of different times (draw marks them all)"
-        ]
-    for text in texts:
-        if text not in _said:
-            _said.append(text)
-            say(text)
 
 
 def uneven_joins(pipeline: Pipeline) -> Iterator[UnevenJoin]:

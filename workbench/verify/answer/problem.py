@@ -19,7 +19,7 @@ from workbench.language import Loaded, PropertySyntax, Source, parse_property, p
 from workbench.language.faults import faulty
 from workbench.language.properties import PROPERTIES
 from workbench.processors.held.group import flatten
-from workbench.processors.held.lags import warn_of_lags
+from workbench.processors.held.warnings import report_warnings
 from workbench.verify.answer.check import NO_RUN, decide, make_undecided
 from workbench.verify.answer.prepare import prepare
 from workbench.verify.answer.settings import Settings
@@ -241,7 +241,7 @@ def check(
     EngineError, EngineMissing: the engine cannot be used. Limits and crashes are the outcome `unknown`.
     """
     asked = problem(pipeline, prop, settings, faults)
-    warn_of_lags(asked.subject.pipeline)
+    report_warnings(asked.subject.pipeline)
     return asked.decide()
 
 

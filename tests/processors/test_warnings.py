@@ -1,0 +1,62 @@
+"""`div` of floats: where it is warned of, and that the remedies silence the warning."""
+
+import pytest
+
+import workbench as wb
+from workbench.processors.held.warnings import division_warnings
+
+TEXT = """
+function half(v) = v div 2
+pipeline plain(x: float) -> float {{ return x {} 2 }}
+pipeline literal(x: int) -> float {{ return x {} 2.0 }}
+pipeline inner(x: float) -> float {{ return cumulate({}, +) }}
+pipeline window(x: float) -> float {{ return window(x, 2, plain) }}
+machine m(x: float) -> float {{
+    var f: float = 0.0
+    state a: f {} 2
+    a -> a when x > 3 / f := x
+}}
+pipeline machine_in_it(x: float) -> float {{ return m(x) }}
+"""
+MEANT = """
+pipeline whole(x: int, r: -3..3) -> int {{ return x div 2 + r div 2 }}
+pipeline rest(x: float) -> float {{ return x mod 2 }}
+pipeline divided(x: float, y: int) -> float {{ return floor(x / y) }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "at"),
+    [
+        ("plain", 3, "div"),
+        ("literal", 4, "div"),
+        ("inner", 5, "half"),
+        ("window", 3, "div"),
+        ("machine_in_it", 7, "m("),
+    ],
+)
+def test_a_division_that_rounds_floats_down_is_warned_of(name: str, line: int, at: str) -> None:
+    text = TEXT.format("div", "div", "half(x)", "div")
+    (warning,) = division_warnings(wb.parse(text).get(name).pipeline)
+    place = f"<text>:{line}:{text.splitlines()[line - 1].index(at) + 1}"
+    assert str(warning).startswith(f"{place}: 'div' of floats rounds down: 7.5 div 2 is 3.0")
+    assert warning.hint == "write x / y for the quotient, floor(x / y) to round it down"
+    mended = wb.parse(TEXT.format("/", "/", "floor(x / 2)", "/"))
+    assert not division_warnings(mended.get(name).pipeline)
+
+
+@pytest.mark.parametrize("name", ["whole", "rest", "divided"])
+def test_other_divisions_are_not(name: str) -> None:
+    assert not division_warnings(wb.parse(MEANT.format()).get(name).pipeline)
+
+
+def test_it_rounds_down_as_before(caplog: pytest.LogCaptureFixture) -> None:
+    program = wb.parse(TEXT.format("div", "div", "half(x)", "div")).get("plain")
+    assert wb.run(program, [{"x": 7.5}, {"x": -7.5}]) == [{"out": 3.0}, {"out": -4.0}]
+    assert "'div' of floats rounds down" in caplog.text
+
+
+def test_python_means_it() -> None:
+    """`//` of Python's floats rounds down, too."""
+
+    assert not division_warnings(wb.pipeline(x=wb.FLOAT)(lambda x: x // 2).pipeline)

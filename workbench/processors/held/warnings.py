@@ -1,0 +1,91 @@
+"""Warn of what a pipeline may do but seldom should: joins of events of different times, and `div` of floats.
+
+The rule of this module: each warning has its place in the user's text and a remedy, and is reported once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from workbench.core.domain import Reals, SomeFloats
+from workbench.core.function import TypedFunction
+from workbench.core.ops import DIV
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import Processor
+from workbench.core.term import Term
+from workbench.errors import Location, PipelineError
+from workbench.processors.held.lags import lag_warnings
+
+LOG = logging.getLogger("workbench")
+_said = deque[str](maxlen=1000)
+"""The warnings that have been given."""
+MOST_SAID = 5
+"""Maximum number of warnings about joins of one pipeline; the number of further ones is one line."""
+
+
+def report_warnings(pipeline: Pipeline, say: Callable[[str], object] = LOG.warning) -> None:
+    """Report each warning of a pipeline once, of joins at most the first few, however often it is loaded and run."""
+    texts = [str(each) for each in pipeline.derive("lag warnings", lambda: lag_warnings(pipeline))]
+    if len(texts) > MOST_SAID:
+        more = len(texts) - MOST_SAID
+        texts[MOST_SAID:] = [
+            f"{more} more joins in {pipeline.name} pair events of different times (draw marks them all)"
+        ]
+    texts += map(str, pipeline.derive("division warnings", lambda: division_warnings(pipeline)))
+    for text in texts:
+        if text not in _said:
+            _said.append(text)
+            say(text)
+
+
+def division_warnings(pipeline: Pipeline) -> list[PipelineError]:
+    """Return a warning for each place in a text that divides floats by `div`, which rounds down."""
+    places = dict.fromkeys(_float_divisions(pipeline))
+    what, hint = (
+        "'div' of floats rounds down: 7.5 div 2 is 3.0",
+        "write x / y for the quotient, floor(x / y) to round it down",
+    )
+    return [PipelineError(what, where=where, hint=hint) for where in places]
+
+
+def _float_divisions(pipeline: Pipeline) -> Iterator[Location]:
+    """Yield the places of such divisions; those that Python writes as `//` are meant."""
+    for node in pipeline.nodes:
+        inner, terms = list[Pipeline](), list[Term]()
+        _collect(pipeline.typed[node.name], inner, terms)
+        for each in inner:
+            yield from _float_divisions(each)
+        if isinstance(node.where, Location) and any(map(_divides_floats, terms)):
+            yield node.where
+
+
+def _collect(value: Any, pipelines: list[Pipeline], terms: list[Term]) -> None:
+    """Collect the pipelines and terms in a processor."""
+    if isinstance(value, Pipeline):
+        pipelines.append(value)
+    elif isinstance(value, Term):
+        terms.append(value)
+    elif isinstance(value, TypedFunction):
+        _collect(value.body, pipelines, terms)
+    elif isinstance(value, tuple | Mapping):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            _collect(each, pipelines, terms)
+    elif isinstance(value, Processor) or (is_dataclass(value) and not isinstance(value, type)):
+        for field in fields(value):
+            _collect(getattr(value, field.name), pipelines, terms)
+
+
+def _divides_floats(term: Term) -> bool:
+    seen, open_terms = set[int](), [term]
+    while open_terms:
+        each = open_terms.pop()
+        if each.op is DIV and isinstance(each.domain, Reals | SomeFloats):
+            return True
+        if id(each) not in seen:
+            seen.add(id(each))
+            open_terms += each.args
+    return False
