@@ -10,6 +10,6 @@ from workbench.processors.passthrough import Passthrough
 
 @dataclass(frozen=True)
 class Lagging(Passthrough):
-    """Emits every event it receives, unchanged; says that its lag is meant in the join that it is an input of."""
+    """Emits every event it receives, unchanged, and marks its lag as intended in the join that reads it."""
 
     keyword: ClassVar[str] = "lagging"

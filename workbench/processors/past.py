@@ -43,7 +43,7 @@ class LookingBack(Truth):
 
 @dataclass(frozen=True)
 class Once(LookingBack):
-    """Whether some event was true, this one or an earlier one."""
+    """Emits, at each event, whether it or an earlier one is true."""
 
     keyword: ClassVar[str] = "once"
     symbol: ClassVar[str] = "◇⁻"
@@ -52,7 +52,7 @@ class Once(LookingBack):
 
 @dataclass(frozen=True)
 class Historically(LookingBack):
-    """Whether all events were true, this one and the earlier ones."""
+    """Emits, at each event, whether it and all earlier ones are true."""
 
     keyword: ClassVar[str] = "historically"
     symbol: ClassVar[str] = "□⁻"
@@ -61,7 +61,7 @@ class Historically(LookingBack):
 
 @dataclass(frozen=True)
 class Since(LookingBack):
-    """Whether right was true, now or earlier, and left has been true ever since (after that front)."""
+    """Emits, at each front, whether right is true at it or an earlier one, and left at all fronts after that one."""
 
     keyword: ClassVar[str] = "since"
     symbol: ClassVar[str] = "S"
@@ -75,7 +75,7 @@ class Since(LookingBack):
 
 @dataclass(frozen=True)
 class Yesterday(LookingBack):
-    """The event before; false at the first one."""
+    """Emits, at each event, the event before it; false at the first one."""
 
     keyword: ClassVar[str] = "yesterday"
     symbol: ClassVar[str] = "Y"

@@ -242,7 +242,7 @@ class FirstVerdict(Truth):
 
 @dataclass(frozen=True)
 class Globally(Streaming):
-    """False for every position from which on some event is false."""
+    """Emits false for each position from which on some event is false, as soon as it comes."""
 
     keyword: ClassVar[str] = "globally"
     symbol: ClassVar[str] = "□"
@@ -251,7 +251,7 @@ class Globally(Streaming):
 
 @dataclass(frozen=True)
 class Eventually(Streaming):
-    """True for every position from which on some event is true."""
+    """Emits true for each position from which on some event is true, as soon as it comes."""
 
     keyword: ClassVar[str] = "eventually"
     symbol: ClassVar[str] = "◇"
@@ -260,7 +260,7 @@ class Eventually(Streaming):
 
 @dataclass(frozen=True)
 class Until(Streaming):
-    """Whether, from a position on, left is true up to an event at which right is."""
+    """Emits, for each position, whether left is true from there on up to a front at which right is true."""
 
     keyword: ClassVar[str] = "until"
     symbol: ClassVar[str] = "U"
@@ -270,7 +270,7 @@ class Until(Streaming):
 
 @dataclass(frozen=True)
 class Release(Streaming):
-    """Whether, from a position on, right is true up to and including an event at which left is, or for ever."""
+    """Emits, for each position, whether right is true from there on for ever, or up to a front at which both are."""
 
     keyword: ClassVar[str] = "release"
     symbol: ClassVar[str] = "R"
@@ -280,7 +280,7 @@ class Release(Streaming):
 
 @dataclass(frozen=True)
 class Next(Truth):
-    """For every position the event after it."""
+    """Emits, for each position, the event after it."""
 
     keyword: ClassVar[str] = "next"
     symbol: ClassVar[str] = "X"
@@ -342,7 +342,7 @@ def _conclude(known: Any, decided: Any, verdict: Any) -> Any:
 
 @dataclass(frozen=True)
 class Globally3(Latched):
-    """Fails from the first false event on; unknown before."""
+    """Emits `unknown`, and `fails` from the first false event on."""
 
     keyword: ClassVar[str] = "globally3"
     symbol: ClassVar[str] = "□?"
@@ -351,7 +351,7 @@ class Globally3(Latched):
 
 @dataclass(frozen=True)
 class Eventually3(Latched):
-    """Holds from the first true event on; unknown before."""
+    """Emits `unknown`, and `holds` from the first true event on."""
 
     keyword: ClassVar[str] = "eventually3"
     symbol: ClassVar[str] = "◇?"
@@ -360,7 +360,7 @@ class Eventually3(Latched):
 
 @dataclass(frozen=True)
 class Until3(Latched):
-    """Holds from the first front on at which right is true, if left was true at all before; fails if it was not."""
+    """Emits `unknown` while only left is true, then for ever `holds` if right is, or `fails` if neither is."""
 
     keyword: ClassVar[str] = "until3"
     symbol: ClassVar[str] = "U?"
@@ -370,7 +370,7 @@ class Until3(Latched):
 
 @dataclass(frozen=True)
 class Release3(Latched):
-    """Fails from the first front on at which right is false, if left was true at none before; holds if it was."""
+    """Emits `unknown` while only right is true, then for ever `holds` if both are, or `fails` if right is not."""
 
     keyword: ClassVar[str] = "release3"
     symbol: ClassVar[str] = "R?"
@@ -380,7 +380,7 @@ class Release3(Latched):
 
 @dataclass(frozen=True)
 class Next3(Latched):
-    """Unknown at the first event; what the second one says from then on."""
+    """Emits `unknown` at the first event, and for ever after whether the second one is true: `holds` or `fails`."""
 
     keyword: ClassVar[str] = "next3"
     symbol: ClassVar[str] = "X?"

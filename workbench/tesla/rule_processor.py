@@ -45,7 +45,7 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class RuleProcessor(FileProcessor):
-    """A processor that emits the composites of rules, each on the output of its type, and all of them on `all`.
+    """Emits the composites of rules, each on the output of its type, and all of them on `all`.
 
     Parameters
     ----------

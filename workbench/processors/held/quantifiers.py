@@ -57,7 +57,7 @@ from workbench.processors.held.waiting_copies import WaitingCopies
 
 @dataclass(frozen=True)
 class ForAll(SingleHolder, Divisible, Deferring):
-    """Whether the inner processor holds of every value that a front has.
+    """Emits, for each front, whether the inner processor holds of every value that the front has.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
 
 @dataclass(frozen=True)
 class Exists(ForAll):
-    """Whether the inner processor holds of some value that a front has; the parameters are those of `ForAll`."""
+    """Emits, for each front, whether the inner processor holds of some value that it has; parameters as of `ForAll`."""
 
     keyword: ClassVar[str] = "exists"
     symbol: ClassVar[str] = "∃"

@@ -21,7 +21,7 @@ from workbench.processors.trim import Trim
 
 @dataclass(frozen=True)
 class ResetLast(SingleHolder):
-    """The last event that `inner` emits on each batch: a batch ends with a front at which the last input is true.
+    """Emits the last event that `inner` emits on each batch, which ends with a front at which the last input is true.
 
     The end of a batch is the end of the inner processor's stream, as for a window. A batch that is incomplete when the
     stream ends yields nothing.

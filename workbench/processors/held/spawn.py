@@ -24,7 +24,7 @@ from workbench.processors.trim import Trim
 
 @dataclass(frozen=True)
 class GloballyOf(SingleHolder):
-    """False for every position from which on some copy of `inner` emits false first.
+    """Emits false for each position from which on some copy of `inner` emits false first.
 
     `inner` is a processor, or a pipeline, with one output of truth values.
     """
@@ -95,7 +95,7 @@ class GloballyOf(SingleHolder):
 
 @dataclass(frozen=True)
 class EventuallyOf(GloballyOf):
-    """True for every position from which on some copy of `inner` emits true first."""
+    """Emits true for each position from which on some copy of `inner` emits true first."""
 
     keyword: ClassVar[str] = "eventually_of"
     symbol: ClassVar[str] = "◇"

@@ -58,7 +58,7 @@ Encoding = Literal["auto", "events", "copies"]
 
 @dataclass(frozen=True)
 class Window(SingleHolder, Divisible):
-    """The last event that `inner` emits on each `width` successive fronts.
+    """Emits the last event that `inner` emits on each `width` successive fronts.
 
     Parameters
     ----------

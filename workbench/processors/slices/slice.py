@@ -61,7 +61,7 @@ SliceEvent = tuple[Value, Value, bool]
 
 @dataclass(frozen=True)
 class Slice(SingleHolder, Divisible):
-    """The last event that each slice has emitted, as a map from the slices' keys, for every front.
+    """Emits, at each front, a map from the keys of slices to the last event that each slice has emitted.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from workbench.processors.slices.slice_machine import LastMachine, SliceMachine
 
 @dataclass(frozen=True)
 class SliceLast(Slice):
-    """For every front a record of key and value for each slice that it makes emit something, in the order of keys.
+    """Emits, at each front, a record of key and value for each slice that emits something at it, in the order of keys.
 
     The parameters are those of `Slice`. The cost of a step is that of the slices that are fed, not of all.
     """
