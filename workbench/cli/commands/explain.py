@@ -12,7 +12,6 @@ from workbench.cli.run_options import backend_option, reading_options, run_optio
 from workbench.cli.written_runs import check_writable
 from workbench.events.account import Reporter
 from workbench.events.files import write_atomically
-from workbench.events.values import standard_json
 
 if TYPE_CHECKING:
     from workbench.tesla.rule_explanation import RuleExplanation
@@ -54,6 +53,8 @@ def execute(args: argparse.Namespace) -> int:
 
         write_atomically(args.html, explanation_page(found))
     if args.json:
+        from workbench.events.values import standard_json
+
         print(json.dumps(standard_json(found.to_json()), default=str))
     elif args.html is None:
         print(found)
