@@ -118,3 +118,13 @@ def test_constants_called_like_the_parts_of_a_model():
     for name, outcome in (("p", "holds"), ("q", "fails")):
         loaded = source.get(name)
         assert check(loaded.pipeline, property_from(loaded.checks[0]), Settings()).outcome == outcome
+
+
+def test_a_parameter_of_a_processor_gets_the_constant_of_its_name():
+    text = """
+    pipeline p<pending = 3, start = 1>(x: bool, count: int) -> bool, int {
+        return eventually(x, pending = pending), cumulate(filter(count, count = 2), +, start = start)
+    }
+    """
+    pipeline = parse(text).get().pipeline
+    assert pipeline.denote([[False, True], [2, 3, 2]]) == ([True, True], [3, 5])

@@ -126,6 +126,16 @@ def test_a_result_may_leave_its_range():
         list(Running(pipeline).trace([{"e": False}]))
 
 
+def test_what_leaves_its_range_may_come_from_the_fields_of_a_record():
+    text = """
+    function add(e, n) = n + e.a
+    machine sum(e: {a: 0..3, b: bool}) -> 0..5 { var n: 0..5 = 0  state s: n  s -> s / n := add(e, n) }
+    """
+    steps = [{"e": (3, True)}] * 2
+    with pytest.raises(Overflow, match=r"'n' of 0\.\.5 gets 6"):
+        list(Running(parse(text).get().pipeline).trace(steps))
+
+
 @pytest.mark.parametrize("engine", ["pynusmv", "explicit", "bmc"])
 def test_a_counterexample_is_shown(engine):
     verdict = check(parse(COUNT).get(), "stays-in-range", Settings(engine=engine))

@@ -13,6 +13,7 @@ import typing
 from functools import cache
 from typing import Any, Literal
 
+from workbench.builder import BuiltStream, NamedStreams
 from workbench.core.domain import Domain, Value
 from workbench.core.function import Function, TypedFunction
 from workbench.core.kinds import FileProcessor
@@ -88,10 +89,14 @@ def signature(cls: type[Processor]) -> str:
 
 
 def keyword_argument(cls: type[Processor], e: s.Expression, scope: Evaluator) -> str | None:
-    """Return the parameter that `name = value` sets, or None if that is a comparison of streams."""
+    """Return the parameter that `name = value` sets, or None if that is a comparison of streams.
+
+    A constant of the same name, as in `until(x, y, pending = pending)`, is no stream to compare.
+    """
     if isinstance(e, s.Operation) and e.operator == "=" and isinstance(e.operands[0], s.Identifier):
         name = e.operands[0].name
-        if name not in scope.scope and any(slot.name == name for slot in slots(cls)):
+        is_stream = isinstance(scope.scope.get(name), BuiltStream | NamedStreams)
+        if not is_stream and any(slot.name == name for slot in slots(cls)):
             return name
     return None
 

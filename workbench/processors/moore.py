@@ -358,7 +358,8 @@ def _on_values(action: Action | None, gives: str = "", where: Location | str = "
         try:
             return action.plain(*given)
         except Overflow as error:
-            raise Overflow(f"{gives} {action.function(*given)}", where=where, hint=OBLIGATION_HINT) from error
+            exact = specialise_function(action.function, action.domains)  # typed, so that it reads fields by name
+            raise Overflow(f"{gives} {exact(*given)}", where=where, hint=OBLIGATION_HINT) from error
 
     return run
 
