@@ -77,7 +77,7 @@ def source(file: str) -> Source:
 
 @cache
 def sizes(file: str) -> Mapping[str, Mapping[str, int]]:
-    """Return what the head of a file gives to its parameters in each size; `N` and `Q` are those of the model."""
+    """Return what the head of a file gives to its parameters in each size; `Q` and `tick` are bounds of the model."""
     text = source(file).text
     found = {
         match["size"]: {value["name"]: int(value["value"]) for value in _VALUE.finditer(match["values"])}
@@ -120,14 +120,15 @@ def _questions(file: str) -> Iterator[Question]:
 
 def decide(question: Question, size: str, engine: str = "auto", seconds: float | None = None) -> Verdict:
     """Decide a question for a size."""
-    given = dict(sizes(question.file)[size])
+    given = sizes(question.file)[size]
     settings = wb.Settings(engine=engine, seconds=seconds or SECONDS[size], grow=0)
-    settings = replace(settings, **{name.lower(): given.pop(name) for name in ("N", "Q") if name in given})
+    if "Q" in given:
+        settings = replace(settings, q=given["Q"])
     if "tick" in given:
         settings = replace(settings, rules=RuleBounds(tick=given["tick"]))
     program = source(question.file)
-    known = program._syntax(question.pipeline).parameters
-    loaded = program.get(question.pipeline, **{p.name: given[p.name] for p in known if p.name in given})
+    known = program.parameters(question.pipeline)
+    loaded = program.get(question.pipeline, **{name: given[name] for name in known if name in given})
     if question.monitor is None:
         (check,) = (check for check in loaded.checks if check.text == question.text)
         return wb.check(loaded, check, settings)

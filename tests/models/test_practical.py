@@ -43,7 +43,7 @@ def test_each_file_has_a_correct_and_a_faulty_variant() -> None:
 @pytest.mark.parametrize("file", files())
 def test_a_size_gives_a_value_to_each_parameter(file: str) -> None:
     """The first size is that of the defaults, so that `workbench check FILE` checks it."""
-    small = {name: value for name, value in sizes(file)["small"].items() if name not in ("N", "Q", "tick")}
+    small = {name: value for name, value in sizes(file)["small"].items() if name not in ("Q", "tick")}
     assert all(values.keys() == sizes(file)["small"].keys() for values in sizes(file).values())
     known: set[str] = set()
     for name in {question.pipeline for question in questions(file)}:
