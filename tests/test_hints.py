@@ -125,6 +125,8 @@ PIPES = [
     "pipeline p(x: int) -> «int→float» { return x * 2.0 }",
     "pipeline p(x: int) -> int { return «x * 2.0→cast(x * 2.0, int)» }",
     "pipeline p(x: int) -> n: int, «int→float» { return x, x * 2.0 }",
+    "pipeline p<k = 3>(x: 0..«k / 2→2 * k - 1») -> any { return x }",
+    "table t = [1]\npipeline p(x: int) -> int { return x + «x→t»[0] }",
     "function f(v) = «w→v»\npipeline p(x: int) -> int { return f(x) }",
     "function f(v) = «mx→max»(v, 1)\npipeline p(x: int) -> int { return f(x) }",
     "function f(e) = e.«prize→price»\npipeline p(e: {price: int}) -> int { return f(e) }",

@@ -12,10 +12,11 @@ TYPE_CHECKING = False
 # isort: off
 if TYPE_CHECKING:
     from workbench.core.function import (
-        ABS as ABS, ADD as ADD, ALL_VALUES as ALL_VALUES, AND as AND, ANY_VALUE as ANY_VALUE, DIV as DIV, EQ as EQ,
-        EVEN as EVEN, GE as GE, GET as GET, GT as GT, HAS as HAS, IF as IF, IMPLIES as IMPLIES, LE as LE, LT as LT,
-        MAX as MAX, MIN as MIN, MOD as MOD, MUL as MUL, NE as NE, NEG as NEG, NOT as NOT, ODD as ODD, OR as OR,
-        SIZE as SIZE, SUB as SUB, SUM_VALUES as SUM_VALUES, Function as Function, ite as ite,
+        ABS as ABS, ADD as ADD, ALL_VALUES as ALL_VALUES, AND as AND, ANY_VALUE as ANY_VALUE, BIT_AND as BIT_AND,
+        BIT_OR as BIT_OR, DIV as DIV, EQ as EQ, EVEN as EVEN, GE as GE, GET as GET, GT as GT, HAS as HAS, IF as IF,
+        IMPLIES as IMPLIES, LE as LE, LT as LT, MAX as MAX, MIN as MIN, MOD as MOD, MUL as MUL, NE as NE, NEG as NEG,
+        NOT as NOT, ODD as ODD, OR as OR, SHIFT_LEFT as SHIFT_LEFT, SHIFT_RIGHT as SHIFT_RIGHT, SIZE as SIZE,
+        SUB as SUB, SUM_VALUES as SUM_VALUES, XOR as XOR, Function as Function, ite as ite,
         user_function as user_function,
     )
     from workbench.core.named_functions import (

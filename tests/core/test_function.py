@@ -18,12 +18,15 @@ CHECKED = Integer(4, Overflowing.CHECKED)
 ON_MAPS = {"get", "has", "put", "remove", "size", "all_values", "any_value", "sum_values"}  # tests/core/test_maps.py
 ON_TEXTS = {op.symbol for op in TEXT_OPERATORS} - {"+", "to_text", "to_int", "to_float"}  # test_named_operators.py
 
+ON_BITS = {"xor", "bit_and", "bit_or", "shift_left", "shift_right"}
+
 
 @pytest.mark.parametrize("name", [name for name in LIBRARY if name not in ON_MAPS | ON_TEXTS])
 def test_typed_functions_agree_with_themselves_untyped(name):
     function = LIBRARY[name]
     logical = name in ("and", "or", "not", "->")
-    domains = [BOOL if logical or (name == "if" and i == 0) else Range(-3, 3) for i in range(function.arity)]
+    numbers = Range(0, 6) if name in ON_BITS else Range(-3, 3)
+    domains = [BOOL if logical or (name == "if" and i == 0) else numbers for i in range(function.arity)]
     typed = function.specialise(domains)
     for args in itertools.product(*(d.values() for d in domains)):
         assert repr(typed(*args)) == repr(function(*args))  # NaN is not equal to itself

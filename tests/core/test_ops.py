@@ -10,8 +10,10 @@ from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Ove
 from workbench.core.escape import escape_condition
 from workbench.core.evaluate import compile_terms
 from workbench.core.fields import Tuple
+from workbench.core.function import SHIFT_LEFT, SHIFT_RIGHT
 from workbench.core.ops import OPERATORS, escapes
 from workbench.core.term import FALSE, TRUE, Term, const, domain_of, same, var
+from workbench.core.typing_rules import has_bits
 from workbench.errors import DomainError, Refused, TypingError
 
 M, S, C = (lambda n, kind=kind: Integer(n, kind) for kind in Overflowing)
@@ -24,6 +26,9 @@ EXACT = [
     ("mod", (5, 0), 5), ("mod", (-5, 0), -5), ("mod", (0, 3), 0),
     ("min", (-1, 2), -1), ("max", (-1, 2), 2), ("min", (2, 2), 2),
     ("add", (2, -3), -1), ("sub", (2, 3), -1), ("mul", (-2, 3), -6),
+    ("xor", (12, 10), 6), ("xor", (-1, 5), -6),
+    ("bit_and", (12, 10), 8), ("bit_and", (-4, 7), 4), ("bit_and", (6, 7), 6),
+    ("bit_or", (12, 10), 14), ("bit_or", (-4, 1), -3),
     ("even", (0,), True), ("even", (-3,), False), ("odd", (-3,), True), ("odd", (4,), False),
     ("eq", (1, 1), True), ("ne", (1, 1), False), ("lt", (1, 1), False), ("le", (1, 1), True),
     ("gt", (2, 1), True), ("ge", (0, 1), False),
@@ -67,9 +72,12 @@ DOMAINS = [M(1), M(4), M(5), S(4), C(4), Range(-3, 2), Range(0, 3), Range(2, 4),
 NUMERIC = [op for op in OPERATORS.values() if op.name not in ("not", "and", "or", "implies", "ite")]
 
 
+BITWISE = (ops.XOR, ops.BIT_AND, ops.BIT_OR)
+COMPUTED = [(op, domain) for op in NUMERIC for domain in DOMAINS if op not in BITWISE or has_bits(domain)]
+
+
 @pytest.mark.sampled(60)
-@pytest.mark.parametrize("op", NUMERIC, ids=lambda op: op.name)
-@pytest.mark.parametrize("domain", DOMAINS, ids=str)
+@pytest.mark.parametrize(("op", "domain"), COMPUTED, ids=str)
 def test_terms_compute_what_the_exact_meaning_says(op, domain):
     symbols = [var(f"x{i}", domain) for i in range(op.arity)]
     term = op(*symbols)
@@ -88,6 +96,52 @@ def test_ranges_of_different_bounds_are_exact(name):
     for a, b in itertools.product([Range(-3, 2), Range(0, 3), Range(2, 4), Range(-4, -2)], repeat=2):
         domain = op(var("a", a), var("b", b)).domain
         assert all(op(x, y) in domain for x in a.values() for y in b.values())
+
+
+@pytest.mark.parametrize(
+    ("domain", "advice"),
+    [
+        (Range(-4, 3), "x mod 8 is the number with the same 3 bits, in 0..7"),
+        (Range(-5, 0), "x mod 16 .* in 0..15"),
+        (M(5), "declare int mod 8 or 0..7 .* -N 8"),
+        (FLOAT, r"cast\(x, 0..255\)"),
+        (BOOL, "needs numbers"),
+    ],
+)
+@pytest.mark.parametrize("op", BITWISE, ids=str)
+def test_what_has_no_bits_is_refused_with_the_remedy(op, domain, advice):
+    with pytest.raises(TypingError, match=advice):
+        op(var("x", domain), var("y", domain))
+
+
+def test_a_remainder_has_the_bits_of_a_negative_number():
+    """The remedy for -4..3: three bits in two's complement, which Python's integers have, too."""
+    for a, b in itertools.product(range(-4, 4), repeat=2):
+        assert ops.XOR(ops.MOD(a, 8), ops.MOD(b, 8)) == ops.MOD(ops.XOR(a, b), 8)
+
+
+@pytest.mark.parametrize("domain", [M(1), M(2), M(5), M(8), S(5), C(5), Range(-3, 2), Range(0, 9), INT], ids=str)
+def test_shifts_multiply_and_divide_by_powers_of_two(domain):
+    """Also by places that are more than a domain has: all bits have gone then."""
+    x, n = var("x", domain), var("n", Range(0, 6))
+    for function, exact in ((SHIFT_LEFT, lambda v, k: v * 2**k), (SHIFT_RIGHT, lambda v, k: v // 2**k)):
+        term = function(x, n)
+        run = compile_terms([term], [x, n])
+        constant = [compile_terms([function(x, k)], [x]) for k in range(7)]
+        for value, k in itertools.product(domain.values() if domain.finite else range(-9, 9), range(7)):
+            wanted = domain.fit(exact(value, k))
+            assert run(value, k) == constant[k](value) == (wanted,)
+            assert wanted in term.domain
+
+
+@pytest.mark.parametrize(
+    ("places", "shown"), [(-1, "by -1"), (64, "by 64"), (var("n", INT), "by int"), (var("n", Range(-1, 3)), "by -1..3")]
+)
+def test_places_of_a_shift_are_few_and_known(places, shown):
+    with pytest.raises(
+        TypingError, match=rf"shifts by 0 to 63 places, not {shown}\s+hint: write a constant, or declare"
+    ):
+        SHIFT_LEFT(var("x", INT), places)
 
 
 @pytest.mark.parametrize("name", ["and", "or", "implies", "eq", "ne"])

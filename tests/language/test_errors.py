@@ -207,6 +207,25 @@ TYPES = {
     "unknown type": ("pipeline p(x: §integer) -> int { return x }", "there is no type 'integer'", "int"),
     "empty range": ("pipeline p(x: §7..0) -> int { return x }", "the range 7..0 is empty", "0..7"),
     "bound": ("pipeline p<k = true>(x: 0..§k) -> int { return x }", "is not a whole number", "0..2 * k - 1"),
+    "entry": ("table t = [1, §true]\n" + body("return t[x]"), "the entry 'true' of a table is not a whole number", ""),
+    "no table": (body("return §x[1]"), "'x' has no entries", "table NAME = [1, 2, 4]"),
+    "table alone": ("table t = [1]\n" + body("return x + §t"), "'t' is not a stream", "apply it to streams: t(...)"),
+    "table in a function alone": (
+        "table t = [1]\nfunction f(v) = v + §t\n" + body("return f(x)"),
+        "there is no 't' here",
+        "read an entry, t[0]",
+    ),
+    "index": ("table t = [1]\n" + body("return §t[b]"), "an index is a number, not a value of bool", ""),
+    "fraction as an index": (
+        "table t = [1]\n" + body("return §t[x / 2]"),
+        "'[ ]' needs whole numbers, not values of float",
+        "cast",
+    ),
+    "range of a result": (
+        "pipeline p(x: 0..7) -> §0..6 { return x }",
+        "is declared to give 0..6, but what it returns is 0..7",
+        "cast(x, 0..6)",
+    ),
     "result": (
         "pipeline p(x: int) -> §bool { return x }",
         "is declared to give bool, but what it returns is int",

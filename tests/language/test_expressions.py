@@ -11,6 +11,7 @@ from workbench.language.syntax import (
     Field,
     Given,
     Identifier,
+    Index,
     Instantiation,
     Literal,
     Operation,
@@ -41,6 +42,8 @@ PRECEDENCE = {
     "p U q U r": "p U (q U r)",
     "x.a.b": "(x.a).b",
     "x.0.1": "(x.0).1",
+    "-t[i + 1].0 * a": "(-((t[(i + 1)]).0)) * a",
+    "t[u[i]] = F[1]": "(t[(u[i])]) = (F[1])",
 }
 
 
@@ -118,6 +121,7 @@ def extend(inner):
         st.builds(Temporal, st.sampled_from(["U", "R", "AU", "EU"]), st.tuples(inner, inner)),
         st.builds(Field, inner, st.sampled_from(["present", "0"])),
         st.builds(Call, st.just("max"), st.tuples(inner, inner)),
+        st.builds(Index, inner, inner),
         st.builds(TupleOf, st.tuples(inner, inner)),
     )
 

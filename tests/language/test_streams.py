@@ -18,6 +18,8 @@ PARTS = """
 pipeline sum<k = 3>(x: int) -> int { return window(x, k, cumulate(+)) }
 pipeline total(x: int) -> int { return cumulate(x, +) }
 function square(v) = v * v
+table powers = [1, 2, 2 * 2, 8]
+function second(v, i) = v * powers[1] + powers[i]
 """
 
 
@@ -52,6 +54,10 @@ COMPUTED = {
     "cumulate from": ("return cumulate(x, -, 10)", [1, 2], [9, 7]),
     "cumulate from a negative": ("return cumulate(x, +, -1)", [1, 2], [0, 2]),
     "turn": ("return turn(x, 7)", [1, 2], [7, 7]),
+    "table": ("return powers[x]", [0, 3, 4, -1], [1, 8, 0, 0]),
+    "table in a function": ("return second(x, 2)", [0, 1], [4, 6]),
+    "table at a constant": ("return x * powers[2] - powers[9]", [3], [12]),
+    "table as a function": ("return apply(x, powers)", [2], [4]),
     "trim": ("return trim(x, 1)", [1, 2, 3], [2, 3]),
     "decimate": ("return decimate(x, 2)", [1, 2, 3, 4, 5], [1, 3, 5]),
     "parameter by name": ("return decimate(x, 2, last = true)", [1, 2, 3, 4], [1, 3, 4]),
@@ -142,6 +148,20 @@ def test_types(text, domain):
     if "k" not in text:
         again = parse(f"pipeline p(x: {domain}) -> {domain} {{ return x }}").get().pipeline
         assert again.input_domains == (domain,)
+
+
+def test_a_declared_range_may_be_wider_than_the_computed_one():
+    made = parse("pipeline p(x: 0..3) -> -1..9 { return 2 * x + 1 }").get().pipeline
+    assert made.output_domains == (Range(1, 7),)
+
+
+def test_the_range_of_an_entry():
+    """Beyond the ends of a table it is 0; an index of a range that has only entries leaves 0 out."""
+    text = "table t = [5, 3, 9]\npipeline p<a = 0, b = 2>(x: a..b) -> any { return t[x] }"
+    for (a, b), (lo, hi) in {(0, 2): (3, 9), (1, 1): (3, 3), (0, 3): (0, 9), (-1, 0): (0, 5), (7, 9): (0, 0)}.items():
+        made = parse(text).get(a=a, b=b).pipeline
+        assert made.output_domains == (Range(lo, hi),)
+        assert made.denote([[*range(a, b + 1)]]) == ([dict(enumerate((5, 3, 9))).get(i, 0) for i in range(a, b + 1)],)
 
 
 FIGURE_5A = """

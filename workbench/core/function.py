@@ -31,6 +31,7 @@ from workbench.core.escape import can_escape, escape_condition
 from workbench.core.evaluate import compile_terms, compile_value
 from workbench.core.fields import Map, Tuple, join_parts, resolve, split, within
 from workbench.core.fold import map_leaves, substitute
+from workbench.core.lookup import read_table, shift_left, shift_right
 from workbench.core.named_operators import NAMED_OPERATORS
 from workbench.core.ops import PLAIN, Operator
 from workbench.core.ranges import narrow
@@ -297,6 +298,18 @@ class TypedFunction:
         return f"{self.name}: {', '.join(map(str, self.domains))} -> {self.result}"
 
 
+class NumberTable(Function):
+    """A function that reads an entry of a constant table."""
+
+    @classmethod
+    def of(cls, name: str, entries: Sequence[int]) -> NumberTable:
+        """Return the table of these entries, which count from 0; beyond them it is 0."""
+        if len(entries) > TABLE_LIMIT:
+            raise PipelineError(f"the table '{name}' has {len(entries)} entries, more than {TABLE_LIMIT}")
+        found = tuple(entries)
+        return cls(name, 1, lambda index: read_table(found, index))
+
+
 def user_function(call: Callable[..., Any], *, result: Domain, arity: int | None = None, name: str = "") -> Function:
     """Make a stream function of an opaque Python function.
 
@@ -375,7 +388,7 @@ def _negative(a: Any) -> Any:
 def _differ(a: Any, b: Any) -> Any:
     """Return whether two truth values differ (exclusive or); TypingError for other values."""
     if any(not isinstance(x.domain if isinstance(x, Term) else literal_domain(x), Bool) for x in (a, b)):
-        raise TypingError("'^' is exclusive or, and needs bool", hint="numbers have no bits; compare them: (x > 0) ^ b")
+        raise TypingError("'^' is exclusive or, and needs bool", hint="of whole numbers: wb.functions.XOR(x, y)")
     return ops.NE(a, b)
 
 
@@ -393,6 +406,9 @@ LT, LE, GT, GE = _of(ops.LT), _of(ops.LE), _of(ops.GT), _of(ops.GE)
 NOT, IMPLIES = _of(ops.NOT), _of(ops.IMPLIES)
 AND, OR = _of(ops.AND, True, associative=_truth), _of(ops.OR, False, associative=_truth)
 IF = ite = Function("if", 3, ops.ite)
+XOR = _of(ops.XOR, 0, associative=_is_ordered, inverse=ops.XOR)
+BIT_AND, BIT_OR = _of(ops.BIT_AND, associative=_is_ordered), _of(ops.BIT_OR, 0, associative=_is_ordered)
+SHIFT_LEFT, SHIFT_RIGHT = Function("shift_left", 2, shift_left), Function("shift_right", 2, shift_right)
 GET, HAS, SIZE = Function("get", 3, maps.get), Function("has", 2, maps.has), Function("size", 1, maps.size)
 ALL_VALUES, ANY_VALUE = Function("all_values", 1, maps.all_values), Function("any_value", 1, maps.any_value)
 PUT, REMOVE = Function("put", 3, maps.put), Function("remove", 2, maps.remove)
@@ -411,6 +427,7 @@ IS_NULL, VALUE_OR = _of(ops.IS_NULL), Function("value_or", 2, ops.value_or)
 
 _NAMED = (
     ADD, SUB, MUL, DIV, MOD, MIN, MAX, EVEN, ODD, EQ, NE, LT, LE, GT, GE, NOT, AND, OR, IMPLIES, IF, NEG, ABS,
+    XOR, BIT_AND, BIT_OR, SHIFT_LEFT, SHIFT_RIGHT,
     GET, HAS, PUT, REMOVE, SIZE, ALL_VALUES, ANY_VALUE, SUM_VALUES, IS_NULL, VALUE_OR,
 )  # fmt: skip
 LIBRARY = PartTable({f.name: f for f in _NAMED} | NAMED, Function)

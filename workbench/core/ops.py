@@ -158,6 +158,16 @@ def _sum_or_text(args: tuple[Term, ...]) -> Term | None:
     return CONCAT.build(args) if any(rules.is_text(arg.domain) for arg in args) else _sum(args)
 
 
+def _low_bits(args: tuple[Term, ...]) -> Term | None:
+    """Return the rule `bit_and(x, 2^k - 1) = x mod 2^k`."""
+    for a, mask in (args, args[::-1]):
+        count = mask.payload + 1 if mask.is_const and type(mask.payload) is int else 0
+        if 1 < count <= WORD_HI and count & (count - 1) == 0:
+            below = isinstance(a.domain, Range | Integer) and a.domain.hi < count
+            return a if below else MOD.build((a, count))
+    return None
+
+
 def _connective(unit: Term, zero: Term) -> Callable[[tuple[Term, ...]], Term | None]:
     """Return the rules `a op unit = a`, `a op zero = zero`, `a op a = a`, `a op not a = zero`."""
 
@@ -288,6 +298,10 @@ MAX = Operator("max", 2, "max", rules.arithmetic(lambda a, b: corners(max, a, b)
 EVEN = Operator("even", 1, "even", rules.order, lambda a: a % 2 == 0, "({0} % 2 == 0)")
 ODD = Operator("odd", 1, "odd", rules.order, lambda a: a % 2 == 1, "({0} % 2 == 1)")
 
+XOR = Operator("xor", 2, "xor", rules.bitwise(rules.fill_bits), operator.xor, "({0} ^ {1})")
+BIT_AND = Operator("bit_and", 2, "bit_and", rules.bitwise(rules.both_bits), operator.and_, "({0} & {1})", _low_bits)
+BIT_OR = Operator("bit_or", 2, "bit_or", rules.bitwise(rules.fill_bits), operator.or_, "({0} | {1})")
+
 EQ = Operator("eq", 2, "=", rules.equality, _eq, "({0} == {1})", _simplify_eq, null="sees", holds="=", sql="=")
 NE = Operator(
     "ne", 2, "!=", rules.equality, lambda a, b: not _eq(a, b), "({0} != {1})", _simplify_ne, null="sees", holds="<>"
@@ -403,7 +417,8 @@ OVERFLOWS = {
 OPERATORS: dict[str, Operator] = {
     op.name: op
     for op in (
-        ADD, SUB, MUL, DIV, MOD, MIN, MAX, EVEN, ODD, EQ, NE, LT, LE, GT, GE, NOT, AND, OR, IMPLIES, ITE,
+        ADD, SUB, MUL, DIV, MOD, MIN, MAX, XOR, BIT_AND, BIT_OR, EVEN, ODD, EQ, NE, LT, LE, GT, GE, NOT, AND, OR,
+        IMPLIES, ITE,
     )
 }  # fmt: skip
 """The operators a user may name; conversions and escape tests have their own constructors."""

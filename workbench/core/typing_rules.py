@@ -10,6 +10,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import (
@@ -197,6 +198,49 @@ def arithmetic(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:
         return domain
 
     return result
+
+
+def whole_number(op: object, domain: Domain) -> None:
+    """Refuse fractions."""
+    if isinstance(domain, Reals | SomeFloats):
+        raise TypingError(f"'{op}' needs whole numbers, not values of {domain}", hint="convert: cast(x, 0..255)")
+
+
+def has_bits(domain: Domain) -> bool:
+    """Whether bitwise operations stay among the numbers of a domain, or of a range of as many bits."""
+    filled = not isinstance(domain, Integer) or domain.n & domain.hi == 0
+    return domain.numeric and filled and not (isinstance(domain, Range) and domain.lo < 0)
+
+
+def bitwise(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:
+    """Return a rule for operations on bits: of `int`, of ranges from 0 on, and of 2^k numbers that stay in a domain."""
+    of_numbers = arithmetic(on_ranges)
+
+    def result(op: Operator, args: tuple[Term, ...]) -> Domain:
+        for arg in args:
+            whole_number(op, arg.domain)
+            if isinstance(arg.domain, Integer) and not has_bits(arg.domain):
+                wide = replace(arg.domain, n=1 << arg.domain.hi.bit_length())
+                what = f"'{op}' works on bits, and the numbers of {_show_declared(arg.domain)} are no power of two"
+                hint = f"declare {wide} or 0..{wide.hi} where the type is written, else -N {wide.n}"
+                raise TypingError(what, hint=hint)
+            if isinstance(arg.domain, Range) and not has_bits(arg.domain):
+                bits = max(-arg.domain.lo - 1, arg.domain.hi).bit_length() + 1
+                hint = f"x mod {1 << bits} is the number with the same {bits} bits, in 0..{(1 << bits) - 1}"
+                raise TypingError(f"'{op}' works on bits, and {arg.domain} has negative numbers", hint=hint)
+        return of_numbers(op, args)
+
+    return result
+
+
+def fill_bits(a: Range, b: Range) -> Range:
+    """Return the range of all numbers with as many bits as those of two ranges from 0 on."""
+    return Range(0, (1 << max(a.hi, b.hi).bit_length()) - 1)
+
+
+def both_bits(a: Range, b: Range) -> Range:
+    """Return the range of the numbers made of the bits that two numbers from 0 on share."""
+    return Range(0, min(a.hi, b.hi))
 
 
 def sum_of(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:

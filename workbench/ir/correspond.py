@@ -21,7 +21,7 @@ from workbench.core.ops import as_term
 from workbench.core.term import Term, const, var
 from workbench.ir.system import System
 
-COMMUTATIVE = frozenset(("and", "or", "add", "mul", "eq", "ne", "min", "max"))
+COMMUTATIVE = frozenset(("and", "or", "add", "mul", "eq", "ne", "min", "max", "xor", "bit_and", "bit_or"))
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.builder import BuiltStream
-from workbench.core.domain import Anything, Domain, Enum, Reals, Texts, Value
+from workbench.core.domain import Anything, Domain, Enum, Range, Reals, Texts, Value
 from workbench.core.findings import Findings, FollowUp
-from workbench.core.function import LIBRARY, Function, same_domain
+from workbench.core.function import LIBRARY, Function, fits, same_domain
 from workbench.core.pipeline import Pipeline
 from workbench.core.readable import plural
 from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
 from workbench.language import syntax as s
 from workbench.language.body import Body
-from workbench.language.evaluate import Evaluator, define_functions, recursive, words
+from workbench.language.evaluate import Evaluator, define_functions, define_tables, recursive, words
 from workbench.language.faults import fault
 from workbench.language.machines import machine
 from workbench.language.python_functions import load_functions
@@ -30,7 +30,7 @@ class Elaborator:
 
     def __init__(self, file: s.FileSyntax, functions: Mapping[str, Function], findings: Findings) -> None:
         self.pipelines = {p.name: p for p in file.pipelines}
-        functions = {**functions, **load_functions(file.used, findings)}
+        functions = {**functions, **load_functions(file.used, findings), **define_tables(file.tables, findings)}
         ports = [port.type for p in file.pipelines for port in (*p.inputs, *p.outputs)]
         bodies = [e for p in file.pipelines for x in p.statements for e in x.values]
         machines = [p.machine for p in file.pipelines if p.machine is not None]
@@ -232,7 +232,8 @@ def _output_names(syntax: s.PipelineSyntax) -> list[str]:
 def _check_output(
     syntax: s.PipelineSyntax, port: s.PortSyntax, declared: Domain, carried: Domain, returned: str
 ) -> None:
-    if isinstance(declared, Anything) or same_domain(declared, carried):
+    narrower = isinstance(declared, Range) and isinstance(carried, Range) and fits(carried, declared)
+    if isinstance(declared, Anything) or same_domain(declared, carried) or narrower:
         return
     hint = f"declare {f'{port.name}: ' if port.name else '-> ' * (len(syntax.outputs) == 1)}{carried}"
     if declared.numeric and carried.numeric:

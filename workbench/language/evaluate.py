@@ -14,7 +14,7 @@ from workbench.core.domain import Value
 from workbench.core.fields import Record
 from workbench.core.findings import Findings, FollowUp
 from workbench.core.fold import map_leaves
-from workbench.core.function import LIBRARY, Function
+from workbench.core.function import LIBRARY, Function, NumberTable
 from workbench.core.readable import plural
 from workbench.core.term import Fields, Term, const, domain_of, is_symbolic, leaves
 from workbench.core.typing_rules import literal_domain
@@ -98,6 +98,8 @@ class Evaluator:
             return self.call(e)
         if isinstance(e, s.Field):
             return self.field(e)
+        if isinstance(e, s.Index):
+            return self.index(e)
         raise e.error(f"'{e}' is not a value", _explain_misplaced(e))
 
     def values(self, parts: Iterable[s.Expression]) -> list[Any]:
@@ -120,7 +122,9 @@ class Evaluator:
     def unknown(self, e: s.Identifier) -> LanguageError:
         """Build the error about a name that is not defined here."""
         hint = did_you_mean(e.name, [*self.scope, *self.labels], "the names here are: ")
-        if e.name in self.functions:
+        if self.is_table(e):
+            hint = f"'{e.name}' is a table: read an entry, {e.name}[0]"
+        elif e.name in self.functions:
             hint = f"'{e.name}' is a function: apply it, {e.name}(...)"
         return e.error(f"there is no '{e.name}' here", hint)
 
@@ -145,6 +149,18 @@ class Evaluator:
             raise e.error(what, f"write {e.name}({', '.join('abcdefgh'[: function.arity])})")
         return self.apply(function, arguments, e)
 
+    def is_table(self, e: s.Expression) -> bool:
+        """Whether an expression is the name of a constant table."""
+        if not isinstance(e, s.Identifier) or e.name in self.scope:
+            return False
+        return isinstance(self.functions.get(e.name), NumberTable)
+
+    def index(self, e: s.Index) -> Any:
+        """Return an entry of a table."""
+        if isinstance(e.value, s.Identifier) and self.is_table(e.value):
+            return self.call(s.Call(e.value.name, (e.index,), where=e.where))
+        raise e.value.error(f"'{e.value}' has no entries", "a table has: table NAME = [1, 2, 4], above the pipelines")
+
     def field(self, e: s.Field) -> Any:
         """Return a field of a record by its name, of a tuple by its position."""
         value = self.value(e.value)
@@ -168,7 +184,7 @@ class FunctionBody(Evaluator):
 
     def check_names(self, body: s.Expression) -> None:
         """Check that all names in a body are defined; all mistakes are raised together."""
-        Findings().all(s.walk(body), self._check_name)
+        Findings().all((e for e in s.walk(body) if not self.is_table(e)), self._check_name)
 
     def _check_name(self, e: s.Expression) -> None:
         if isinstance(e, s.Identifier):
@@ -201,6 +217,18 @@ def define_functions(
             findings.add(recursive("functions", cycle, definition.where))
         wrong.update(cycle)
     return functions | {name: _without_meaning(written[name]) for name in wrong}
+
+
+def define_tables(tables: Iterable[s.TableSyntax], findings: Findings) -> dict[str, Function]:
+    """Return the constant tables of a file; mistakes are added to the findings."""
+
+    def entry(e: s.Expression) -> int:
+        value = Evaluator({}, LIBRARY, {}).value(e)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise e.error(f"the entry '{e}' of a table is not a whole number")
+        return value
+
+    return {t.name: NumberTable.of(t.name, findings.each(t.entries, entry)) for t in tables}
 
 
 def _without_meaning(f: s.FunctionSyntax) -> Function:

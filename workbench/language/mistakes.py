@@ -145,7 +145,7 @@ def _describe(expected: frozenset[str], names: Mapping[str, str]) -> list[str]:
         left -= _OPERANDS | {"NAME", "MINUS"} | (OPERATORS if signs else set())
         words.append("an operator or an expression" if signs else "an expression")
     elif len(left & OPERATORS) > 2:
-        left -= OPERATORS | {"DOT"}
+        left -= OPERATORS | {"DOT", "LSQB"}
         words.append("an operator")
     return words + sorted({names.get(name, name) for name in left})
 
@@ -180,8 +180,10 @@ def _habit(expected: frozenset[str], found: str) -> str:
         return f"put {found[1:-1]} ... in parentheses here"
     if found == "'return'" and "NAME" not in expected and "EQUAL" in expected:
         return "the statement above is not complete"
-    if expected == {"PIPELINE", "MACHINE", "FUNCTION", "USE", "CHECK", "MONITOR", "$END"}:
-        return "a file holds pipelines, machines, functions and checks; statements stand inside the braces of one"
+    if expected == {"PIPELINE", "MACHINE", "FUNCTION", "TABLE", "USE", "CHECK", "MONITOR", "$END"}:
+        return (
+            "a file holds pipelines, machines, functions, tables and checks; statements stand inside the braces of one"
+        )
     if found == "'?'" and "STAR" in expected:
         return "a choice is written if b then x else y"
     if found == "'?'" and "COMMA" in expected:

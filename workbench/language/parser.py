@@ -84,6 +84,8 @@ _ROWS: dict[str, SemanticAction] = {
     "choice": lambda c, extent, at: s.Operation("if", tuple(c[1:]), where=at(extent)),
     "tuple_of": lambda c, extent, at: s.TupleOf(tuple(c[1:]), where=at(extent)),
     "field": lambda c, _, at: s.Field(c[0], str(c[2]), where=at(c[2])),
+    "index": lambda c, extent, at: s.Index(c[0], c[1], where=at(extent)),
+    "table": lambda c, _, at: s.TableSyntax(str(c[0]), tuple(c[2:]), where=at(c[0])),
     "call": lambda c, extent, at: s.Call(str(c[0]), _without_none(c[1:]), where=at(extent)),
     "generic_call": lambda c, extent, at: s.Call(str(c[0]), _without_none(c[2:]), c[1], where=at(extent)),
     "instance": lambda c, extent, at: s.Instantiation(str(c[0]), c[1], where=at(extent)),
@@ -108,12 +110,15 @@ class _PipeBuilder(TreeBuilder):
     def start(self, items: list[Any], extent: Extent) -> s.FileSyntax:
         pipelines: list[s.PipelineSyntax] = []
         functions: list[s.FunctionSyntax] = []
+        tables: list[s.TableSyntax] = []
         used: list[s.UsedFunction] = []
         for item in items:
             if isinstance(item, s.PipelineSyntax):
                 pipelines.append(item)
             elif isinstance(item, s.FunctionSyntax):
                 functions.append(item)
+            elif isinstance(item, s.TableSyntax):
+                tables.append(item)
             elif isinstance(item, tuple):
                 used += item
             elif not pipelines:
@@ -126,8 +131,8 @@ class _PipeBuilder(TreeBuilder):
             else:
                 last = pipelines[-1]
                 pipelines[-1] = dataclasses.replace(last, checks=(*last.checks, item))
-        self._refuse_doubles([*pipelines, *functions, *used])
-        return s.FileSyntax(tuple(pipelines), tuple(functions), tuple(used))
+        self._refuse_doubles([*pipelines, *functions, *tables, *used])
+        return s.FileSyntax(tuple(pipelines), tuple(functions), tuple(used), tuple(tables))
 
     def pipeline(self, children: list[Any], extent: Extent) -> s.PipelineSyntax:
         arrow = next(i for i, child in enumerate(children) if _is_arrow(child))
@@ -203,7 +208,9 @@ class _PipeBuilder(TreeBuilder):
                 self.mistake(f"two fields of this record are called '{port.name}'", port.where, "rename one")
         return s.RecordType(tuple(children), where=self.locate(extent))
 
-    def _refuse_doubles(self, definitions: list[s.PipelineSyntax | s.FunctionSyntax | s.UsedFunction]) -> None:
+    def _refuse_doubles(
+        self, definitions: list[s.PipelineSyntax | s.FunctionSyntax | s.TableSyntax | s.UsedFunction]
+    ) -> None:
         seen: dict[str, Location] = {}
         for item in sorted(definitions, key=lambda d: d.where.line):
             if item.name in seen:
@@ -272,7 +279,7 @@ LANGUAGE = _PipeDialect(
     ("start", "property", "formula", "trouble"),
     _PipeBuilder,
     PIPE,
-    rf"(?P<item>pipeline|machine|function)\b|(?:return|check|monitor|fault|capacity|state|var|use)\b"
+    rf"(?P<item>pipeline|machine|function|table)\b|(?:return|check|monitor|fault|capacity|state|var|use)\b"
     rf"|{_NAME}(?:[ \t]*,[ \t]*{_NAME})*[ \t]*=(?!=)|{_NAME}[ \t]*->",
 )
 """The language of pipelines."""

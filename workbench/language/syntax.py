@@ -84,6 +84,15 @@ class Field(Expression):
 
 
 @dataclass(frozen=True)
+class Index(Expression):
+    """`value[index]`: an entry of a constant table."""
+
+    within: ClassVar[tuple[str, ...]] = ("value", "index")
+    value: Expression
+    index: Expression
+
+
+@dataclass(frozen=True)
 class AppliedOperator(Expression):
     """An operator applied to its operands."""
 
@@ -400,6 +409,14 @@ class FunctionSyntax(Placed):
 
 
 @dataclass(frozen=True)
+class TableSyntax(Placed):
+    """`table name = [1, 2, 4]`: numbers that are read by their position."""
+
+    name: str
+    entries: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
 class UsedFunction(Placed):
     """A function of a Python file: `use "FILE": name`."""
 
@@ -414,6 +431,7 @@ class FileSyntax:
     pipelines: tuple[PipelineSyntax, ...]
     functions: tuple[FunctionSyntax, ...]
     used: tuple[UsedFunction, ...] = ()
+    tables: tuple[TableSyntax, ...] = ()
 
 
 @dataclass(frozen=True)

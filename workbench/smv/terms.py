@@ -209,6 +209,31 @@ class SmvTerms(Fold[str]):
             return b, zero, False
         return f"case {b} = {zero} : {one}; TRUE : {b}; esac", zero, True
 
+    # --- bits ---
+
+    def on_xor(self, term: Term, a: str, b: str) -> str:
+        return self._combine_bits(term, f"{a} xor {b}", f"{a} + {b} - 2 * ", a, b)
+
+    def on_bit_or(self, term: Term, a: str, b: str) -> str:
+        return self._combine_bits(term, f"{a} | {b}", f"{a} + {b} - ", a, b)
+
+    def on_bit_and(self, term: Term, a: str, b: str) -> str:
+        return self._combine_bits(term, f"{a} & {b}", "", a, b)
+
+    def _combine_bits(self, term: Term, words: str, outside: str, a: str, b: str) -> str:
+        """Return an operation on words; of numbers, which have no bits in SMV, from those that both have."""
+        if word_width(term.domain):
+            return f"({words})"
+        left, right = term.args
+        if left.is_const:
+            left, right, a, b = right, left, b, a
+        number = right.payload if right.is_const else _top(right.domain)
+        places = range(min(_top(left.domain), number).bit_length())
+        powers = [1 << k for k in places if not right.is_const or number >> k & 1]
+        both = [f"({a} / {p}) mod 2" + ("" if right.is_const else f" * (({b} / {p}) mod 2)") for p in powers]
+        shared = " + ".join(f"{p} * ({each})" for p, each in zip(powers, both, strict=True)) or "0"
+        return f"({outside}({shared}))"
+
     # --- conversion ---
 
     def on_cast(self, term: Term, a: str) -> str:

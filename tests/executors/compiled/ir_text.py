@@ -77,7 +77,7 @@ def _expr(node: Any, names: dict[str, ir.CodeType]) -> ir.Expr:
             return ir.Var(name, names[name])
         case ast.BinOp(left, sign, right) if isinstance(sign, ast.BitAnd | ast.BitOr):
             a, b = inside(left), inside(right)
-            logic = ("and", "or") if a.type == ir.BOOLEAN else ("bits", "join")
+            logic = ("and", "or") if a.type == ir.BOOLEAN else ("bit_and", "bit_or")
             return op(logic[isinstance(sign, ast.BitOr)], a, b)
         case ast.BinOp(left, sign, right):
             a, b = inside(left), inside(right)

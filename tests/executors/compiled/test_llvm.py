@@ -66,6 +66,14 @@ def test_ranges_with_negative_numbers(name: str) -> None:
     assert computed(term, {"a": left, "b": right}, values) == [op.exact(*each) for each in values]
 
 
+@pytest.mark.parametrize("name", ["xor", "bit_and", "bit_or"])
+@pytest.mark.parametrize("domain", [Range(0, 9), Integer(8)], ids=str)
+def test_bits(name: str, domain: Domain) -> None:
+    op, values = OPERATORS[name], pairs(domain, domain)
+    term = op(var("a", domain), var("b", domain))
+    assert computed(term, {"a": domain, "b": domain}, values) == [op.exact(*each) for each in values]
+
+
 @pytest.mark.parametrize("name", ["and", "or", "implies", "eq", "ne"])
 def test_truth(name: str) -> None:
     op, values = OPERATORS[name], pairs(BOOL, BOOL)

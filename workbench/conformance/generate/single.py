@@ -16,6 +16,7 @@ from workbench.core import function as f
 from workbench.core.domain import Bool, Domain, Integer, Integers, Range, Reals, Texts
 from workbench.core.fields import Map, Tuple
 from workbench.core.processor import Processor
+from workbench.core.typing_rules import has_bits
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cast import Cast
 from workbench.processors.count_decimate import CountDecimate
@@ -52,6 +53,9 @@ def unary(draw: Draw, domain: Domain) -> f.Function:
         ]
         choices += [g.fix_left("-", constant), f.NEG, f.ABS, g.fix_right("*", constant)]
         choices += [g.WIGGLE, g.HALF] if domain.finite else [g.fix_right("/", constant)]
+        if has_bits(domain):
+            choices += [g.fix_right(n, constant) for n in ("xor", "bit_and", "bit_or")]
+            choices += [g.fix_right(n, 2) for n in ("shift_left", "shift_right")]
     elif isinstance(domain, Reals):
         constant = draw(values(domain))
         choices += [*(g.fix_right(n, constant) for n in ("+", "<", ">=", "-", "*", "/", "pow")), f.NEG, f.ABS]
@@ -88,6 +92,7 @@ def binary(draw: Draw, left: Domain, right: Domain) -> f.Function:
     choices: list[f.Function] = []
     if numbers(left) and (left == right or (isinstance(left, Range) and isinstance(right, Range))):
         choices += [f.ADD, f.SUB, f.LT, f.MAX, f.MIN, f.MUL, f.GE, f.EQ, f.NE, f.GT, f.LE, f.DIV, f.MOD]
+        choices += [f.XOR, f.BIT_AND, f.BIT_OR] if has_bits(left) and has_bits(right) else []
         choices += [g.CLASH] if left.finite else []
     elif isinstance(left, Reals) and left == right:
         choices += [f.ADD, f.SUB, f.LT, f.MAX, f.MIN, f.MUL, f.GE, f.NAMED["/"], f.NAMED["pow"]]

@@ -252,7 +252,7 @@ def _go_forward(found: Reaches, terms: Iterable[Term], pipes: Mapping[str, int],
             tops[term] = abs(number_of(term) or 0)
         elif not any(arg.is_const for arg in term.args):
             tops[term] = max(given, default=0)  # for a sum, smaller numbers give the same cases
-        elif term.op is ops.ADD or (term.op is ops.SUB and isinstance(term.domain, Reals)):
+        elif term.op in (ops.ADD, ops.XOR, ops.BIT_OR) or (term.op is ops.SUB and isinstance(term.domain, Reals)):
             tops[term] = sum(given)
         elif term.op is ops.MUL:
             tops[term] = math.prod(given)

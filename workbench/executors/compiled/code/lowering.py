@@ -244,7 +244,7 @@ def _array(expr: ir.Expr) -> ir.Var:
 def entry(array: ir.Expr, domain: Domain, position: ir.Expr) -> ir.Load:
     """Return an entry of an array; an endless array is stored as a ring buffer."""
     if isinstance(domain, Array) and domain.endless:
-        position = op("bits", position, op("sub", op("len", array), ir.integer(1)))
+        position = op("bit_and", position, op("sub", op("len", array), ir.integer(1)))
     return ir.Load(_array(array), (position,))
 
 
@@ -284,7 +284,7 @@ def _lower_division(name: str, term: Term, a: ir.Expr, b: ir.Expr) -> ir.Expr:
     divisor = divisor if isinstance(divisor, int) and divisor > 0 else 0
     if name == "mod" and divisor:
         if divisor & (divisor - 1) == 0 and isinstance(term.domain, Range | Integer | Integers):
-            return op("bits", a, ir.integer(divisor - 1))
+            return op("bit_and", a, ir.integer(divisor - 1))
         left = term.args[0].domain
         if isinstance(left, Range) and left.lo >= 0 and left.hi < 2 * divisor:  # a cyclic counter
             return ir.Select(op("lt", a, b), a, op("sub", a, b), predictable=True)
@@ -301,7 +301,7 @@ def fit(term: Term, exact: ir.Expr) -> ir.Expr:
     if domain.overflow is not Overflowing.MODULAR:
         return op("min", op("max", exact, ir.integer(0)), ir.integer(domain.hi))
     if domain.n & domain.hi == 0:  # the low bits, also of a negative number
-        return op("bits", exact, ir.integer(domain.hi))
+        return op("bit_and", exact, ir.integer(domain.hi))
     return op("remainder", exact, ir.integer(domain.n))
 
 

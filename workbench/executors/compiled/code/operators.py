@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from workbench.core.named_operators import FLOAT_OPERATORS
-from workbench.core.ops import COMPARISONS, OVERFLOWS
+from workbench.core.ops import BIT_AND, BIT_OR, COMPARISONS, OVERFLOWS, XOR
 from workbench.errors import WorkbenchError
 from workbench.executors.compiled.code import ir
 
@@ -93,8 +93,7 @@ OPERATORS: dict[str, OperatorRow] = {
     "remainder": OperatorRow("({0} % {1})", _arithmetic),
     "min": OperatorRow("min({0}, {1})", _arithmetic),
     "max": OperatorRow("max({0}, {1})", _arithmetic),
-    "bits": OperatorRow("({0} & {1})", _whole),
-    "join": OperatorRow("({0} | {1})", _whole),
+    **{op.name: OperatorRow(op.python, _whole) for op in (XOR, BIT_AND, BIT_OR)},
     "shift_left": OperatorRow("({0} << {1})", _whole),
     "shift_right": OperatorRow("({0} >> {1})", _whole),
     "even": OperatorRow("({0} % 2 == 0)", _make_type_rule(ir.INTEGER, ir.BOOLEAN)),

@@ -26,7 +26,10 @@ NUMBER = ir.IntType(64)
 VECTOR = ir.VectorType(NUMBER, LANES)
 NUMBERS = ir.PointerType()
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-INSTRUCTIONS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and_", "or": "or_"}
+INSTRUCTIONS = {
+    "add": "add", "sub": "sub", "mul": "mul", "and": "and_", "or": "or_", "xor": "xor", "bit_and": "and_",
+    "bit_or": "or_",
+}  # fmt: skip
 """The operators that are one instruction (apart from fitting the result), and their names in llvmlite."""
 
 

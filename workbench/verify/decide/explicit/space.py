@@ -229,7 +229,7 @@ def expand_function(space: Space) -> ir.CodeFunction:
     lets = [
         ir.Let(
             each.name,
-            _read(op("bits", op("shift_right", word, ir.integer(shift)), ir.integer(mask)), variable.domain, low),
+            _read(op("bit_and", op("shift_right", word, ir.integer(shift)), ir.integer(mask)), variable.domain, low),
         )
         for each, variable, (shift, mask, low) in zip(state, system.variables, space.layout.fields, strict=True)
     ]
@@ -263,7 +263,7 @@ def _join_fields(fields: Sequence[ir.Expr]) -> ir.Expr:
     if len(fields) < 2:
         return fields[0] if fields else ir.integer(0)
     middle = len(fields) // 2
-    return op("join", _join_fields(fields[:middle]), _join_fields(fields[middle:]))
+    return op("bit_or", _join_fields(fields[:middle]), _join_fields(fields[middle:]))
 
 
 def _whole(value: ir.Expr) -> ir.Expr:

@@ -1,0 +1,102 @@
+"""Choices by a number: constant tables, and shifts by a number of places.
+
+The rule of this module: a choice is a tree of comparisons of the index, as deep as the logarithm of the number of
+items. Models and compiled code need no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from workbench.core.domain import Integer, Integers, Overflowing, Range
+from workbench.core.ops import ADD, DIV, GT, LT, MUL, ite
+from workbench.core.term import Term, const, domain_of, is_symbolic, same
+from workbench.core.typing_rules import literal_domain, whole_number
+from workbench.errors import TypingError
+
+MOST_PLACES = 63
+"""Maximum number of places of a shift."""
+
+
+def choose(index: Any, items: Sequence[Any], first: int, otherwise: Any) -> Any:
+    """Return the item at an index, which counts from `first`; `otherwise` where there is none."""
+    last = first + len(items) - 1
+    if isinstance(index, Term) and index.is_const:
+        index = index.payload
+    if not isinstance(index, Term):
+        return items[index - first] if isinstance(index, int) and first <= index <= last else otherwise
+    domain = index.domain
+    if not isinstance(domain, Range | Integer | Integers):
+        whole_number("[ ]", domain)
+        raise TypingError(f"an index is a number, not a value of {domain}")
+    lo, hi = (first, last) if isinstance(domain, Integers) else (max(first, domain.lo), min(last, domain.hi))
+    if lo > hi:
+        return otherwise
+    found = _choose_between(index, items, first, lo, hi)
+    if isinstance(domain, Integers) or domain.lo < first:
+        found = ite(LT(index, first), otherwise, found)
+    if isinstance(domain, Integers) or domain.hi > last:
+        found = ite(GT(index, last), otherwise, found)
+    return found
+
+
+def _choose_between(index: Term, items: Sequence[Any], first: int, lo: int, hi: int) -> Any:
+    if all(same(items[k - first], items[lo - first]) for k in range(lo + 1, hi + 1)):
+        return items[lo - first]
+    middle = (lo + hi + 1) // 2
+    below, above = (_choose_between(index, items, first, *ends) for ends in ((lo, middle - 1), (middle, hi)))
+    return ite(LT(index, middle), below, above)
+
+
+def read_table(entries: tuple[int, ...], index: Any) -> Any:
+    """Return the entry of a constant table at an index, which counts from 0; 0 where there is none.
+
+    As literals do, entries take the domain of the index, if that is an integer domain.
+    """
+    if not isinstance(index, Term):
+        return choose(index, entries, 0, 0)
+    kind = index.domain
+    items = [const(entry, literal_domain(entry, kind)) for entry in entries]
+    return choose(index, items, 0, const(0, literal_domain(0, kind)))
+
+
+def _shift(name: str, one: Callable[[Any, int], Any], value: Any, places: Any) -> Any:
+    places = places.payload if isinstance(places, Term) and places.is_const else places
+    fixed = type(places) is int
+    domain = Range(places, places) if fixed else domain_of(places)
+    if is_symbolic(value):
+        whole_number(name, domain_of(value))
+    if not isinstance(domain, Range | Integer) or domain.lo < 0 or domain.hi > MOST_PLACES:
+        raise TypingError(
+            f"'{name}' shifts by 0 to {MOST_PLACES} places, not by {places if fixed else domain}",
+            hint="write a constant, or declare the places as a range such as 0..7",
+        )
+    if not fixed and not is_symbolic(value):
+        value = const(value, literal_domain(value))
+    return choose(places, [one(value, k) for k in range(domain.lo, domain.hi + 1)], domain.lo, value)
+
+
+def _left(value: Any, places: int) -> Any:
+    """Multiply by a power of two, by factors that are in the domain."""
+    domain = value.domain if isinstance(value, Term) else None
+    if not isinstance(domain, Integer):
+        return MUL(value, 1 << places)
+    if domain.overflow is Overflowing.MODULAR:
+        return MUL(value, (1 << places) % domain.n)
+    places, most = min(places, domain.hi.bit_length()), domain.hi.bit_length() - 1
+    while places > 0:
+        value, places = (MUL(value, 1 << min(places, most)) if most else ADD(value, value)), places - max(most, 1)
+    return value
+
+
+def _right(value: Any, places: int) -> Any:
+    domain = value.domain if isinstance(value, Term) else None
+    if isinstance(domain, Integer) and 1 << places > domain.hi:
+        return const(0, domain) if places else value
+    return DIV(value, 1 << places)
+
+
+shift_left = partial(_shift, "shift_left", _left)
+shift_right = partial(_shift, "shift_right", _right)
