@@ -168,7 +168,7 @@ PIPES = [
     "pipeline p(x: int) -> int { return x }\ncheck always «x > 0→(x > 0)»",
     "pipeline p(x: int) -> int { return x }\ncheck «x > 0→always (x > 0)»",
     "pipeline p(x: int) -> bool { return x > 0 }\ncheck «out→always (out)»",
-    "pipeline p<k = 1>(x: int) -> int { return x }\ncheck equivalent(p<«3→k = 3»>)",
+    "pipeline p<k = 1>(x: int) -> int { return x }\ncheck equivalent(p<3«, 4→»>)",
     "pipeline p(x: int) -> int { return x }\ncheck bounded-liveness(«0 - 1→3»)",
     "pipeline p(x: int) -> int { return x }\ncheck equivalent(«x + 1→p»)",
     "pipeline p(x: int) -> int { return x }\ncheck «always→ltl»(G x > 0)",

@@ -56,6 +56,19 @@ def test_the_other_pipeline():
     assert loaded.other(reference).pipeline.denote([[1, 2, 3]]) == ([2, 3],)
 
 
+OTHER = "pipeline other<k = 0>(x: int) -> int { return trim(x, k) }\npipeline p<k = 1>(x: int) -> int { return x }\n"
+
+
+@pytest.mark.parametrize("written", ["other<k + 1>", "other<2>", "other<k = k + 1>"])
+def test_parameters_of_the_other_pipeline_by_position_or_by_name(written):
+    """As in a call; and they are computed from the parameters of the pipeline."""
+    loaded = parse(f"{OTHER}check equivalent({written})").get()
+    (check,) = loaded.checks
+    assert isinstance(check.argument, PipelineReference)
+    assert loaded.other(check.argument).pipeline.denote([[1, 2, 3]]) == ([3],)
+    assert str(parse_property("equivalent(other<2>)").argument) == "other<2>"
+
+
 GIVEN = {
     "liveness": "liveness",
     "response": "response",

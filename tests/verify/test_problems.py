@@ -15,7 +15,7 @@ import pytest
 
 import workbench as wb
 from tests.cli.conftest import busy, descendants
-from workbench.errors import DomainError, EngineMissing, LanguageError, PipelineError
+from workbench.errors import DomainError, EngineMissing, LanguageError, PipelineError, TypingError
 from workbench.language import Source
 
 TEXT = """
@@ -54,6 +54,23 @@ def test_comparisons_are_properties(source: Source) -> None:
     assert wb.check(same, wb.properties.tolerating()).outcome == wb.faults.tolerates(same).outcome
     with pytest.raises(PipelineError, match="no faults"):
         wb.check(doubled, wb.properties.tolerating())
+
+
+def test_outputs_of_different_ranges_are_compared() -> None:
+    """Ranges are computed from how a number is computed, so the same numbers may have different ones."""
+    made = wb.parse("""
+    pipeline plain(x: 0..3) -> 0..3, (0..1, bool) { return x, (x div 2, x > 1) }
+    pipeline longer(x: 0..3) -> -3..6, (0..4, bool) { return 2 * x - x, (if x > 1 then 1 else x * 0, x > 1) }
+    pipeline wrong(x: 0..3) -> -3..6, (0..4, bool) { return 2 * x - x, (if x > 2 then 1 else x * 0, x > 1) }
+    pipeline truth(x: 0..3) -> bool, (0..1, bool) { return x > 1, (x div 2, x > 1) }
+    """)
+    plain, longer, wrong, truth = (made.get(name) for name in ("plain", "longer", "wrong", "truth"))
+    assert plain.pipeline.output_domains != longer.pipeline.output_domains
+    for mode in ("sequence", "stepwise"):
+        assert wb.equiv(plain, longer, mode).outcome == "holds"
+        assert wb.equiv(plain, wrong, mode).outcome == "fails"
+    with pytest.raises(TypingError, match=r"output 1 carries 0..3 in plain and bool in truth\s+hint: .*cast"):
+        wb.equiv(plain, truth)
 
 
 def test_what_approximates_is_the_subject() -> None:

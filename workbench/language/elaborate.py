@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from workbench.builder import BuiltStream
 from workbench.core.domain import Anything, Domain, Enum, Range, Reals, Texts, Value
+from workbench.core.fields import Tuple
 from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import LIBRARY, Function, fits, same_domain
 from workbench.core.pipeline import Pipeline
@@ -232,8 +233,7 @@ def _output_names(syntax: s.PipelineSyntax) -> list[str]:
 def _check_output(
     syntax: s.PipelineSyntax, port: s.PortSyntax, declared: Domain, carried: Domain, returned: str
 ) -> None:
-    narrower = isinstance(declared, Range) and isinstance(carried, Range) and fits(carried, declared)
-    if isinstance(declared, Anything) or same_domain(declared, carried) or narrower:
+    if isinstance(declared, Anything) or _is_part(carried, declared):
         return
     hint = f"declare {f'{port.name}: ' if port.name else '-> ' * (len(syntax.outputs) == 1)}{carried}"
     if declared.numeric and carried.numeric:
@@ -243,6 +243,14 @@ def _check_output(
     if isinstance(declared, Enum) and isinstance(carried, Texts):
         hint = f"several types have such constants: write the 'if' in the pipeline, or {hint}"
     raise port.error(f"pipeline {syntax.name} is declared to give {declared}, but what it returns is {carried}", hint)
+
+
+def _is_part(carried: Domain, declared: Domain) -> bool:
+    """Whether a domain is the declared one, up to ranges of numbers that are narrower."""
+    if isinstance(carried, Tuple) and isinstance(declared, Tuple):
+        return len(carried.fields) == len(declared.fields) and all(map(_is_part, carried.fields, declared.fields))
+    narrower = isinstance(declared, Range) and isinstance(carried, Range) and fits(carried, declared)
+    return narrower or same_domain(carried, declared)
 
 
 def _list_names(hint: str, known: list[str]) -> str:

@@ -101,12 +101,9 @@ def suggest_property(text: str) -> str:
 
 
 def read_parameters(given: tuple[s.Given, ...], constants: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
-    """Return the parameters of a pipeline in a property, which must be named."""
-    for item in given:
-        if item.name is None:
-            raise item.error(f"'{item}' in a property does not say its parameter", f"write k = {item}")
+    """Return the parameters of a pipeline in a property; one that is given by its position has an empty name."""
     scope = Evaluator(constants, LIBRARY, {})
-    return tuple((str(item.name), scope.value(item.value)) for item in given)
+    return tuple((item.name or "", scope.value(item.value)) for item in given)
 
 
 def _number(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -> int:

@@ -20,6 +20,7 @@ from workbench.errors import LanguageError, Location, did_you_mean
 from workbench.language import properties
 from workbench.language import syntax as s
 from workbench.language.elaborate import Elaborator
+from workbench.language.evaluate import Evaluator
 from workbench.language.faults import faultless, faulty
 from workbench.named_files import Folders, allow, find_named, follow_links
 from workbench.processors.held.group import flatten
@@ -126,7 +127,7 @@ class Source:
         """Raise LanguageError for an unknown name in a property."""
         if isinstance(check.argument, s.PipelineReference):
             syntax = self._reference(check.argument)
-            self._elaborator.parameters(syntax, dict(check.argument.params), check.argument.where)
+            self._elaborator.parameters(syntax, self._parameters_of(check.argument), check.argument.where)
         elif isinstance(check.argument, s.Expression):
             check_names(check.argument, pipeline, self._elaborator.labels)
 
@@ -135,6 +136,11 @@ class Source:
             hint = did_you_mean(reference.name, self.pipelines, "its pipelines are: ")
             raise reference.error(f"there is no pipeline '{reference.name}' in this file", hint)
         return self._syntax(reference.name)
+
+    def _parameters_of(self, reference: s.PipelineReference) -> dict[str, Value]:
+        """Return the parameters that a property gives to the pipeline that it names."""
+        items = (s.Given(name or None, s.Literal(value), where=reference.where) for name, value in reference.params)
+        return self._elaborator.given(self._reference(reference), tuple(items), Evaluator({}, {}, {}))
 
 
 @dataclass(frozen=True)
@@ -242,8 +248,7 @@ class Loaded(Displayed):
 
     def other(self, reference: s.PipelineReference) -> Loaded:
         """Return the pipeline that a property of this one names."""
-        self.source._reference(reference)
-        return self.source.get(reference.name, **dict(reference.params))
+        return self.source.get(reference.name, **self.source._parameters_of(reference))
 
 
 def check_names(e: s.Expression, pipeline: Pipeline, labels: Mapping[str, str]) -> None:

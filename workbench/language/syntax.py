@@ -436,13 +436,16 @@ class FileSyntax:
 
 @dataclass(frozen=True)
 class PipelineReference(Placed):
-    """A pipeline that a property names, with values for its parameters: `equivalent(other<k = 3>)`."""
+    """A pipeline that a property names, with values for its parameters: `equivalent(other<k = 3>)`.
+
+    A parameter that is given by its position has an empty name.
+    """
 
     name: str
     params: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        given = ", ".join(f"{name} = {value}" for name, value in self.params)
+        given = ", ".join(f"{name} = {value}" if name else str(value) for name, value in self.params)
         return f"{self.name}<{given}>" if given else self.name
 
 

@@ -17,7 +17,8 @@ from functools import partial
 from typing import Literal
 
 from workbench.core import function as f
-from workbench.core.domain import Bool
+from workbench.core.domain import Bool, Domain, Range
+from workbench.core.fields import Tuple
 from workbench.core.function import same_domain
 from workbench.core.ops import EQ, both, conjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
@@ -179,10 +180,18 @@ def _comparable(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> None:
         ("output", left.output_domains, right.output_domains),
     ):
         for number, (a, b) in enumerate(zip(ours, theirs, strict=True), 1):
-            if not same_domain(a, b):
-                raise TypingError(f"{what} {number} carries {a} in {left.name} and {b} in {right.name}")
+            if not (same_domain(a, b) or (what == "output" and _has_equality(a, b))):
+                hint = "give it the same type in both; cast(x, TYPE) converts numbers"
+                raise TypingError(f"{what} {number} carries {a} in {left.name} and {b} in {right.name}", hint=hint)
             if COMPARISONS[mode].implies and what == "output" and not isinstance(a, Bool):
                 raise TypingError(f"approximation compares bool outputs, {left.name} emits {a}")
+
+
+def _has_equality(a: Domain, b: Domain) -> bool:
+    """Whether values of two domains are compared as what they are: ranges of numbers, and records of such values."""
+    if isinstance(a, Tuple) and isinstance(b, Tuple):
+        return len(a.fields) == len(b.fields) and all(map(_has_equality, a.fields, b.fields))
+    return same_domain(a, b) or (isinstance(a, Range) and isinstance(b, Range))
 
 
 def _pipes(name: str, body: Pipeline) -> tuple[str, ...]:
