@@ -159,7 +159,7 @@ def make_venv(python_was_named: bool) -> None:
 def install_project() -> None:
     """Install workbench from this folder, with the tools for its tests."""
     say("installing workbench and its tools with pip (half a minute to a few minutes)")
-    pip("install", "--editable", ".[dev,fast,lab]")
+    pip("install", "--editable", ".[dev,fast,lab,smt]")
 
 
 def compile_project() -> None:

@@ -57,7 +57,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
         "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"},
         "rules": {"ask", "decide", "answer"},
     },
-    "verify/decide": {"algebra": set(), "explicit": set(), "engines": set()},
+    "verify/decide": {"algebra": set(), "explicit": set(), "engines": set(), "smt": set()},
     "tesla": {
         "aggregates": set(), "caches": set(), "engines": {"caches"}, "explain": set(), "model": set(),
         "rewriting": set(),
@@ -70,7 +70,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
 """Where a package has several sub-packages, those that each of them may use; what lies beside them is for all."""
 
 OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "llvmlite", "cupy", "pyspark", "matplotlib", "numpy",
-            "pandas", "pyarrow", "hypothesis", "pytest", "duckdb", "starlette", "uvicorn", "jinja2"}  # fmt: skip
+            "pandas", "pyarrow", "hypothesis", "pytest", "duckdb", "starlette", "uvicorn", "jinja2", "z3"}  # fmt: skip
 AT_MODULE_LEVEL = {
     ("events/csv_tables.py", "pyarrow"),
     ("events/input_columns.py", "numpy"),
@@ -149,6 +149,8 @@ AT_MODULE_LEVEL = {
     ("lab/web/pages.py", "starlette"),
     ("smv/engines/bindings.py", "pynusmv"),
     ("smv/engines/bindings.py", "pynusmv_lower_interface"),
+    ("verify/decide/columns.py", "numpy"),
+    ("verify/decide/smt/candidates.py", "numpy"),
     ("verify/decide/explicit/kernels.py", "llvmlite"),
     ("verify/decide/explicit/kernels.py", "numba"),
     ("verify/decide/explicit/kernels.py", "numpy"),

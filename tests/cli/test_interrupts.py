@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -25,11 +26,16 @@ pipeline hard(x: int mod 4096, y: int mod 4096) -> int mod 4096 {
     return cumulate(a * a + y, *)
 }
 check ctl(AG EF (out = 2))
+pipeline late(x: 0..4096, y: 0..4096) -> bool {
+    return window(x, 40, cumulate(+)) > window(y, 40, cumulate(+)) + 150000
+}
+check always (not out)
 """
 RUN = ["run", "p.pipe:products", "--input", "x.csv"]
 COMMANDS = {
     "check": ["check", "p.pipe:hard", "-N", "4096"],
     "check with limits": ["check", "p.pipe:hard", "-N", "4096", "--timeout", "60"],
+    **({"check with z3": ["check", "p.pipe:late", "--engine", "spacer"]} if find_spec("z3") else {}),
     "check all": ["check", "p.pipe", "-N", "4096", "--jobs", "2"],
     "buffers": ["buffers", "p.pipe:hard"],
     "run": [*RUN, "--output", "-", "--backend", "reference"],

@@ -6,8 +6,8 @@ Shared sub-terms become local variables, everything else one expression; conditi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 from workbench.core.domain import Integer, Overflowing, Reals
 from workbench.core.fold import Fold, postorder
@@ -22,6 +22,9 @@ DEEPEST = 40
 
 class PythonSource(Fold[str]):
     """Python source of a term; variables print as the given identifiers, constants by `repr`."""
+
+    scope: ClassVar[Mapping[str, Any]] = SCOPE
+    """The names that the source uses."""
 
     def __init__(self, names: dict[Term, str], constants: dict[str, Any]) -> None:
         super().__init__()
@@ -88,28 +91,32 @@ def straight_line(roots: Sequence[Term], source: PythonSource) -> tuple[list[Ass
     return lines, [source(root) for root in roots]
 
 
-def compile_terms(outputs: Sequence[Any], parameters: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
+def compile_terms(
+    outputs: Sequence[Any], parameters: Sequence[Any], kind: type[PythonSource] = PythonSource
+) -> Callable[..., tuple[Any, ...]]:
     """Compile a Python function from the parameters' leaves to the outputs' leaves, both flat.
 
-    Parameters and outputs are terms or nested tuples of terms; parameters are variables.
+    Parameters and outputs are terms or nested tuples of terms; parameters are variables. `kind` prints the terms.
     """
-    return compile_value(tuple(leaves(tuple(outputs))), list(leaves(tuple(parameters))))
+    return compile_value(tuple(leaves(tuple(outputs))), list(leaves(tuple(parameters))), kind)
 
 
-def compile_value(output: Any, parameters: Sequence[Any]) -> Callable[..., Any]:
+def compile_value(
+    output: Any, parameters: Sequence[Any], kind: type[PythonSource] = PythonSource
+) -> Callable[..., Any]:
     """Compile a Python function from values in the shape of the parameters to one in the shape of the output.
 
     All are terms or nested tuples of terms, but no maps; parameters are variables.
     """
     names = {term: f"v{i}" for i, term in enumerate(leaves(tuple(parameters)))}
     constants: dict[str, Any] = {}
-    assignments, results = straight_line(list(leaves(output)), PythonSource(names, constants))
+    assignments, results = straight_line(list(leaves(output)), kind(names, constants))
     given = [names[p] if isinstance(p, Term) else f"a{i}" for i, p in enumerate(parameters)]
     taken_apart = [f"{_pattern(p, names)} = a{i}" for i, p in enumerate(parameters) if not isinstance(p, Term)]
     lines = [*taken_apart, *(f"{name} = {text}" for name, text, _ in assignments)]
     lines.append(f"return {_write_shape(output, iter(results))}")
     text = f"def of_terms({', '.join(given)}):\n" + "".join(f"    {line}\n" for line in lines)
-    scope = {**SCOPE, **constants}
+    scope = {**kind.scope, **constants}
     exec(compile(text, "<function of terms>", "exec"), scope)
     function: Callable[..., Any] = scope["of_terms"]
     return function

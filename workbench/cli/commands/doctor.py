@@ -25,6 +25,7 @@ EXTRAS = (
     ("jinja2", "lab", "the lab's reports"),
     ("pyspark", "spark", "sweeps on a Spark cluster"),
     ("pandas", "spark", "sweeps on a Spark cluster"),
+    ("z3", "smt", "the engines induction, invariants and spacer"),
     ("numba", "fast", "pipelines and the explicit engine as machine code"),
     ("numba_cuda", "gpu", "pipelines and rules on a GPU"),
     ("cupy", "gpu", "arrays on a GPU"),

@@ -8,7 +8,7 @@ optimistic formula is a definite failure, a true pessimistic one a definite succ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -109,3 +109,39 @@ def to_smv(formula: Formula, terms: Callable[[Term], str]) -> str:
     if len(parts) == 2:
         return f"({parts[0]} {formula.op} {parts[1]})"
     return f"{formula.op} ({parts[0]})"
+
+
+def evaluate_on_lasso(formula: Formula, values: Mapping[Term, Sequence[bool]], loop: int) -> list[bool] | None:
+    """Return the truth of an LTL formula at each step of a lasso; None for operators that are not of LTL.
+
+    Parameters
+    ----------
+    values: the truth of each atom at each step.
+    loop: the step that follows the last one.
+    """
+    if formula.term is not None:
+        return list(values[formula.term])
+    inner = [evaluate_on_lasso(arg, values, loop) for arg in formula.args]
+    args = [arg for arg in inner if arg is not None]
+    if len(args) < len(inner):
+        return None
+    a, b = args[0], args[-1]
+    count = len(a)
+    after = [*range(1, count), loop]
+    if formula.op == "not":
+        return [not x for x in a]
+    if formula.op in ("and", "or", "implies"):
+        exact = BOOLEAN[formula.op].of_terms.exact
+        return [exact(x, y) for x, y in zip(a, b, strict=True)]
+    if formula.op == "X":
+        return [a[step] for step in after]
+    until = {"F": ([True] * count, a), "U": (a, b), "G": (a, [False] * count), "V": (b, a)}.get(formula.op)
+    if until is None:
+        return None
+    # backwards twice: the truth at the beginning of the loop is known after the first time
+    least = formula.op in ("F", "U")
+    found = [not least] * count
+    for step in 2 * [*range(count - 1, -1, -1)]:
+        stays, ends = until[0][step], until[1][step]
+        found[step] = ends or (stays and found[after[step]]) if least else stays and (ends or found[after[step]])
+    return found

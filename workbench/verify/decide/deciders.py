@@ -196,7 +196,7 @@ class AllDecider:
             share = None if left is None else left / (len(deciders) - position)
             if not row.complete:
                 longest = max((each.wall_seconds for each in found.values()), default=0.0)
-                share = min(max(5.0, 4 * longest), share or math.inf)
+                share = min(max(2.0, 4 * longest), share or math.inf)
             given = limits.within(share)
             with phase(f"deciding with {decider.name}"):
                 found[decider.name] = decider.decide(part, given, count_states=count_states)

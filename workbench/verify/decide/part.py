@@ -25,7 +25,16 @@ class Asked(NamedTuple):
     side: bool = False
     unless: str = ""
 
+    @property
+    def invariant(self) -> Term | None:
+        """The condition that is asked to be true at every step; None if the question is another one."""
+        if self.kind in ALWAYS and self.formula.op == ALWAYS[self.kind]:
+            return self.formula.args[0].term
+        return self.formula.term if self.kind == "invar" else None
 
+
+ALWAYS = {"ctl": "AG", "ltl": "G"}
+"""The operator that turns a condition into an invariant."""
 _LONG = 10_000
 """Maximum length, in operators, of an atom that an LTL formula contains directly."""
 _BEFORE = "workbench_before_"

@@ -96,6 +96,26 @@ ENGINES = (
     EngineRow(
         "ic3", "nuXmv's IC3", "invariants", later("workbench.smv.engines.sat", "SatEngine", "ic3"), complete=False
     ),
+    EngineRow(
+        "simulation", "random runs, with extreme, held and repeated inputs (extra `smt` or `fast`)",
+        "refutes invariants, and LTL by lassos with repeated inputs; proves nothing; not shortest",
+        decider=later("workbench.verify.decide.simulation", "SimulationDecider"), complete=False,
+    ),
+    EngineRow(
+        "induction", "k-induction over integers, with z3 (extra `smt`)",
+        "invariants, when a short run or a short proof exists; linear arithmetic; shortest counterexamples",
+        decider=later("workbench.verify.decide.smt.induction", "InductionDecider"), complete=False,
+    ),
+    EngineRow(
+        "invariants", "k-induction with what random runs have in common, as far as z3 proves it (extra `smt`)",
+        "invariants; linear arithmetic; shortest counterexamples",
+        decider=later("workbench.verify.decide.smt.invariants", "InvariantsDecider"), complete=False,
+    ),
+    EngineRow(
+        "spacer", "z3's own engine for reachability, over integers (extra `smt`)",
+        "invariants; linear arithmetic; shortest counterexamples",
+        decider=later("workbench.verify.decide.smt.spacer", "SpacerDecider"), complete=False,
+    ),
 )  # fmt: skip
 """The engines of workbench itself, in the order in which they are shown."""
 
@@ -172,8 +192,7 @@ def _probe(row: EngineRow) -> Availability:
 
     try:
         if row.decider:
-            row.decider()
-            return Availability(row.name, version="built in")
+            return Availability(row.name, version=getattr(row.decider(), "version", "built in"))
         engine = get_engine(row.name)
         query = Query("ctl", "EF b") if row.complete else Query("invar", "b | !b")
         result = engine.check(Task("MODULE main\nVAR b : boolean;", (query,)))

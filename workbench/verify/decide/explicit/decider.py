@@ -29,11 +29,9 @@ from workbench.verify.decide.explicit import machine
 from workbench.verify.decide.explicit.machine import CompiledSearch
 from workbench.verify.decide.explicit.search import Edge, Exploration, PlainSearch, Stopped
 from workbench.verify.decide.explicit.space import Space
-from workbench.verify.decide.part import Asked, Decision, Part
+from workbench.verify.decide.part import ALWAYS, Asked, Decision, Part
 
 REFUSAL = "the explicit engine decides invariants, AG EF, and what recurs for ever (GF, FG), no other formulas"
-ALWAYS = {"ctl": "AG", "ltl": "G"}
-"""The operator that turns a condition into an invariant."""
 MOST_CASES = 64
 """Maximum number of ways to violate a formula over GF and FG."""
 
@@ -77,15 +75,13 @@ class Agenda:
         self.refused = found.keys() - self.goals.keys()
 
     def _make_goal(self, asked: Asked) -> Goal | None:
-        formula, invariant = asked.formula, asked.kind == "invar"
-        if asked.kind in ALWAYS and formula.op == ALWAYS[asked.kind]:
-            formula, invariant = formula.args[0], True
-        if invariant and formula.term is not None:
-            return Never(self._number_label(NOT(formula.term)))
+        if asked.invariant is not None:
+            return Never(self._number_label(NOT(asked.invariant)))
         if asked.kind == "ltl":
             cases = _list_violations(nnf(asked.formula, negated=True))
             return None if cases is None else Recurring(tuple(self._make_case(*case) for case in cases))
-        soon = _read_recurrence(formula) if asked.kind == "ctl" and invariant else None
+        always = asked.kind == "ctl" and asked.formula.op == ALWAYS["ctl"]
+        soon = _read_recurrence(asked.formula.args[0]) if always else None
         if soon is None:
             return None
         escape, target = soon

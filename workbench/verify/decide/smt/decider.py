@@ -1,0 +1,100 @@
+"""The base of deciders that use z3: they decide invariants, one after the other."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from workbench.core.domain import Value
+from workbench.core.ops import NOT
+from workbench.core.term import Term
+from workbench.errors import EngineError, Refused, UnsupportedNode
+from workbench.smv.engines.engine import Answer, EngineLimits, patience
+from workbench.verify.decide.part import Decision, Part
+from workbench.verify.decide.runs import Runs
+from workbench.verify.decide.smt.session import OutOfLimits, Z3Session, z3_version
+from workbench.verify.decide.smt.transition import Z3Transition
+
+REFUSAL = "the SMT engines decide invariants only"
+
+
+class SmtDecider(ABC):
+    """A decider of invariants that uses z3.
+
+    Raises
+    ------
+    EngineMissing: z3 is not installed.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self) -> None:
+        self.version = z3_version()
+
+    @abstractmethod
+    def solve(self, transition: Z3Transition, good: Term) -> Answer:
+        """Answer whether a condition is true at every step of every run.
+
+        Raises
+        ------
+        OutOfLimits
+        """
+
+    def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
+        """See `Decider.decide`."""
+        del count_states
+        begin, cpu = time.monotonic(), time.process_time()
+        answers = dict.fromkeys(part.asked, Answer(None, reason=REFUSAL))
+        if part.driven:
+            reason = "the SMT engines know pipelines, not the SMV system that drives the inputs"
+            answers = dict.fromkeys(part.asked, Answer(None, reason=reason))
+        elif all(part.asked[role].invariant is not None for role in part.required):
+            answers |= self._answer_all(part, limits)
+        seconds = time.monotonic() - begin
+        return Decision(answers, f"{self.name} ({self.version})", min(time.process_time() - cpu, seconds), seconds)
+
+    def _answer_all(self, part: Part, limits: EngineLimits) -> dict[str, Answer]:
+        """Answer the questions about invariants; side questions get little time."""
+        session = Z3Session(limits)
+        goods = {role: asked.invariant for role, asked in part.asked.items() if asked.invariant is not None}
+        found: dict[str, Answer] = {}
+        try:
+            transition = Z3Transition(session, part)
+        except (Refused, UnsupportedNode) as error:
+            return dict.fromkeys(goods, Answer(None, reason=error.what))
+        side = False
+        for role, good in goods.items():
+            asked = part.asked[role]
+            if asked.side and not side:
+                side, until = True, time.monotonic() + patience(0)
+                session.deadline = until if session.deadline is None else min(session.deadline, until)
+            unless = found.get(asked.unless)
+            if unless is not None and unless.truth is False:
+                found[role] = Answer(None, reason="its answer does not matter")
+                continue
+            found[role] = self._answer(transition, good)
+        return found
+
+    def _answer(self, transition: Z3Transition, good: Term) -> Answer:
+        try:
+            return self.solve(transition, good)
+        except OutOfLimits as stop:
+            return Answer(None, reason=str(stop))
+        except (Refused, UnsupportedNode) as error:
+            return Answer(None, reason=error.what)
+
+
+def refuted(transition: Z3Transition, good: Term, inputs: Sequence[Mapping[str, Value]]) -> Answer:
+    """Return the answer that a run on these inputs, a shortest one, refutes an invariant, after running it.
+
+    Raises
+    ------
+    EngineError: it does not; the translation has a defect.
+    """
+    runs = Runs(transition.part, [NOT(good)])
+    run = runs.find(inputs, 0)
+    if run is None:
+        raise EngineError("z3 has a run that breaks an invariant, and the system does not have it")
+    return Answer(False, runs.show(run), shortest=True)

@@ -1,0 +1,124 @@
+"""Calls of z3 within limits.
+
+The rule of this module: z3 works in a thread of its own, while the calling thread waits in Python, where Ctrl-C and the
+end of a budget reach it; each decision has a context of its own, so that several threads can decide at once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Any
+
+from workbench.budget import free_mb, resident_mb
+from workbench.errors import EngineMissing
+from workbench.interrupts import checkpoint
+from workbench.smv.engines.engine import EngineLimits
+
+POLL_SECONDS = 0.03
+"""Seconds between two checks of the limits while z3 works."""
+
+
+class OutOfLimits(Exception):
+    """A limit is met; the text says which."""
+
+
+def z3_version() -> str:
+    """Return the version of z3.
+
+    Raises
+    ------
+    EngineMissing: it is not installed.
+    """
+    if find_spec("z3") is None:
+        raise EngineMissing("the Python package z3 is not installed", hint="pip install 'streamproof[smt]'")
+    return f"z3 {version('z3-solver')}"
+
+
+class Z3Session:
+    """A context of z3 with limits.
+
+    Attributes
+    ----------
+    z3: the module.
+    """
+
+    def __init__(self, limits: EngineLimits) -> None:
+        import z3
+
+        self.z3: Any = z3
+        self.context = z3.Context()
+        self.limits = limits
+        self._begin = time.monotonic()
+        self.deadline = None if limits.seconds is None else self._begin + limits.seconds
+        self._begun_mb, self._room_mb = resident_mb(), limits.memory_mb or free_mb() / 2
+
+    @property
+    def left(self) -> float:
+        """The seconds left."""
+        return float("inf") if self.deadline is None else self.deadline - time.monotonic()
+
+    def solver(self) -> Any:
+        """Return a new solver."""
+        made = self.z3.SimpleSolver(ctx=self.context)
+        made.set("ctrl_c", False)
+        return made
+
+    def is_sat(self, solver: Any, *given: Any, seconds: float | None = None) -> bool | None:
+        """Return whether the assertions of a solver can be satisfied; None if z3 does not decide it.
+
+        Parameters
+        ----------
+        given: further conditions for this call: literals.
+        seconds: the maximum time of this call, if it is less than what is left.
+
+        Raises
+        ------
+        OutOfLimits
+        """
+        return self.call(lambda: solver.check(*given), seconds)
+
+    def call(self, ask: Callable[[], Any], seconds: float | None = None) -> bool | None:
+        """Return the answer of a call of z3; see `is_sat`."""
+        self.check_limits()
+        end = None if seconds is None else time.monotonic() + seconds
+        results: list[Any] = []
+        thread = threading.Thread(target=self._work, args=(ask, results), daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(POLL_SECONDS)
+                checkpoint()
+                if thread.is_alive() and (self._find_exceeded() or (end is not None and time.monotonic() > end)):
+                    self.context.interrupt()
+        except BaseException:
+            self._stop(thread)
+            raise
+        self.check_limits()
+        return {"sat": True, "unsat": False}.get(str(results[0]))
+
+    def _work(self, ask: Callable[[], Any], results: list[Any]) -> None:
+        try:
+            results.append(ask())
+        except self.z3.Z3Exception as error:  # such as memory, or an operation that the engine does not support
+            results.append(error)
+
+    def _stop(self, thread: threading.Thread) -> None:
+        while thread.is_alive():
+            self.context.interrupt()
+            thread.join(POLL_SECONDS)
+
+    def check_limits(self) -> None:
+        """Raise OutOfLimits if a limit is met."""
+        if reason := self._find_exceeded():
+            raise OutOfLimits(reason)
+
+    def _find_exceeded(self) -> str:
+        if self.left <= 0:
+            return self.limits.time
+        if resident_mb() - self._begun_mb > self._room_mb:
+            return self.limits.memory or "no memory for more"
+        return ""

@@ -1,0 +1,209 @@
+"""The translation of terms to z3: numbers are unbounded integers, values of enumerations are their positions.
+
+The rule of this module: a translated term has exactly the value that `core.ops` defines. Operations that are not linear
+are translated case by case where one argument has few values, and refused otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workbench.core.domain import Bool, Domain, Enum, Integer, Overflowing, Range
+from workbench.core.fold import Fold
+from workbench.core.term import Term
+from workbench.errors import Refused
+from workbench.executors.compiled.code.numbers import encode
+from workbench.executors.compiled.lower.words import exact_ends
+
+CASES = 32
+"""Maximum number of values of an argument for which an operation is translated case by case."""
+WRAPS = 4
+"""Maximum number of multiples of N by which a result may exceed a modular domain without `mod`."""
+
+
+def ends_of(domain: Domain) -> tuple[int, int]:
+    """Return the least and the greatest number that represents a value of a domain.
+
+    Raises
+    ------
+    Refused: the domain has no such numbers.
+    """
+    if isinstance(domain, Integer | Range):
+        return domain.lo, domain.hi
+    if isinstance(domain, Enum):
+        return 0, len(domain.labels) - 1
+    raise Refused(f"the SMT engines know truth values, finite integers and enumerations, not values of {domain}")
+
+
+class Z3Translation(Fold[Any]):
+    """Terms as z3 expressions.
+
+    Parameters
+    ----------
+    z3: the module.
+    context: the context of the expressions.
+    names: the expressions of variables.
+    """
+
+    def __init__(self, z3: Any, context: Any, names: Mapping[Term, Any]) -> None:
+        super().__init__()
+        self.z3, self.context = z3, context
+        self.memo.update(names)
+
+    def number(self, value: int) -> Any:
+        """Return a constant."""
+        return self.z3.IntVal(value, self.context)
+
+    def on_const(self, term: Term) -> Any:
+        if isinstance(term.domain, Bool):
+            return self.z3.BoolVal(bool(term.payload), self.context)
+        ends_of(term.domain)
+        return self.number(encode(term.domain, term.payload))
+
+    # --- logic and comparisons
+
+    def on_not(self, _: Term, a: Any) -> Any:
+        return self.z3.Not(a)
+
+    def on_and(self, _: Term, a: Any, b: Any) -> Any:
+        return self.z3.And(a, b)
+
+    def on_or(self, _: Term, a: Any, b: Any) -> Any:
+        return self.z3.Or(a, b)
+
+    def on_implies(self, _: Term, a: Any, b: Any) -> Any:
+        return self.z3.Implies(a, b)
+
+    def on_ite(self, _: Term, c: Any, a: Any, b: Any) -> Any:
+        return self.z3.If(c, a, b)
+
+    def on_eq(self, term: Term, a: Any, b: Any) -> Any:
+        left, right = (arg.domain for arg in term.args)
+        if isinstance(left, Enum) and isinstance(right, Enum) and left.labels != right.labels:
+            raise Refused(f"the SMT engines do not compare values of {left} with those of {right}")
+        return a == b
+
+    def on_ne(self, term: Term, a: Any, b: Any) -> Any:
+        return self.z3.Not(self.on_eq(term, a, b))
+
+    def on_lt(self, _: Term, a: Any, b: Any) -> Any:
+        return a < b
+
+    def on_le(self, _: Term, a: Any, b: Any) -> Any:
+        return a <= b
+
+    def on_gt(self, _: Term, a: Any, b: Any) -> Any:
+        return a > b
+
+    def on_ge(self, _: Term, a: Any, b: Any) -> Any:
+        return a >= b
+
+    def on_even(self, _: Term, a: Any) -> Any:
+        return a % 2 == 0
+
+    def on_odd(self, _: Term, a: Any) -> Any:
+        return a % 2 == 1
+
+    # --- numbers
+
+    def on_add(self, term: Term, a: Any, b: Any) -> Any:
+        return self._fit(term, a + b)
+
+    def on_sub(self, term: Term, a: Any, b: Any) -> Any:
+        return self._fit(term, a - b)
+
+    def on_mul(self, term: Term, a: Any, b: Any) -> Any:
+        return self._fit(term, self._multiply(term, a, b))
+
+    def on_cast(self, term: Term, a: Any) -> Any:
+        return self._fit(term, a)
+
+    def on_present(self, _: Term, a: Any) -> Any:
+        return a
+
+    def on_min(self, _: Term, a: Any, b: Any) -> Any:
+        return self.z3.If(b < a, b, a)
+
+    def on_max(self, _: Term, a: Any, b: Any) -> Any:
+        return self.z3.If(b > a, b, a)
+
+    def on_div(self, term: Term, a: Any, b: Any) -> Any:
+        return self._by_cases(term, term.args[1], b, lambda divisor: self._divide(a, divisor))
+
+    def on_mod(self, term: Term, a: Any, b: Any) -> Any:
+        lo, hi = ends_of(term.args[0].domain)
+
+        def remainder(divisor: int) -> Any:
+            if divisor == 0 or 0 <= lo <= hi < divisor:
+                return a
+            if divisor > 0 and lo >= 0 and hi < 2 * divisor:
+                return self.z3.If(a < divisor, a, a - divisor)
+            return a % divisor if divisor > 0 else a - divisor * self._divide(a, divisor)
+
+        return self._by_cases(term, term.args[1], b, remainder)
+
+    def on_escapes_add(self, term: Term, a: Any, b: Any) -> Any:
+        return self._leaves(term, a + b)
+
+    def on_escapes_sub(self, term: Term, a: Any, b: Any) -> Any:
+        return self._leaves(term, a - b)
+
+    def on_escapes_mul(self, term: Term, a: Any, b: Any) -> Any:
+        return self._leaves(term, self._multiply(term, a, b))
+
+    def _leaves(self, term: Term, exact: Any) -> Any:
+        lo, hi = ends_of(term.args[0].domain)
+        return self.z3.Or(exact < lo, exact > hi)
+
+    def _divide(self, a: Any, divisor: int) -> Any:
+        """Return a quotient, rounded towards minus infinity; z3 rounds so where the divisor is positive."""
+        if divisor == 0:
+            return self.number(0)
+        return a / self.number(divisor) if divisor > 0 else (-a) / self.number(-divisor)
+
+    def _multiply(self, term: Term, a: Any, b: Any) -> Any:
+        (left, right), few = term.args, [_count_values(arg) for arg in term.args]
+        if few[0] < few[1]:
+            return self._by_cases(term, left, a, lambda factor: b * factor)
+        return self._by_cases(term, right, b, lambda factor: a * factor)
+
+    def _by_cases(self, term: Term, arg: Term, value: Any, case: Callable[[int], Any]) -> Any:
+        """Return the result for each value of an argument."""
+        if _count_values(arg) > CASES:
+            raise Refused(
+                f"the SMT engines are linear, and '{term.op}' here combines two numbers with many values each"
+            )
+        lo, hi = (int(arg.payload),) * 2 if arg.is_const else ends_of(arg.domain)
+        found = case(lo)
+        for number in range(lo + 1, hi + 1):
+            found = self.z3.If(value == number, case(number), found)
+        return found
+
+    def _fit(self, term: Term, exact: Any) -> Any:
+        """Return `term.domain.fit(exact)`."""
+        domain = term.domain
+        ends_of(domain)
+        if not isinstance(domain, Integer):
+            return exact
+        ends = exact_ends(term)
+        lo, hi = min(ends), max(ends)
+        if domain.overflow is not Overflowing.MODULAR:
+            found = exact if hi <= domain.hi else self.z3.If(exact > domain.hi, self.number(domain.hi), exact)
+            return found if lo >= 0 else self.z3.If(exact < 0, self.number(0), found)
+        first, last = lo // domain.n, hi // domain.n
+        if last - first > WRAPS:
+            return exact % domain.n
+        found = exact - last * domain.n if last else exact
+        for multiple in range(last - 1, first - 1, -1):
+            less = exact - multiple * domain.n if multiple else exact
+            found = self.z3.If(exact < (multiple + 1) * domain.n, less, found)
+        return found
+
+
+def _count_values(arg: Term) -> int:
+    """Return the number of values of an argument."""
+    if arg.is_const:
+        return 1
+    lo, hi = ends_of(arg.domain)
+    return hi - lo + 1
