@@ -384,13 +384,14 @@ def resident_mb(pid: int | str = "self") -> float:
 
 
 def free_mb() -> float:
-    """Return the available memory of the system in megabytes."""
+    """Return the available memory of the system in megabytes; all of it where the system does not report more."""
     try:
         with open("/proc/meminfo") as file:
             found = next(line for line in file if line.startswith("MemAvailable"))
         return int(found.split()[1]) / 2**10
     except (OSError, StopIteration):
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**20
+        pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in os.sysconf_names else "SC_PHYS_PAGES"  # macOS has no other
+        return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def spare_mb() -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import resource
+import sys
 
 
 def limit_memory(memory_mb: int | None) -> None:
@@ -25,4 +26,9 @@ def read_peak_mb() -> float:
         with open("/proc/self/status") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
     except (OSError, StopIteration):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        return largest_mb(resource.getrusage(resource.RUSAGE_SELF))
+
+
+def largest_mb(usage: resource.struct_rusage) -> float:
+    """Return the peak resident memory that the system reports of a process, in megabytes."""
+    return usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)  # macOS counts bytes

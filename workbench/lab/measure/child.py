@@ -24,7 +24,7 @@ from workbench.lab.measure.tree import own_cpu
 from workbench.lab.region import fits
 from workbench.lab.result import Status, plain
 from workbench.lab.suite import Suite
-from workbench.process_memory import forget_peak, limit_memory, read_peak_mb
+from workbench.process_memory import forget_peak, largest_mb, limit_memory, read_peak_mb
 
 LAST_WORDS = 12
 """Maximum number of calls that the report of an error lists."""
@@ -61,7 +61,7 @@ def _warm_up(suite: Suite, task: Frame, answers: int) -> bool:
 def _do(suite: Suite, task: Frame, answers: int) -> None:
     """Perform one task, and report the result."""
     forget_peak()
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    before = largest_mb(resource.getrusage(resource.RUSAGE_CHILDREN))
     begin = time.monotonic()
     write_frame(answers, {"begin": begin, "cpu": own_cpu()})
     try:
@@ -75,8 +75,8 @@ def _do(suite: Suite, task: Frame, answers: int) -> None:
         found = _describe_error(error)
     wall = time.monotonic() - begin
     sys.stdout.flush()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    peak = max(read_peak_mb(), after / 1024 if after > before else 0.0)
+    after = largest_mb(resource.getrusage(resource.RUSAGE_CHILDREN))
+    peak = max(read_peak_mb(), after if after > before else 0.0)
     write_frame(answers, {**found, "cpu": own_cpu(), "wall": wall, "peak_mb": peak})
 
 

@@ -33,6 +33,7 @@ from workbench.lab.measure.machine import MachineLoad
 from workbench.lab.measure.watch import WARM_UP_SECONDS, CallerGone, Child, Watch
 from workbench.lab.result import Measured, Status
 from workbench.lab.suite import Suite
+from workbench.process_memory import largest_mb
 from workbench.smv.engines.ending import out_of_memory
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -250,7 +251,7 @@ class Supervisor:
                 pause = min(2 * pause, 0.01)
                 continue
             cpu += usage.ru_utime + usage.ru_stime
-            largest = max(largest, usage.ru_maxrss / 1024)
+            largest = max(largest, largest_mb(usage))
             if pid == child.pid:
                 status = os.waitstatus_to_exitcode(raw)
         os.close(child.answers)

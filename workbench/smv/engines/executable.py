@@ -23,6 +23,7 @@ from typing import IO
 
 from workbench.budget import uninterruptible
 from workbench.errors import EngineError, EngineMissing, FormulaTooLong
+from workbench.process_memory import largest_mb
 
 from .confinement import confine
 from .ending import MODEL_FILE, NO_FAIR_PATH, NO_INITIAL_STATE, Deadline, Ending, deadlock, defect
@@ -214,7 +215,7 @@ class ExecutableEngine:
                 Ending(
                     status=child.status or 0,
                     log=child.log.read().decode(errors="replace"),
-                    peak_mb=usage.ru_maxrss / 1024,
+                    peak_mb=largest_mb(usage),
                     limits=limits,
                     timed_out=timed_out,
                 ),

@@ -26,7 +26,7 @@ import time
 
 from workbench.budget import resident_mb
 from workbench.frames import Frame, fork_serving, read_frames, read_tail, take_frames, write_frame
-from workbench.process_memory import forget_peak, limit_memory, read_peak_mb
+from workbench.process_memory import forget_peak, largest_mb, limit_memory, read_peak_mb
 
 from .ending import Deadline, out_of_memory
 
@@ -113,7 +113,7 @@ class _Supervisor:
                 os.kill(self._runner, signal.SIGKILL)
             status, usage = self._reap()
             cpu = usage.ru_utime + usage.ru_stime - self._cpu_before
-            reply |= {"status": status, "cpu_seconds": cpu, "peak_mb": usage.ru_maxrss / 1024}
+            reply |= {"status": status, "cpu_seconds": cpu, "peak_mb": largest_mb(usage)}
         return reply | {"log": read_tail(self._log, _LOG_TAIL)}
 
     def _listen(self, deadline: Deadline) -> tuple[list[Frame], str]:
