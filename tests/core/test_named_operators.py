@@ -300,3 +300,15 @@ def test_an_int_that_is_divided_says_what_to_write() -> None:
     assert "/ divides floats, and div whole numbers" in caught.value.hint
     assert isinstance(wb.functions.sqrt, Function)
     assert isinstance(wb.core.term.const(1, INT), Term)
+
+
+def test_operators_travel_to_other_processes_as_rows_of_the_table() -> None:
+    """Code asks whether an operator is one of these; a copy with the same fields is none."""
+    cloudpickle = pytest.importorskip("pyspark.cloudpickle")
+    text = "pipeline p(x: int, s: str) -> float, bool { return pow(x / 2, 2) + floor(x / 3), length(s) > 2 }"
+    pipeline = wb.parse(text).get().pipeline
+    again = cloudpickle.loads(cloudpickle.dumps(pipeline))
+    terms = [[pipe.typed[node.name].function.body for node in pipe.nodes] for pipe in (pipeline, again)]
+    ops = [[term.op for body in bodies for leaf in leaves(body) for term in postorder([leaf])] for bodies in terms]
+    assert any(ops[0])
+    assert all(one is other for one, other in zip(*ops, strict=True))

@@ -16,9 +16,10 @@ from pyarrow import parquet
 from workbench.builder import Builder
 from workbench.conformance.generate.pipelines import domains, values
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Range
-from workbench.core.fields import FrozenMap, Map, Record, Tuple
+from workbench.core.fields import FrozenMap, Map, Nullable, Record, Tuple
 from workbench.errors import DomainError, InputError
 from workbench.events import packing
+from workbench.events.clock import Clock
 from workbench.events.read import read_blocks, read_events
 from workbench.events.reading import Reading
 from workbench.events.values import UnreadableError, from_json, from_text, to_json, to_text
@@ -196,7 +197,53 @@ def test_objects_with_other_keys(tmp_path, name, by_columns):
 def test_a_date_is_no_number(tmp_path, name, text):
     with pytest.raises(InputError, match="expected a whole number, not") as found:
         read(tmp_path, name, text, of(at=INT))
-    assert "a date is no number: --time COLUMN" in found.value.hint
+    assert found.value.hint == "--time-format auto reads dates in inputs of numbers as seconds since 1970"
+
+
+SECONDS = 1_795_507_200
+"""2026-11-24 08:00:00 in UTC: 20,781 days of 86,400 s, and 8 hours."""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "at,of\n2026-11-24 08:00:00,2026-11-24T08:00:00.25\n,\n1,2.5\n"),
+        ("a.csv", "at,of\n24/Nov/2026:08:00:00 +0000,2026-11-24T09:00:00.250+01:00\n,\n1,2.5\n"),
+        ("a.logfmt", 'at="2026-11-24 08:00:00" of=2026-11-24T08:00:00.25\nat= of=\nat=1 of=2.5\n'),
+        (
+            "a.jsonl",
+            '{"at": "2026-11-24T08:00:00Z", "of": "2026-11-24T08:00:00.25Z"}\n{"at": null}\n{"at": 1, "of": 2.5}\n',
+        ),
+    ],
+)
+def test_dates_are_seconds_where_the_user_says_so(tmp_path, name, text):
+    reading = Reading(clock=Clock(), dated=True)
+    right = [{"at": SECONDS, "of": SECONDS + 0.25}, {}, {"at": 1, "of": 2.5}]
+    assert SECONDS == 20_781 * 86_400 + 8 * 3_600
+    assert read(tmp_path, name, text, of(at=INT, of=FLOAT), reading=reading) == right
+    assert read(tmp_path, name, text, of(at=Nullable(INT), of=Nullable(FLOAT)), reading=reading) == right
+
+
+@pytest.mark.parametrize(
+    ("cell", "what", "hint"),
+    [
+        ("2026-11-24 08:00:00.5", "expected a date of a whole second", "declare the input as float"),
+        ("soon", "expected a number, or a date such as", "--time-format '%d %b"),
+        ("7.5", "expected a whole number", "declare the input as float"),
+        ("03/04/2026 08:00:00", "expected a date that has one meaning", "--time-format '%d/%m/%Y %H:%M:%S'"),
+    ],
+)
+def test_cells_that_are_no_dates(tmp_path, cell, what, hint):
+    with pytest.raises(InputError, match=what) as found:
+        read(tmp_path, "a.csv", f"at\n{cell}\n", of(at=INT), reading=Reading(clock=Clock(), dated=True))
+    assert hint in found.value.hint
+
+
+def test_dates_within_objects_are_texts(tmp_path):
+    text, inside = '{"r": {"at": "2026-11-24T08:00:00Z"}}\n', Record((INT,), ("at",))
+    with pytest.raises(InputError, match="expected a whole number") as found:
+        read(tmp_path, "a.jsonl", text, of(r=inside), reading=Reading(clock=Clock(), dated=True))
+    assert found.value.hint == "within objects and arrays dates are texts: declare it as str"
 
 
 def test_objects_that_lack_a_key(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -88,9 +89,6 @@ def test_the_column_may_be_an_input(backend: str, tmp_path: Path) -> None:
     }
     with pytest.raises(InputError, match="'t': expected a time from 5 on"):
         wb.run(program, path, time="t", backend=backend)
-    text = wb.parse("pipeline texts(t: str) -> str { return t }").get()
-    with pytest.raises(InputError, match="'t' is an input of pipeline texts, and has no whole numbers, but str"):
-        wb.run(text, path, time="t")
 
 
 def test_data_of_python() -> None:
@@ -183,6 +181,46 @@ def test_compiled_code_gives_way_to_the_reference_with_late_rows(tmp_path: Path)
     assert found[-1] == 20_000 + 3 * 2**62
     assert len(found) == 20_003
     assert kept.read_text() == "t,x\n0,7\n"
+
+
+@pytest.mark.parametrize("backend", ["reference", "threaded", "compiled", "auto"])
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("form", ["dates", "fractions", "texts"])
+def test_a_column_of_times_that_is_an_input_too(form: str, ending: str, backend: str, tmp_path: Path) -> None:
+    """The rows come in the order of time, begin with it as the log has it, and the input carries it in its own type."""
+    count = 700
+    seconds = [i + 0.5 * (i % 2) for i in range(count)]
+    shown: list[Any] = list(seconds)
+    if form == "dates":
+        shown = [(datetime(2026, 11, 24) + timedelta(seconds=at)).isoformat() for at in seconds]
+    if form == "texts":
+        shown = [f"{at:.1f}" for at in seconds]
+    order = [*range(0, count, 2), *range(1, count, 2)]  # later rows come long before earlier ones
+    path = tmp_path / f"in{ending}"
+    if ending == ".csv":
+        path.write_text("x,t\n" + "".join(f"{i},{shown[i]}\n" for i in order))
+    elif ending == ".jsonl":
+        path.write_text("".join(json.dumps({"x": i, "t": shown[i]}) + "\n" for i in order))
+    else:
+        pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(pa.table({"x": order, "t": [shown[i] for i in order]}), path)
+    kind = "str" if form == "texts" else "float"
+    text = f"pipeline p(x: int, t: {kind}) -> x: int, of: {kind} {{ return x, t }}"
+    options: Any = {"time_format": "auto"} if form == "dates" else {"time_unit": "s"}
+    wb.run(wb.parse(text).get(), path, output=tmp_path / "out.jsonl", time="t", late="800s", backend=backend, **options)
+    start = datetime(2026, 11, 24, tzinfo=UTC).timestamp() if form == "dates" else 0
+    for i, row in enumerate(read(tmp_path / "out.jsonl")):
+        at = shown[i] if form == "dates" else seconds[i]
+        assert row == {"t": at, "x": i, "of": shown[i] if form == "texts" else start + seconds[i]}
+
+
+def test_late_rows_of_such_a_column(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("x,t\n1,5.5\n2,3.5\n3,6.25\n")
+    program = wb.parse("pipeline p(x: int, t: float) -> int { return x }").get()
+    kept = tmp_path / "late.csv"
+    made = wb.run(program, tmp_path / "in.csv", time="t", time_unit="s", late="1s", late_output=str(kept))
+    assert list(made) == [{"t": 5.5, "out": 1}, {"t": 6.25, "out": 3}]
+    assert kept.read_text() == "t,x\n3.5,2\n"
 
 
 @pytest.mark.parametrize("files", [1, 2])

@@ -47,7 +47,8 @@ def add_explain_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGr
     group.add_argument("--time-unit", metavar="UNIT", help="unit of the numbers in it: us, ms, s, min, h or d")
     group.add_argument(
         "--time-format", metavar="auto|FORMAT",
-        help="how dates in it are written, as strptime has it: '%%d/%%b/%%Y:%%H:%%M:%%S %%z' (default: auto)",
+        help="how dates are written, as strptime has it: '%%d/%%b/%%Y:%%H:%%M:%%S %%z' (default: auto); where given, "
+        "inputs of numbers take dates as seconds since 1970",
     )  # fmt: skip
     group.add_argument(
         "--year", type=int, metavar="YEAR", help="year of dates without one (default: the newest possible)"

@@ -14,10 +14,11 @@ term; called on streams it lets them `lift` it over their events. Processors' st
 
 from __future__ import annotations
 
+import importlib
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from workbench.core import typing_rules as rules
@@ -31,6 +32,17 @@ _MIRRORED = str.maketrans("<>", "><")
 Rounding = Callable[[float], int]
 PLAIN = frozenset((bool, int, float, str, type(None)))
 """Types of values that are neither terms nor streams, nor contain any."""
+
+
+_ROWS: dict[str, Operator] = {}
+"""The operators by name."""
+
+
+def _restore_row(name: str, values: dict[str, Any]) -> Operator:
+    """Return the operator of a name; one that this process does not have is made."""
+    for module in ("named_operators", "maps", "memory"):  # they have rows
+        importlib.import_module(f"workbench.core.{module}")
+    return _ROWS.get(name) or Operator(**values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +66,15 @@ class Operator:
     """For a comparison: the orders of its operands for which it is true, among `<`, `=` and `>`."""
     sql: str = ""
     """For a comparison that a database supports in a selection: its sign in SQL."""
+
+    def __post_init__(self) -> None:
+        _ROWS.setdefault(self.name, self)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Travel to another process by name: there, too, code asks whether an operator is this row of the table."""
+        if _ROWS[self.name] is not self:
+            return super().__reduce_ex__(protocol)
+        return _restore_row, (self.name, {each.name: getattr(self, each.name) for each in fields(self)})
 
     @property
     def mirror(self) -> str:

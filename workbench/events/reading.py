@@ -39,6 +39,7 @@ class Reading:
     words: whether whole numbers have at most 64 bits, as in compiled code.
     format: the format of the files; None: that of their names or first bytes.
     clock: the form of the times of steps; None: numbers that are taken as they are.
+    dated: whether a date in place of a number is read as seconds since 1970, in the form that the clock has.
     header: the names of columns in files (CSV) that begin with a row; empty: they begin with a line of names.
     pattern: the pattern that each line of a text matches as a whole, with a named group for each column.
     xml: the name of the XML elements that are rows.
@@ -60,6 +61,7 @@ class Reading:
     words: bool = False
     format: str | None = None
     clock: Clock | None = None
+    dated: bool = False
     header: tuple[str, ...] = ()
     pattern: str = ""
     xml: str = ""

@@ -11,7 +11,7 @@ import io
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any, ClassVar, cast
 
 from workbench.core.domain import Domain, Value
@@ -20,13 +20,13 @@ from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.account import BLANK, BadRow, Reporter
 from workbench.events.batch import Columns, EventArray, batches
-from workbench.events.clock import Times, with_clock
+from workbench.events.clock import Clock, Times, with_clock
 from workbench.events.column_map import ColumnMap, ColumnPlaces, has_arrays, has_cells, match, missing, see_inputs
 from workbench.events.lines import is_whole
 from workbench.events.parts import WHOLE, FilePart
 from workbench.events.reading import Reading
 from workbench.events.text_streams import DroppedLines
-from workbench.events.values import CopiedCells, UnreadableError, in_words, padding
+from workbench.events.values import DATE_REMEDY, CopiedCells, UnreadableError, date_to_seconds, in_words, padding
 
 BLOCK = 4096
 """Number of rows of a block, where the format does not define it."""
@@ -89,6 +89,7 @@ class RowReader(ABC):
                 domain.clock.reader.say = reporter.say
         self.only = next(iter(self.domains)) if len(self.domains) == 1 else None
         self.columns: ColumnMap | None = None
+        self._clocks: dict[str, Clock] = {}
         self.takers: dict[str, Taker] = {}
 
     def begin(self, start: bytes) -> None:  # noqa: B027 - most have nothing to do
@@ -202,6 +203,13 @@ class RowReader(ABC):
                 try:
                     return read(cells[columns], domain)
                 except UnreadableError as error:
+                    try:
+                        if (seconds := self._seconds(whose, cells[columns], domain)) is not None:
+                            return seconds
+                    except UnreadableError as other:
+                        error = other if error.hint in ("", DATE_REMEDY) else error
+                    if self.reading.dated and error.hint == DATE_REMEDY:
+                        error.hint = "within objects and arrays dates are texts: declare it as str"
                     raise error.refusal(whose, shown(cells[columns])) from error
 
             return leaf
@@ -232,6 +240,19 @@ class RowReader(ABC):
             return tuple(fill[i] if part is None else part for i, part in enumerate(found))
 
         return event
+
+    def _seconds(self, whose: str, cell: Any, domain: Domain) -> Value | None:
+        """Return a date as seconds, where the user allows dates in place of numbers; UnreadableError if it is none."""
+        given = self.reading.clock
+        if given is None or not self.reading.dated:
+            return None
+        if whose not in self._clocks:
+            self._clocks[whose] = replace(given, column=whose.partition("'")[2][:-1], unit=None, late=None)
+            self._clocks[whose].reader.say = self.reporter.say
+        found = date_to_seconds(cell, domain, self._clocks[whose])
+        if found is not None:
+            self.reporter.report_once(f"dates in {whose} are read as seconds since 1970-01-01 (UTC)")
+        return found
 
     def whose(self, column: int, path: str) -> str:
         """Return the name of a column for messages, given the input, or field, that it belongs to."""

@@ -19,15 +19,16 @@ from typing import Any
 from workbench.core.domain import Anything, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
 from workbench.core.fields import FrozenMap, Map, Nullable, Record, Tuple, resolve
 from workbench.core.program import Ports
+from workbench.core.units import MICROSECONDS
 from workbench.errors import InputError
-from workbench.events.clock import Times
+from workbench.events.clock import Clock, Times
 from workbench.events.date_formats import UntimedError
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
 DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}")
-DATE_REMEDY = "a date is no number: --time COLUMN orders rows by it, and rules compute with TIME(NAME)"
+DATE_REMEDY = "--time-format auto reads dates in inputs of numbers as seconds since 1970"
 GROUPED = re.compile(r"[+-]?[0-9]{1,3}([.,][0-9]{3})+([.,][0-9]+)?")
 DEEPEST = 200
 """Maximum nesting of a JSON value of any type."""
@@ -226,6 +227,29 @@ def _member(value: Value, domain: Domain) -> Value:
             hint = "a key is a text or a number, no object"
         raise UnreadableError(describe_domain(domain), hint)
     return value
+
+
+def date_to_seconds(cell: Any, domain: Domain, clock: Clock) -> Value | None:
+    """Convert a date to seconds since 1970 in UTC, where the domain has numbers; None if it is a number, or has none.
+
+    Raises
+    ------
+    UnreadableError: it is no date, or has a fraction of a second where numbers are whole.
+    """
+    numbers = domain.of if isinstance(domain, Nullable) else domain
+    cell = datetime.combine(cell, time()) if isinstance(cell, date) and not isinstance(cell, datetime) else cell
+    text = isinstance(cell, str) and not NUMBER.fullmatch(cell.strip())
+    if not (text or isinstance(cell, datetime)) or not isinstance(numbers, Integer | Integers | Range | Reals):
+        return None
+    try:
+        seconds, rest = divmod(clock.read(cell), MICROSECONDS["s"])
+    except UntimedError as error:
+        raise UnreadableError(str(error), error.hint) from error
+    if isinstance(numbers, Reals):
+        return seconds + rest / MICROSECONDS["s"]
+    if rest:
+        raise UnreadableError("a date of a whole second", "declare the input as float")
+    return _member(seconds, domain)
 
 
 def decimal_to_number(value: Decimal) -> int | float:

@@ -149,8 +149,9 @@ class RunOptions:
     """The time column; rows of pipelines are sorted by it, and output rows begin with it."""
     time_unit: str | None = _of(TIMES)
     """The unit of numeric times."""
-    time_format: str | None = _of(TIMES)
-    """The format of times, for `strptime`; `auto`, the default: detected."""
+    time_format: str | None = None
+    """The format of times, for `strptime`; `auto`, the default: detected. With it, dates in inputs of numbers are
+    read as seconds since 1970."""
     year: int | None = _of(TIMES)
     """The year of times that have none; without it, the latest year in which they are not in the future."""
     late: str | None = _of(TIMES)
@@ -225,9 +226,10 @@ class RunOptions:
         found = Reading(
             columns_of(self.columns), self.strict, null, str(self.bad_rows), self.head,
             format=self.format or format_of_options(*(each for each in SHAPES if getattr(self, each, None))),
-            clock=self.clock(), header=tuple(map(str.strip, header)), pattern=self.pattern, xml=self.xml, nulls=nulls,
-            delimiter=self.delimiter, quote=self.quote, decimal=self.decimal, encoding=self.encoding,
-            skip_lines=self.skip_lines, comment=self.comment, follow=self._follower(),
+            clock=self.clock(), dated=self.time_format is not None, header=tuple(map(str.strip, header)),
+            pattern=self.pattern, xml=self.xml, nulls=nulls, delimiter=self.delimiter, quote=self.quote,
+            decimal=self.decimal, encoding=self.encoding, skip_lines=self.skip_lines, comment=self.comment,
+            follow=self._follower(),
         )  # fmt: skip
         found = resolve_reading(found)
         if self.time is None or program is None:

@@ -335,7 +335,9 @@ def refuse_options(rows: Sequence[BackendRow], program: Program, options: RunOpt
     """
     kind = PIPELINE if graph else RULE_SET
     for only in (PIPELINES, RULES, TIMES, CLOCKS, FACTS):
-        flags = (FLAGS[each.name] for each in OPTIONS.values() if each.metadata.get("only") == only)
+        flags = [FLAGS[each.name] for each in OPTIONS.values() if each.metadata.get("only") == only]
+        if options.time_format is not None:  # dates in inputs of numbers may lack a year
+            flags = [flag for flag in flags if flag != "--year"]
         applies = _applies(only, program, kind) or (only == TIMES and options.time is not None)
         if not applies and (foreign := options.given(*flags)):
             more = {PIPELINES: "", TIMES: ", or add --time COLUMN"}.get(only, ", or name a .tesla file")

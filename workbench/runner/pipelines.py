@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import INT
+from workbench.core.domain import INT, Integer, Integers, Range
 from workbench.core.program import Port, Ports, Program
 from workbench.errors import InputError, Refused
 from workbench.events.account import Account, Reporter
@@ -245,7 +245,7 @@ class OpenedPipeline:
         """
         options, ports, columns = self.start.options, self.program.ports, list[CarriedColumn]()
         time = self._time_column() if self.is_ordered(len(source.logs())) or options.time is not None else None
-        if time is not None and self.clock.column not in ports.shown and time != options.key:
+        if time is not None and self.clock.column not in ports.shown and options.key not in (time, self.clock.column):
             given = next((port for port in ports.inputs if port.name == time), None)
             clock = self.clock if given is None or given.clock else None
             columns.append(
@@ -268,8 +268,11 @@ class OpenedPipeline:
             return None
         from workbench.runner.row_order import RowOrder
 
-        kept = self._time_column() not in self.program.ports.shown
-        return RowOrder(ports, source, self.reading, self.clock, self.start, kept=kept)
+        kept = self.clock.column not in self.program.ports.shown
+        column = self._time_column()
+        beside = {column: self.clock.column} if self._reads_times_twice else {}
+        reading = replace(self.reading, columns={**beside, **self.reading.columns})
+        return RowOrder(ports, column, source, reading, self.clock, self.start, kept=kept)
 
     def is_ordered(self, logs: int) -> bool:
         """Whether rows of that number of logs are put in the order of time; a program with a clock checks the order."""
@@ -288,9 +291,20 @@ class OpenedPipeline:
         return replace(found, unit=None) if numbers else found
 
     def _time_column(self) -> str:
-        """Return the name of the column of times."""
-        own = (port.name for port in self.program.ports.inputs if port.clock)
-        return next(own, self.clock.column)
+        """Return the name under which the column of times is read: that of an input, if it carries times as they are.
+
+        Other inputs read the same column in their own form: fractions, dates as seconds, texts.
+        """
+        stepped = next((port.name for port in self.program.ports.inputs if port.clock), None)
+        return stepped or f"{self.clock.column}{' as a time' if self._reads_times_twice else ''}"
+
+    @property
+    def _reads_times_twice(self) -> bool:
+        """Whether the column of times is also an input that does not carry times as they are."""
+        ports = self.program.ports
+        given = None if any(port.clock for port in ports.inputs) else ports.domains.get(self.clock.column)
+        plain = isinstance(given, Integers | Integer | Range) and not self.reading.dated
+        return given is not None and not plain
 
     def session(self, partition: Partition | None, carried: CarriedColumns) -> Session:
         """Return the session that steps the program through the log."""

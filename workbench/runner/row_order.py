@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from workbench.core.domain import INT, Domain, Integer, Integers, Range
+from workbench.core.domain import INT, Domain
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError
 from workbench.events.account import Account, Reporter
@@ -69,6 +69,7 @@ class RowOrder:
     Parameters
     ----------
     ports: the ports that rows are read for.
+    column: the name under which the column of times is read, that of an input or another one.
     source: the log; each of its files, folders or patterns is a log of its own, and has a watermark.
     clock: interprets the column of times.
     kept: whether rows keep their times, where the column is no input: whole numbers, which `clock` formats.
@@ -76,24 +77,17 @@ class RowOrder:
     Attributes
     ----------
     late: takes the late rows.
-
-    Raises
-    ------
-    InputError: the column is an input that does not carry whole numbers.
     """
 
     def __init__(
-        self, ports: Ports, source: LogSource, reading: Reading, clock: Clock, start: Start, *, kept: bool = False
-    ) -> None:
+        self, ports: Ports, column: str, source: LogSource, reading: Reading, clock: Clock, start: Start, *,
+        kept: bool = False,
+    ) -> None:  # fmt: skip
         self._ports, self._source, self._start = ports, source, start
         self._clock, self._reading = clock, replace(reading, clock=clock)
-        stepped = next((port for port in ports.inputs if port.clock), None)
-        self._column = self._clock.column if stepped is None else stepped.name
-        given = ports.domains.get(self._column)
-        if given is not None and not isinstance(given, Integers | Integer | Range):
-            what = f"'{self._column}' is an input of {ports.of}, and has no whole numbers, but {given}"
-            raise InputError(f"--time {self._clock.column}: {what}", hint="name a column of times that is no input")
-        self._beside, self._is_clock, self._kept = given is None, stepped is not None, kept and given is None
+        self._column, self._beside = column, column not in ports.domains
+        self._is_clock = any(port.clock for port in ports.inputs)
+        self._kept, self._shown = kept and self._beside, clock.column if self._beside else column
         self._form = PieceForm[ColumnsAtTimes, RowAtTime](
             lambda block: block.singly(ports.domains), lambda _: None, _join_blocks, tuple, RowAtTime
         )
@@ -154,13 +148,13 @@ class RowOrder:
     def _of_row(self, row: RowEvents, times: Times | None, shown: str) -> RowAtTime:
         time: Any = row.get(self._column)
         if time is None:
-            raise InputError(f"a row has no '{self._column}'", where=shown, hint="--time names the column of times")
+            raise InputError(f"a row has no '{self._shown}'", where=shown, hint="--time names the column of times")
         if self._beside:
             return RowAtTime(time, {name: event for name, event in row.items() if name != self._column})
         try:
             return RowAtTime(time if times is None else times.read(str(time)), row)
         except UntimedError as error:
-            raise InputError(f"'{self._column}': expected {error}", where=shown, hint=error.hint) from error
+            raise InputError(f"'{self._shown}': expected {error}", where=shown, hint=error.hint) from error
 
     def _blocks(self, pieces: Iterator[RowPiece]) -> Iterator[LogBlock]:
         """Convert pieces to blocks, which own their rows."""
@@ -177,11 +171,11 @@ class RowOrder:
 
     def _late_ports(self) -> Ports:
         """Return the columns of late rows."""
-        ports = tuple(port for port in self._ports.inputs if port.name != self._column)
-        return replace(self._ports, outputs=(Port(self._column, time_domain(self._clock)), *ports))
+        ports = tuple(port for port in self._ports.inputs if port.name != self._shown)
+        return replace(self._ports, outputs=(Port(self._shown, time_domain(self._clock)), *ports))
 
     def _late_row(self, row: RowAtTime) -> dict[str, Any]:
-        return {**row.events, self._column: self._clock.show(row.time)}
+        return {**row.events, self._shown: self._clock.show(row.time)}
 
 
 def add_times(ports: Ports, column: str, times: Times) -> Ports:
