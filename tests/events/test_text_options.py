@@ -2,6 +2,7 @@
 
 import io
 import random
+import re
 from decimal import Decimal
 
 import pyarrow as pa
@@ -73,7 +74,8 @@ def test_a_point_is_no_decimal_comma(cell, in_columns, tmp_path) -> None:
     log.write_text(f"id;price\n1;{cell}\n")
     with pytest.raises(InputError, match="expected a number") as found:
         outputs(PRICES, log, decimal=",", backend=in_columns)
-    assert ("remove thousands separators" in found.value.hint) == ("." in cell)
+    assert ("--thousands . points" in found.value.hint) == ("." in cell)
+    assert ("--thousands , in place of --decimal ," in found.value.hint) == (cell.count(",") > 1)
 
 
 def test_a_comma_is_no_point(tmp_path) -> None:
@@ -84,13 +86,58 @@ def test_a_comma_is_no_point(tmp_path) -> None:
     assert "--decimal ," in found.value.hint
 
 
-@pytest.mark.parametrize("cell", ["1.234,56", "1,234.56", "1.234.567", "-1,234,567"])
-def test_numbers_have_no_thousands_separators(cell, in_columns, tmp_path) -> None:
+SEPARATED = {
+    "1.234,56": ("--thousands . --decimal , reads such numbers", 1234.56),
+    "1,234.56": ("--thousands , --decimal . reads such numbers", 1234.56),
+    "1.234.567": ("--thousands . --decimal , reads such numbers", 1234567.0),
+    "-1,234,567": ("--thousands , reads numbers with commas between thousands", -1234567.0),
+    "1,234": ("--decimal , reads numbers with a decimal comma; --thousands , takes '1,234' for 1234", 1234.0),
+}
+
+
+@pytest.mark.parametrize("cell", SEPARATED)
+def test_numbers_have_no_thousands_separators_unless_the_user_says_so(cell, in_columns, tmp_path) -> None:
+    """The hint names the options that read them, which is tried."""
     log = tmp_path / "log.csv"
     log.write_text(f"id;price\n1;{cell}\n")
     with pytest.raises(InputError, match="expected a number") as found:
         outputs(PRICES, log, backend=in_columns)
-    assert found.value.hint == "remove the thousands separators first"
+    hint, value = SEPARATED[cell]
+    assert found.value.hint == hint
+    options = dict(re.findall(r"--(thousands|decimal) ([.,])(?! reads numbers with a decimal)", hint))
+    assert outputs(PRICES, log, backend=in_columns, **options) == {"i": [1], "p": [value]}
+
+
+def test_thousands(in_columns, tmp_path) -> None:
+    """In long logs, too, where other numbers are read by Arrow; as Python's own formats write them."""
+    log, chosen = tmp_path / "log.csv", random.Random(2)
+    numbers = [(chosen.randrange(-(10 ** chosen.randrange(1, 9)), 10**7), chosen.random() * 10**5) for _ in range(900)]
+    for form, (mark, decimal) in {"us": (",", "."), "de": (".", ","), "ch": ("'", "."), "fr": ("\u202f", ",")}.items():
+        swap = str.maketrans({",": mark, ".": decimal})
+        rows = [f"{i:,}".translate(swap) + ";" + f"{x:,.3f}".translate(swap) for i, x in numbers]
+        log.write_text("id;price\n" + "\n".join(rows) + "\n")
+        right = {"i": [i for i, _ in numbers], "p": [float(f"{x:.3f}") for _, x in numbers]}
+        assert outputs(PRICES, log, backend=in_columns, thousands=mark, decimal=decimal) == right, form
+
+
+@pytest.mark.parametrize("cell", ["12,34", "1,2345", "1234,567", ",123", "1,234,56", "1.234,567"])
+def test_separators_of_thousands_stand_between_groups_of_three(cell, in_columns, tmp_path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text(f"id;price\n1;{cell}\n")
+    with pytest.raises(InputError, match="a number with ',' between groups of three digits, not") as found:
+        outputs(PRICES, log, thousands=",", backend=in_columns)
+    assert found.value.hint == "--thousands , allows it nowhere else"
+
+
+def test_thousands_in_quoted_cells_and_other_texts(tmp_path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text('id,price\n"1,234","2,000.5"\n7,1\n')
+    assert outputs(PRICES, log, thousands=",") == {"i": [1234, 7], "p": [2000.5, 1.0]}
+    (tmp_path / "log.logfmt").write_text("id=1,234 price=2,000.5\n")
+    assert outputs(PRICES, tmp_path / "log.logfmt", thousands=",") == {"i": [1234], "p": [2000.5]}
+    (tmp_path / "log.jsonl").write_text('{"id": 1, "price": 2}\n')
+    with pytest.raises(InputError, match="--thousands names no column of this file"):
+        outputs(PRICES, tmp_path / "log.jsonl", thousands=",")
 
 
 def test_texts_for_nothing(in_columns, tmp_path) -> None:
@@ -176,7 +223,8 @@ def test_lines_are_numbered_as_in_the_file(tmp_path) -> None:
     ("options", "what"),
     [
         ({"delimiter": ";;"}, "--delimiter"), ({"delimiter": "semicolen"}, "--delimiter"),
-        ({"decimal": "'"}, "--decimal"),
+        ({"decimal": "'"}, "--decimal"), ({"thousands": "."}, "'.' is the decimal mark, and separates thousands"),
+        ({"thousands": ",", "decimal": ","}, "',' is the decimal mark"), ({"thousands": "ab"}, "--thousands"),
         ({"decimal": ",", "delimiter": "comma"}, "decimal mark"), ({"quote": ";", "delimiter": ";"}, "--quote"),
         ({"quote": "''"}, "--quote"),
     ],

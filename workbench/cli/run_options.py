@@ -82,6 +82,9 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--delimiter", metavar="CHAR", help="what separates cells of CSV (default: found in the header)")
     group.add_argument("--quote", metavar="CHAR", help="what stands around cells of CSV; '' for nothing (default: \")")
     group.add_argument("--decimal", metavar="CHAR", help="the decimal mark of numbers: --decimal , (default: .)")
+    group.add_argument(
+        "--thousands", metavar="CHAR", help="what separates thousands in numbers: --thousands , (default: nothing)"
+    )
     group.add_argument("--encoding", metavar="NAME", help="encoding of the text: latin-1, cp1252 (default: utf-8)")
     group.add_argument("--skip-lines", type="positive", metavar="N", help="leave out the first N lines of the file")
     group.add_argument("--comment", metavar="TEXT", help="leave out lines that begin with this: --comment '#'")

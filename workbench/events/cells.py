@@ -1,12 +1,13 @@
 """Cells of texts: their delimiter, their empty forms, and the form of their numbers.
 
 The rule of this module: the delimiter is found where the header leaves no doubt. Numbers have one decimal mark; the
-other mark is refused, since it may separate thousands.
+other mark is refused, since it may separate thousands, unless the user says that it does.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -46,7 +47,7 @@ def csv_dialect(delimiter: str, quote: str) -> dict[str, Any]:
 
 def has_plain_cells(reading: Reading) -> bool:
     """Whether cells are written as they are without options."""
-    return not reading.nulls and reading.decimal in ("", ".")
+    return not reading.nulls and not reading.thousands and reading.decimal in ("", ".")
 
 
 def read_cell(cell: str, domain: Domain, reading: Reading) -> Value | None:
@@ -54,18 +55,38 @@ def read_cell(cell: str, domain: Domain, reading: Reading) -> Value | None:
     if cell in reading.nulls or not cell.strip():
         return None
     inner = domain.of if isinstance(domain, Nullable) else domain
-    if reading.decimal != "," or not isinstance(inner, Reals | Integer | Integers | Range):
+    if not isinstance(inner, Reals | Integer | Integers | Range):
         return from_text(cell, domain)
-    if "." in cell:
-        hint = "--decimal , takes a comma for the decimal mark; remove thousands separators first"
+    text = _ungroup(cell, reading)
+    if text is None:
+        what = f"{describe_domain(inner)} with '{reading.thousands}' between groups of three digits"
+        raise UnreadableError(what, f"--thousands {reading.thousands} allows it nowhere else")
+    if reading.decimal != ",":
+        return from_text(text, domain)
+    if "." in text:
+        hint = "--decimal , takes a comma for the decimal mark, --thousands . points between thousands"
         raise UnreadableError(describe_domain(inner), hint)
-    return from_text(cell.translate(_OTHER_MARK), domain)
+    if text.count(",") > 1:
+        raise UnreadableError(
+            describe_domain(inner), "--thousands , in place of --decimal , if they separate thousands"
+        )
+    return from_text(text.translate(_OTHER_MARK), domain)
+
+
+def _ungroup(cell: str, reading: Reading) -> str | None:
+    """Return the text of a number without separators of thousands; None if one stands elsewhere."""
+    if not reading.thousands or reading.thousands not in cell:
+        return cell
+    mark, decimal = re.escape(reading.thousands), re.escape(reading.decimal or ".")
+    grouped = rf"\s*[+-]?[0-9]{{1,3}}({mark}[0-9]{{3}})+({decimal}[0-9]*)?\s*"
+    return cell.replace(reading.thousands, "") if re.fullmatch(grouped, cell) else None
 
 
 def plain_cell(cell: Any, reading: Reading) -> Any:
     """Return a cell in its form without options: an empty text, or a number with a point."""
     if not isinstance(cell, str):
         return cell
-    number = cell.strip().translate(_OTHER_MARK)
-    is_number = reading.decimal == "," and NUMBER.fullmatch(number) is not None
+    number = (_ungroup(cell, reading) or cell).strip()
+    number = number.translate(_OTHER_MARK) if reading.decimal == "," else number
+    is_number = not has_plain_cells(reading) and NUMBER.fullmatch(number) is not None
     return "" if cell in reading.nulls else number if is_number else cell

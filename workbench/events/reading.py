@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Null = Literal["absent", "error", "zero"]
 """The meaning of an empty cell or null: no event, an error, or, in a record with other values, 0 or the empty text."""
-CELLS = ("delimiter", "quote", "decimal", "nulls")
+CELLS = ("delimiter", "quote", "decimal", "thousands", "nulls")
 """The options about the form of cells."""
 LINES = ("encoding", "skip_lines", "comment")
 """The options about the lines of a text that are rows."""
@@ -46,6 +46,7 @@ class Reading:
     delimiter: the character between cells (CSV); empty: that of the header, or of the format.
     quote: the quotation mark of cells (CSV), empty for none; None: `"`.
     decimal: the decimal mark in numbers of texts; empty: a point.
+    thousands: the separator of thousands in numbers of texts; empty: none.
     nulls: further texts of empty cells.
     encoding: the encoding of a text; empty: UTF-8, or that of its first bytes.
     skip_lines: the number of lines at the beginning of a text that are no rows.
@@ -68,6 +69,7 @@ class Reading:
     delimiter: str = ""
     quote: str | None = None
     decimal: str = ""
+    thousands: str = ""
     nulls: tuple[str, ...] = ()
     encoding: str = ""
     skip_lines: int = 0

@@ -22,7 +22,7 @@ def resolve_reading(reading: Reading) -> Reading:
 
     Raises
     ------
-    InputError: there is no such pattern, delimiter, quotation mark, decimal mark or encoding.
+    InputError: there is no such pattern, delimiter, quotation mark, decimal mark, separator of thousands or encoding.
     """
     found = replace(reading, delimiter=delimiter_of(reading.delimiter)) if reading.delimiter else reading
     check_marks(found)
@@ -50,11 +50,16 @@ def delimiter_of(text: str) -> str:
 
 def check_marks(reading: Reading) -> None:
     """Raise InputError if a mark of the user is invalid, or has two meanings."""
-    quote, decimal = reading.quote or "", reading.decimal
+    quote, decimal, thousands = reading.quote or "", reading.decimal, reading.thousands
     if len(quote) > 1 or not quote.isascii() or (quote and quote == reading.delimiter):
         raise InputError(f"--quote {quote!r}: expected another character, or '' for none")
     if decimal not in ("", ".", ","):
         raise InputError(f"--decimal {decimal}: the decimal mark is a point or a comma", hint="write --decimal ,")
+    if len(thousands) > 1 or thousands.isalnum() or (thousands and thousands in "+-\r\n"):
+        raise InputError(f"--thousands {thousands!r}: expected one character", hint="for example --thousands ,")
+    if thousands and thousands == (decimal or "."):
+        what = f"'{thousands}' is the decimal mark, and separates thousands"
+        raise InputError(what, hint=f"name the decimal mark, too: --decimal {',' if thousands == '.' else '.'}")
     if decimal and decimal == reading.delimiter:
         raise InputError(f"'{decimal}' is the decimal mark, and separates cells", hint="name another --delimiter")
 

@@ -364,16 +364,26 @@ def _parse_cell(cell: str, text: str, domain: Domain) -> Value:
             return None
     integer = INTEGER.fullmatch(text)
     if not integer and not NUMBER.fullmatch(text):
-        if DECIMAL_COMMA.fullmatch(text):
-            raise UnreadableError(describe_domain(domain), "--decimal , reads numbers with a decimal comma")
-        if GROUPED.fullmatch(text):
-            raise UnreadableError(describe_domain(domain), "remove the thousands separators first")
+        if GROUPED.fullmatch(text) or DECIMAL_COMMA.fullmatch(text):
+            raise UnreadableError(describe_domain(domain), _explain_marks(text))
         if DATE.match(text):
             raise UnreadableError(describe_domain(domain), DATE_REMEDY)
         return None
     if isinstance(domain, Reals):
         return double(text)
     return whole(text) if integer else float(text)
+
+
+def _explain_marks(text: str) -> str:
+    """Return a hint for a number with commas, or with several points."""
+    marks = [each for each in text if each in ".,"]
+    if len(set(marks)) > 1 or marks[0] == ".":
+        grouped, decimal = marks[0], marks[-1] if marks[-1] != marks[0] else ","
+        return f"--thousands {grouped} --decimal {decimal} reads such numbers"
+    if len(marks) > 1:
+        return "--thousands , reads numbers with commas between thousands"
+    either = f"; --thousands , takes '{text}' for {text.replace(',', '')}" if GROUPED.fullmatch(text) else ""
+    return f"--decimal , reads numbers with a decimal comma{either}"
 
 
 def to_json(value: Value, domain: Domain) -> Any:

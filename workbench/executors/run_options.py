@@ -85,6 +85,8 @@ class RunOptions:
     """The quote character of CSV cells; empty: none."""
     decimal: str = ""
     """The decimal mark of numbers in text."""
+    thousands: str = ""
+    """The separator of thousands in numbers in text."""
     encoding: str = ""
     """The text encoding, where it is not UTF-8."""
     skip_lines: int = 0
@@ -228,8 +230,8 @@ class RunOptions:
             format=self.format or format_of_options(*(each for each in SHAPES if getattr(self, each, None))),
             clock=self.clock(), dated=self.time_format is not None, header=tuple(map(str.strip, header)),
             pattern=self.pattern, xml=self.xml, nulls=nulls, delimiter=self.delimiter, quote=self.quote,
-            decimal=self.decimal, encoding=self.encoding, skip_lines=self.skip_lines, comment=self.comment,
-            follow=self._follower(),
+            decimal=self.decimal, thousands=self.thousands, encoding=self.encoding, skip_lines=self.skip_lines,
+            comment=self.comment,            follow=self._follower(),
         )  # fmt: skip
         found = resolve_reading(found)
         if self.time is None or program is None:

@@ -38,6 +38,7 @@ class RunKeywords(TypedDict, total=False):
     delimiter: str
     quote: str
     decimal: str
+    thousands: str
     encoding: str
     skip_lines: int
     comment: str

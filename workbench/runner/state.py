@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 MARK = b"state of one run"
 DECISIVE = (
-    "columns", "null", "header", "pattern", "xml", "delimiter", "quote", "decimal",
+    "columns", "null", "header", "pattern", "xml", "delimiter", "quote", "decimal", "thousands",
     "encoding", "skip_lines", "comment", "integers", "steps", "key", "with_row", "carry", "only_true", "time",
     "time_unit", "time_format", "year", "late", "compat", "with_sources", "passed", "output_format",
 )  # fmt: skip

@@ -100,7 +100,7 @@ ROW = FormatRow(
     LogfmtWriter,
     lambda start: _BEGINS.match(start) is not None,
     text=True,
-    takes=("decimal", "nulls", *LINES),
+    takes=("decimal", "thousands", "nulls", *LINES),
     row_bytes=40,
     rank=2,
 )

@@ -63,6 +63,6 @@ ROW = FormatRow(
     (".log",),
     TextReader,
     text=True,
-    takes=("pattern", "decimal", "nulls", *LINES),
+    takes=("pattern", "decimal", "thousands", "nulls", *LINES),
     rank=3,
 )
