@@ -14,7 +14,7 @@ from workbench.language import parse, parse_expression
 from workbench.language.evaluate import Evaluator
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("language", "operators", "processors", "machines", "properties")
+PAGES = ("language", "operators", "processors", "machines", "properties", "contracts")
 PAGE = "".join((ROOT / "docs" / "reference" / f"{page}.md").read_text(encoding="utf-8") for page in PAGES)
 BLOCKS = [(m[1], m[2]) for m in re.finditer(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)]
 PAIRS = [(kind, text, *BLOCKS[i + 1]) for i, (kind, text) in enumerate(BLOCKS[:-1])]

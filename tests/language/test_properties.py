@@ -87,6 +87,8 @@ GIVEN = {
     "stepwise-equivalent": "stepwise-equivalent(other<k=2>)",
     "approximates": "approximates(other)",
     "tolerates": "tolerates",
+    "guarantee": "guarantee(1)",
+    "meets": "meets(2)",
 }
 
 

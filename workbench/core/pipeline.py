@@ -13,6 +13,7 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
+from workbench.core.contract import Contract
 from workbench.core.domain import Domain, ModelScope, Value
 from workbench.core.fault import Fault
 from workbench.core.fields import resolve
@@ -88,6 +89,7 @@ class Pipeline(Displayed):
         running.
     faults: the faults on its pipes (also inside groups), those of one pipe in the order in which its events
         meet them.
+    contracts: its assumptions and guarantees; no run depends on them.
 
     Raises
     ------
@@ -101,6 +103,7 @@ class Pipeline(Displayed):
     capacities: Mapping[str, int] = field(default_factory=dict, hash=False)
     doc: str = field(default="", compare=False)
     faults: tuple[Fault, ...] = ()
+    contracts: tuple[Contract, ...] = ()
     domains: Mapping[str, Domain] = field(init=False, compare=False, repr=False)
     """The domain of every pipe."""
     typed: Mapping[str, Processor] = field(init=False, compare=False, repr=False)
@@ -327,7 +330,8 @@ class Pipeline(Displayed):
         inputs = tuple((name, domain if name in times else resolve(domain, over)) for name, domain in self.inputs)
         nodes = tuple(replace(n, processor=n.processor.resolve(over)) for n in self.nodes)
         faults = tuple(fault.resolve(over) for fault in self.faults)
-        return replace(self, inputs=inputs, nodes=nodes, faults=faults)
+        contracts = tuple(contract.resolve(over) for contract in self.contracts)
+        return replace(self, inputs=inputs, nodes=nodes, faults=faults, contracts=contracts)
 
     def with_capacities(self, capacities: Mapping[str, int]) -> Pipeline:
         """Return this pipeline with the given queue capacities; queues inside groups are called `group.add.left`."""
@@ -336,6 +340,10 @@ class Pipeline(Displayed):
     def with_faults(self, faults: Sequence[Fault]) -> Pipeline:
         """Return this pipeline with exactly these faults of its own; pipes inside groups are called `group.add`."""
         return replace(self, faults=tuple(faults))
+
+    def with_contracts(self, contracts: Sequence[Contract]) -> Pipeline:
+        """Return this pipeline with exactly these contracts of its own."""
+        return replace(self, contracts=tuple(contracts))
 
     # --- meaning ---
 

@@ -11,12 +11,26 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.budget import phase
+from workbench.core.contract import Contract
 from workbench.core.domain import BOOL, Domain, Range
 from workbench.core.fields import Map, within
 from workbench.core.join import Join
 from workbench.core.kinds import Clocked, Tick, pack_slots
 from workbench.core.memory import ANY_ROW, Array, Cells
-from workbench.core.ops import AND, GT, MAX, NOT, OR, as_term, both, ite, restrict_to_range
+from workbench.core.ops import (
+    AND,
+    GT,
+    MAX,
+    NOT,
+    OR,
+    as_term,
+    both,
+    conjunction,
+    either,
+    ite,
+    negate,
+    restrict_to_range,
+)  # fmt: skip
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Stepped, slots_of
 from workbench.core.program import Program
@@ -27,7 +41,7 @@ from workbench.ir.ends import END_NAME, Ends, finishing
 from workbench.ir.held import DEFAULT_CAPACITY, HeldDomains, canonical, capacities_of, guard_state
 from workbench.ir.queues import Queues, Round
 from workbench.ir.ring import ENDLESS, Ring, is_long, most_waited
-from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, StateVariable, System
+from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, StateVariable, System, WatchedContract
 from workbench.ir.wires import Wires, name_shared
 from workbench.processors.held.group import flatten, with_room
 
@@ -100,6 +114,7 @@ class _Crawl:
             except WorkbenchError as error:
                 error.where = error.where or node.where
                 raise
+        watched = {each.name: self._watch(each) for each in self.pipeline.contracts if each.name in self.pipes}
         memories = [self._memory(cells) for cells in self.kept]
         free = leaves((*((i.present, i.value) for i in self.inputs), *(end.now for end in self.ends.all)))
         return System(
@@ -122,6 +137,7 @@ class _Crawl:
             self.holding,
             self.pipeline.kind,
             self.coming,
+            watched,
         )
 
     def _input(self, name: str, domain: Domain) -> None:
@@ -276,6 +292,17 @@ class _Crawl:
         for present in (slot.present for slot in pipe.slots if slot.present.is_var):
             known = self.wires.define(name, may_come)
             self.coming[present.name] = both(self.coming.get(present.name, TRUE), known)
+
+    def _watch(self, contract: Contract) -> WatchedContract:
+        """Define the condition that a contract is kept at a step; assume it where the pipeline may."""
+        slots = self.pipes[contract.name].slots
+        kept = conjunction(either(negate(slot.present), slot.value) for slot in slots)
+        known = self.wires.define(f"{self.sources[contract.name]}:kept", kept)
+        for each in self.inputs if contract.is_own_assumption else ():
+            if each.name in contract.reads:
+                name = each.present.name
+                self.coming[name] = both(self.coming.get(name, TRUE), known)
+        return WatchedContract(known, contract.is_own_assumption)
 
     def _own_queue(self, node: Node, queue: str, waiting: Any, overflow: Term) -> None:
         """Add a queue inside a processor, in the form of other queues."""

@@ -93,6 +93,13 @@ class Queue(NamedTuple):
     overflow: Term
 
 
+class WatchedContract(NamedTuple):
+    """A contract: the condition that a step keeps it, and whether that is assumed."""
+
+    kept: Term
+    assumed: bool
+
+
 class Block(NamedTuple):
     """The variables and definitions of an instance."""
 
@@ -188,6 +195,26 @@ class System:
     """The kind of the program, as messages call it."""
     coming: Mapping[str, Term] = field(default_factory=dict)
     """For presence flags of pipes: the condition that events are assumed to satisfy."""
+    watched: Mapping[str, WatchedContract] = field(default_factory=dict)
+    """The contracts whose streams are in the system (`held.group.watch`), by name."""
+
+    @property
+    def restrictions(self) -> tuple[str, ...]:
+        """The names of the assumptions that restrict the runs of the system."""
+        known = self.domains
+        return tuple(name for name, each in self.watched.items() if each.assumed and each.kept.name in known)
+
+    @property
+    def is_restricted_by_state(self) -> bool:
+        """Whether there may be states in which no event meets the assumptions."""
+        names = self.cone(tuple(self.watched[name].kept for name in self.restrictions))
+        return any(variable.name in names for variable in self.variables)
+
+    @property
+    def own_queues(self) -> tuple[Queue, ...]:
+        """The queues of the pipeline, without those of contracts, which a run does not have."""
+        prefixes = tuple(f"{name}." for name in self.watched)
+        return tuple(queue for queue in self.queues.values() if not queue.name.startswith(prefixes))
 
     @property
     def arrivals(self) -> tuple[Input, ...]:

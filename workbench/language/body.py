@@ -94,11 +94,15 @@ class Body(StreamReader):
         streams: list[BuiltStream] = []
         for e in statement.values:
             with self.apart():
-                value = self.value(e)
-                if not is_many(value) and not isinstance(value, BuiltStream):
-                    raise self.constant_error(e)
-                streams += value if is_many(value) else [value]
+                streams += self.streams(e)
         return streams
+
+    def streams(self, e: s.Expression) -> list[BuiltStream]:
+        """Return the streams of an expression; raise LanguageError if it is a constant."""
+        value = self.value(e)
+        if not is_many(value) and not isinstance(value, BuiltStream):
+            raise self.constant_error(e)
+        return list(value) if is_many(value) else [value]
 
     def _bind(self, statement: s.Binding) -> None:
         value = self.value(statement.value)

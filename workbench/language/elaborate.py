@@ -18,6 +18,7 @@ from workbench.core.readable import plural
 from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
 from workbench.language import syntax as s
 from workbench.language.body import Body
+from workbench.language.contracts import contract
 from workbench.language.evaluate import Evaluator, define_functions, define_tables, recursive, words
 from workbench.language.faults import fault
 from workbench.language.machines import machine
@@ -170,9 +171,12 @@ class Elaborator:
                 raise
         capacities = self.findings.each(syntax.capacities, lambda each: _capacity(each, syntax, made, scope))
         faults = self.findings.each(syntax.faults, lambda each: fault(each, made, *known))
-        if len(capacities) + len(faults) < len(syntax.capacities) + len(syntax.faults):
+        contracts = self.findings.each(syntax.contracts, lambda each: contract(self, syntax, each, made, given))
+        written = (syntax.capacities, syntax.faults, syntax.contracts)
+        if len(capacities) + len(faults) + len(contracts) < sum(map(len, written)):
             raise FollowUp
         made = made.with_capacities(dict(capacities)) if capacities else made
+        made = made.with_contracts(contracts) if contracts else made
         return made.with_faults(faults) if faults else made
 
     def _build(self, syntax: s.PipelineSyntax, body: Body) -> Pipeline:

@@ -160,7 +160,7 @@ class _PipeBuilder(TreeBuilder):
             str(name), parameters or (), tuple(inputs), tuple(outputs), of_type(children, s.Binding, s.Return),
             of_type(children, s.Check), self.comment_above(extent).strip(), machine=machine,
             capacities=of_type(children, s.CapacitySyntax), faults=of_type(children, s.FaultSyntax),
-            closing=extent.end - 1, where=self.locate(name),
+            contracts=of_type(children, s.ContractSyntax), closing=extent.end - 1, where=self.locate(name),
         )  # fmt: skip
 
     def binding(self, children: list[Any], extent: Extent) -> s.Binding:
@@ -172,6 +172,11 @@ class _PipeBuilder(TreeBuilder):
         text = self.text[equal.end_pos : extent.end]
         span = (extent.end - len(text.lstrip()), extent.end)
         return s.CapacitySyntax(str(queue), size, span, where=self.locate(queue))
+
+    def contract(self, children: list[Any], extent: Extent) -> s.ContractSyntax:
+        kind, condition = children
+        text = self._on_one_line(extent).removeprefix(str(kind)).lstrip()
+        return s.ContractSyntax(str(kind), condition, text, where=self.locate(extent))
 
     def place(self, children: list[Token], extent: Extent) -> Token:
         first: Token = children[0]
@@ -279,7 +284,7 @@ LANGUAGE = _PipeDialect(
     ("start", "property", "formula", "trouble"),
     _PipeBuilder,
     PIPE,
-    rf"(?P<item>pipeline|machine|function|table)\b|(?:return|check|monitor|fault|capacity|state|var|use)\b"
+    rf"(?P<item>pipeline|machine|function|table)\b|(?:return|check|monitor|fault|assume|guarantee|capacity|state|var|use)\b"
     rf"|{_NAME}(?:[ \t]*,[ \t]*{_NAME})*[ \t]*=(?!=)|{_NAME}[ \t]*->",
 )
 """The language of pipelines."""

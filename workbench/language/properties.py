@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.core.contract import Contract, ContractKind
 from workbench.core.domain import Value
 from workbench.core.function import LIBRARY
 from workbench.errors import did_you_mean
@@ -18,6 +19,11 @@ from workbench.language.parser import is_property, parse_check
 
 OBLIGATION = "stays-in-range"
 """The property to check where types do not guarantee that numbers stay in their ranges."""
+CONTRACTS: Mapping[str, Callable[[Contract], bool]] = {
+    "guarantee": lambda each: each.kind is ContractKind.GUARANTEE and not each.call,
+    "meets": lambda each: each.kind is ContractKind.ASSUME and bool(each.call),
+}
+"""The properties that are about one of a pipeline's contracts, by its number, and which contracts are numbered."""
 CTL = frozenset({"AG", "AF", "AX", "EG", "EF", "EX", "AU", "EU"})
 LTL = frozenset({"G", "F", "X", "U", "R"})
 
@@ -164,6 +170,7 @@ ROWS = (
     PropertyRow("no-overflow", _asks("no_overflow"), of_queues=True),
     PropertyRow(OBLIGATION, _asks("stays_in_range")),
     PropertyRow("no-full-queues", _asks("no_full_queues"), of_queues=True),
+    *(PropertyRow(name, _asks("contract_kept", name, module="contracts"), NUMBER) for name in CONTRACTS),
     PropertyRow("never-false", _asks("never_false")),
     PropertyRow("often-true", _asks("often_true")),
     PropertyRow("always", _make_written("always_expressed"), CONDITION, one_step=True),

@@ -233,10 +233,21 @@ class Loaded(Displayed):
 
     @property
     def obligations(self) -> tuple[s.PropertySyntax, ...]:
-        """The property that is checked without a `check`: `stays-in-range`, where types do not guarantee it."""
-        asked = any(processor.has_obligations for processor in self.pipeline.typed.values())
-        obligation = properties.parse_property(properties.OBLIGATION)
-        return (obligation,) if asked and all(check.name != properties.OBLIGATION for check in self.checks) else ()
+        """The properties that are checked without a `check`.
+
+        They are its guarantees, the assumptions of the pipelines that it uses, and `stays-in-range` where types do not
+        guarantee it.
+        """
+        found: list[s.PropertySyntax] = []
+        for name, select in properties.CONTRACTS.items():
+            for number, each in enumerate(filter(select, flatten(self.pipeline).contracts), 1):
+                text = str(each) if name == each.kind else f"{name} {each}"
+                where = each.where if isinstance(each.where, Location) else Location()
+                found.append(s.PropertySyntax(name, number, text, where=where))
+        if any(processor.has_obligations for processor in self.pipeline.typed.values()):
+            found.append(properties.parse_property(properties.OBLIGATION))
+        known = {(check.name, check.argument) for check in self.checks}
+        return tuple(each for each in found if (each.name, each.argument) not in known)
 
     def faulty(self, *faults: str) -> Loaded:
         """Return the pipeline with more faults: `lose y at most 2`."""

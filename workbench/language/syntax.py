@@ -314,6 +314,15 @@ class FaultSyntax(Placed):
 
 
 @dataclass(frozen=True)
+class ContractSyntax(Placed):
+    """`assume x <= 100`, `guarantee out >= 0`: a condition on the inputs of a pipeline, or on what it makes of them."""
+
+    kind: str
+    condition: Expression
+    text: str
+
+
+@dataclass(frozen=True)
 class Parameter(Placed):
     """`k = 3` in the head of a pipeline; without a default the caller has to give a value."""
 
@@ -383,6 +392,7 @@ class PipelineSyntax(Placed):
     monitors: tuple[MonitorSyntax, ...] = ()
     capacities: tuple[CapacitySyntax, ...] = ()
     faults: tuple[FaultSyntax, ...] = ()
+    contracts: tuple[ContractSyntax, ...] = ()
     closing: int = field(default=0, compare=False, repr=False)
     """The offset of the closing brace in the text."""
     machine: MachineSyntax | None = None

@@ -6,13 +6,14 @@ runs as a single processor only inside a window, where its queues are part of it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import or_
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
+from workbench.core.contract import Contract
 from workbench.core.determinism import Determinism, contracts
 from workbench.core.domain import BOOL, INT, Domain, ModelScope, Value
 from workbench.core.fault import Fault
@@ -379,7 +380,11 @@ def showing(pipeline: Pipeline, output: str) -> Pipeline:
     names = {node.name for node in nodes}
     rooms = {queue: size for queue, size in pipeline.capacities.items() if queue.partition(".")[0] in names}
     faults = tuple(fault for fault in pipeline.faults if fault.pipe in wanted)
-    return replace(pipeline, nodes=tuple(reversed(nodes)), outputs=outputs, capacities=rooms, faults=faults)
+    known = {*dict(pipeline.inputs), *dict(outputs)}
+    return replace(
+        pipeline, nodes=tuple(reversed(nodes)), outputs=outputs, capacities=rooms, faults=faults,
+        contracts=tuple(each for each in pipeline.contracts if known.issuperset(each.reads)),
+    )  # fmt: skip
 
 
 def flatten(program: Program, *, faults: bool = True) -> Pipeline:
@@ -408,7 +413,8 @@ def flatten(program: Program, *, faults: bool = True) -> Pipeline:
     nodes = [_roomy(node, capacities) for node in nodes]
     inside = {queue for node in nodes for queue in node.inside}
     capacities = {queue: size for queue, size in capacities.items() if queue not in inside}
-    flat = replace(pipeline, nodes=tuple(nodes), capacities=capacities, faults=())
+    stated = (*pipeline.contracts, *_list_inner_contracts(pipeline))
+    flat = replace(pipeline, nodes=tuple(nodes), capacities=capacities, faults=(), contracts=stated)
     return inject(flat, list_planned_faults(pipeline)) if faults else flat
 
 
@@ -436,6 +442,35 @@ def list_planned_faults(pipeline: Pipeline) -> tuple[Fault, ...]:
             names, shown = _names(node, node.processor), dict(body.outputs)
             found += [replace(each, pipe=names[shown.get(each.pipe, each.pipe)]) for each in node.processor.faults]
     return (*found, *pipeline.faults)
+
+
+def _list_inner_contracts(pipeline: Pipeline) -> Iterator[Contract]:
+    """Yield the contracts of the groups of a pipeline, on the pipes of the flat pipeline."""
+    for node in pipeline.nodes:
+        if isinstance(node.processor, Group):
+            body = node.processor.flat
+            names, shown = _names(node, node.processor), dict(body.outputs)
+            for each in body.contracts:
+                reads = tuple(names[shown.get(pipe, pipe)] for pipe in each.reads)
+                call = f"{node.name}.{each.call}" if each.call else node.name
+                yield replace(each, name=f"{node.name}.{each.name}", reads=reads, call=call, where=node.where)
+
+
+def watch(program: Program, wanted: Callable[[Contract], bool] = lambda _: True) -> Pipeline:
+    """Return the flat pipeline with a processor for each wanted contract, which emits its stream on a pipe of its name.
+
+    Those that are watched already stay as they are.
+    """
+    flat = flatten(program)
+    found = [each for each in flat.contracts if each.name not in flat.domains and wanted(each)]
+    if not found:
+        return flat
+    shown = dict(flat.outputs)
+    nodes = [
+        Node(each.name, Group(each.body), tuple(shown.get(pipe, pipe) for pipe in each.reads), (each.name,), each.where)
+        for each in found
+    ]
+    return flatten(replace(flat, nodes=(*flat.nodes, *nodes)))
 
 
 def _names(call: Node, group: Group) -> dict[str, str]:

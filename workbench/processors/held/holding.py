@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+from workbench.core.contract import ContractKind
 from workbench.core.determinism import Determinism
 from workbench.core.domain import Bool, Domain, Range
 from workbench.core.kinds import Deferring, Holder, Push
@@ -65,6 +66,11 @@ def wrap(where: str, inner: Processor | Pipeline) -> Processor:
         raise PipelineError(
             f"pipeline {processor.body.name} has faults, and stands in a {where}",
             hint=f"a {where} starts copies of its processor afresh: faults are on the pipes around it",
+        )
+    if isinstance(processor, Group) and any(each.kind is ContractKind.ASSUME for each in processor.flat.contracts):
+        raise PipelineError(
+            f"pipeline {processor.body.name} has assumptions, and stands in a {where}",
+            hint=f"a {where} starts copies of its processor afresh: assume it of the stream around the {where}",
         )
     if processor.merges:
         raise PipelineError(

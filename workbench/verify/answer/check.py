@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 
@@ -14,16 +15,24 @@ from workbench.budget import lengthen, phase, share
 from workbench.core.fields import within
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE
-from workbench.errors import EngineDisagreement, LimitMet
+from workbench.errors import EngineDisagreement, EngineError, LimitMet
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import Answer, EngineLimits, patience
 from workbench.verify.answer.advice import describe_state
-from workbench.verify.answer.grounds import beyond, depends_on_no_n, ending, find_number_grounds, misfortunes
+from workbench.verify.answer.grounds import (
+    beyond,
+    depends_on_no_n,
+    ending,
+    find_number_grounds,
+    list_assumptions,
+    misfortunes,
+)
+from workbench.verify.answer.legality import find_contradiction
 from workbench.verify.answer.prepare import Prepared, cases_of, prepare
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.vacuity import find_vacuity
-from workbench.verify.answer.verdict import Depth, Ground, Outcome, Verdict
+from workbench.verify.answer.verdict import Depth, Ground, Outcome, Vacuity, Verdict
 from workbench.verify.ask.properties import Property
 from workbench.verify.ask.scope import Adjustable
 from workbench.verify.decide.deciders import get_decider
@@ -47,13 +56,21 @@ def decide(pipeline: Pipeline, prop: Property, settings: Settings) -> Verdict:
     """Return the verdict on a property of a pipeline over finite domains, within the current budget."""
     with phase("preparing the question"):
         prepared = prepare(pipeline, prop, settings)
+    contradiction = find_contradiction(prepared)
+    if contradiction:
+        found = make_undecided(pipeline.name, str(prop), settings)
+        return found.mark_vacuous(Vacuity(contradiction), unknown=True)
     decision = _ask_engines(prepared)
     ranges = decision.answers.get("ranges")  # no engine is queried about what is true by construction
     if ranges is not None and ranges.truth is False:  # the run ends there: nothing follows from later steps
         with phase("preparing the question up to where a number leaves its range"):
             prepared = prepare(pipeline, prop, settings, up_to_escapes=True)
         decision = _ask_engines(prepared)
-    return _Conclusion(prepared, decision).verdict()
+    verdict = _Conclusion(prepared, decision).verdict()
+    if contradiction is None:
+        note = Ground("legality", "it was not decided whether the assumptions contradict each other")
+        return replace(verdict, grounds=(*verdict.grounds, note))
+    return verdict
 
 
 def make_undecided(pipeline: str, prop: str, settings: Settings, reason: str = "", *, system: str = "") -> Verdict:
@@ -71,7 +88,7 @@ def _ask_engines(prepared: Prepared) -> Decision:
     decider = get_decider(settings.engine)
     found = Decision({}, "")
     if prepared.main.asked or settings.count_states:
-        with phase(f"deciding with {decider.name}"):
+        with phase(f"deciding with {decider.name}"), _explain_stuck(prepared):
             found = decider.decide(prepared.main, _limit_deciding(), count_states=settings.count_states)
     if prepared.structure:
         if found.answers.get("property", Answer(True)).truth is False:
@@ -88,6 +105,21 @@ def _ask_engines(prepared: Prepared) -> Decision:
         cpu_seconds = found.cpu_seconds + second.cpu_seconds
         found = replace(found, answers={**found.answers, **second.answers}, cpu_seconds=cpu_seconds)
     return found
+
+
+@contextmanager
+def _explain_stuck(prepared: Prepared) -> Iterator[None]:
+    """Explain the deadlock of a model whose inputs always come, where the assumptions let none come."""
+    try:
+        yield
+    except EngineError as error:
+        idle = prepared.settings.environment.row.idle
+        if idle or "deadlock" not in error.what or not prepared.model.system.is_restricted_by_state:
+            raise
+        what = f"inputs are always present, and in some state no events meet the assumptions: {error.what}"
+        told = error.retold(what, where=error.where)
+        told.hint = "with --inputs synchronised, a run may stop there"
+        raise told from error
 
 
 def _limit_deciding() -> EngineLimits:
@@ -304,8 +336,10 @@ def _list_assumptions(prepared: Prepared) -> Iterator[str]:
         return
     question, system, env = prepared.question, prepared.model.system, prepared.settings.environment
     yield from [prepared.structure] if prepared.structure else []
+    if not env.driven:
+        yield from map(str, list_assumptions(prepared.pipeline, system))
     yield from misfortunes(system)
     yield env.describe(question)
     yield from ending(system, may=question.ends and env.may_end)
-    if question.stutter and env.reducible:
+    if question.stutter and env.reducible and not system.is_restricted_by_state:
         yield f"{QUIET if system.waits is FALSE else PATIENT} left out (they change nothing)"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from workbench.core.contract import Contract
 from workbench.core.domain import Integer, Overflowing, SomeFloats, SomeTexts
+from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE
 from workbench.faults.unreliable import Unreliable
 from workbench.ir.reduce import Model
@@ -75,6 +77,12 @@ def misfortunes(system: System) -> tuple[str, ...]:
         for name, processor in found.items()
         if isinstance(processor, Unreliable)
     )
+
+
+def list_assumptions(pipeline: Pipeline, system: System) -> list[Contract]:
+    """Return the assumptions of a pipeline that restrict the runs of its system."""
+    known = system.restrictions
+    return [each for each in pipeline.contracts if each.name in known]
 
 
 def ending(system: System, *, may: bool) -> list[str]:

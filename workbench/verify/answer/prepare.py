@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from workbench.core.domain import BOOL, Overflowing
 from workbench.core.fold import postorder, substitute, variables
-from workbench.core.ops import AND, IMPLIES, NOT, as_term, disjunction
+from workbench.core.ops import AND, IMPLIES, NOT, OR, as_term, disjunction
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, TRUE, Term, var
 from workbench.errors import Refused
@@ -68,13 +68,16 @@ class Prepared:
         if up_to_escapes:
             names = question.system.names()
             roots = (*roots, *(var(name, names[name].domain) for name in self._list_obliged(names)))
+        if settings.environment.row.together:  # then all inputs come, also those that the property does not read
+            coming = question.system.coming
+            roots = (*roots, *(each.present for each in question.system.arrivals if each.present.name in coming))
         self.model = focus(question.system, roots)
         if not question.compares and question.kind == "invar":
             question = replace(question, exercised=(*question.exercised, *_find_implications(self.model.system)))
         self.question = question
         self.hidden = FALSE if question.about_overflow else self.model.overflow
         self.bound, self.settled = self._ask_bound(), dict[str, bool]()
-        self.main, self.ranges = self._part(self.model, self._ask_all()), self._ask_ranges()
+        self.main, self.ranges = self.part(self.model, self._ask_all()), self._ask_ranges()
 
     @property
     def trivial(self) -> bool:
@@ -112,10 +115,16 @@ class Prepared:
 
     def _find_end(self) -> Term:
         """Return the condition at which the model ends, except for what the property is about."""
+        found: Term
         if self.question.about_ranges:
-            found: Term = as_term(disjunction(queue.overflow for queue in self.model.queues), BOOL)
+            found = as_term(disjunction(queue.overflow for queue in self.model.queues), BOOL)
             return found
-        return self.model.escapes if self.question.about_overflow else self.model.overflow
+        if self.question.about_overflow:
+            own = {queue.name for queue in self.model.system.own_queues}
+            beside = as_term(disjunction(q.overflow for q in self.model.queues if q.name not in own), BOOL)
+            found = OR(self.model.escapes, beside)
+            return found
+        return self.model.overflow
 
     def _ask_ranges(self) -> Part | None:
         """Return the question whether numbers outside the model stay in their ranges."""
@@ -126,7 +135,7 @@ class Prepared:
         escapes = escape_in(system, names, Overflowing.CHECKED)
         if escapes is FALSE:
             return None
-        return self._part(focus(system, (escapes,)), {"ranges": _ask_never(escapes)})
+        return self.part(focus(system, (escapes,)), {"ranges": _ask_never(escapes)})
 
     def _list_obliged(self, names: Iterable[str]) -> list[str]:
         """Return the names whose processors compute numbers that have to stay in their ranges."""
@@ -154,12 +163,21 @@ class Prepared:
         alone = flag_alone(question.system, model)
         if len(alone.system.variables) + len(alone.system.free) == len(model.system.variables) + len(model.system.free):
             return None
-        return self._part(alone, {"overflow": _ask_never(alone.overflow)})
+        return self.part(alone, {"overflow": _ask_never(alone.overflow)})
 
-    def _part(self, model: Model, asked: Mapping[str, Asked]) -> Part:
-        env, settings = self.settings.environment, self.settings
+    def part(self, model: Model, asked: Mapping[str, Asked], *, idle: bool = False) -> Part:
+        """Return a part with a model in the environment of the question.
+
+        Parameters
+        ----------
+        idle: whether there are steps without input in any case.
+        """
+        env, settings, question = self.settings.environment, self.settings, self.question
+        if idle and not env.row.idle:
+            env = replace(env, arrivals="synchronised")
         header = [f"{self.pipeline.name}: {self.prop}", f"Q = {settings.q}, {settings.domain}, {env.describe()}"]
-        assume = env.assumptions(model.system, stutter_reduced=self.question.stutter, ends=self.question.ends)
+        reduced = question.stutter and not idle
+        assume = env.assumptions(model.system, stutter_reduced=reduced, ends=question.ends)
         smv = env.print(model.system, assume, header)
         return Part(model, lambda: smv, asked, tuple(assume), tuple(env.fairness(model.system)), env.driven)
 

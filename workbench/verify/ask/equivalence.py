@@ -11,12 +11,13 @@ as in the paper, a pipeline that falls behind for ever is sequence equivalent to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
 from workbench.core import function as f
+from workbench.core.contract import Contract
 from workbench.core.domain import Bool, Domain, Range
 from workbench.core.fields import Tuple
 from workbench.core.function import same_domain
@@ -30,7 +31,7 @@ from workbench.language import AnyProgram, Loaded, program_of
 from workbench.language.faults import faultless
 from workbench.language.properties import PROPERTIES, PropertyRow
 from workbench.processors.apply import ApplyFunction
-from workbench.processors.held.group import Group
+from workbench.processors.held.group import Group, watch
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import OverDomains, Property, Question, conjoin, stepwise_equal
 
@@ -121,8 +122,18 @@ def side_by_side(left: Program, right: Program, mode: EquivalenceMode) -> tuple[
     pairs, row = list(zip(nodes[0].outputs, nodes[1].outputs, strict=True)), COMPARISONS[mode]
     besides, outputs, parts = row.compare(pairs, {*names, *inputs})
     shown = tuple((pipe, pipe) for pipe in outputs)
-    whole = Pipeline(f"{names[0]}_and_{names[1]}", left.inputs, (*nodes, *besides), shown)
-    return whole, conjoin(row.written.compared, parts)
+    contracts = (*_list_assumptions(names[0], left, inputs), *_list_assumptions(names[1], right, inputs))
+    whole = Pipeline(f"{names[0]}_and_{names[1]}", left.inputs, (*nodes, *besides), shown, contracts=contracts)
+    posed = watch(whole, lambda each: each.is_own_assumption) if contracts else whole
+    return posed, conjoin(row.written.compared, parts)
+
+
+def _list_assumptions(name: str, side: Pipeline, inputs: Sequence[str]) -> Iterator[Contract]:
+    """Yield the assumptions of one of two pipelines on the inputs of both."""
+    shared = dict(zip((port for port, _ in side.inputs), inputs, strict=True))
+    for each in side.contracts:
+        if each.is_own_assumption:
+            yield replace(each, name=f"{name}_{each.name}", reads=tuple(shared[port] for port in each.reads))
 
 
 def _step_by_step(pairs: Sequence[tuple[str, str]], _: set[str], *, implies: bool = False) -> Compared:

@@ -172,7 +172,7 @@ class Labels(Evaluator):
 
     def _pipe(self, e: s.Expression, parts: list[str]) -> Any:
         if parts == ["overflow"] and "overflow" not in self.pipes:
-            return disjunction(q.overflow for q in self.system.queues.values()) if self.system.queues else False
+            return disjunction(q.overflow for q in self.system.own_queues) if self.system.own_queues else False
         for size in range(len(parts), 0, -1):
             name = self.pipes.get(".".join(parts[:size]))
             if name is not None:

@@ -23,6 +23,7 @@ from workbench.core.term import Term, leaves, var
 from workbench.errors import PipelineError, TypingError
 from workbench.ir.reduce import FLAG, escape_in, observe
 from workbench.ir.system import Pipe, Queue, StateVariable, System
+from workbench.processors.held.group import watch
 from workbench.smv.engines.engine import QueryKind
 from workbench.verify.ask.formula import Formula, atom, build
 
@@ -95,8 +96,9 @@ class Property:
         return (subject,)
 
     def pose(self, subject: Program, over: OverDomains) -> tuple[Pipeline, Property]:
-        """Return the pipeline over finite domains, and the property to ask of it."""
-        return over(subject)[0], self
+        """Return the pipeline over finite domains, under its assumptions, and the property to ask of it."""
+        found = over(subject)[0]
+        return (watch(found, lambda each: each.is_own_assumption) if found.contracts else found), self
 
 
 def outputs(system: System) -> list[Term]:
@@ -116,9 +118,9 @@ def speaking(system: System) -> tuple[tuple[str, Term], ...]:
 
 def waiting(system: System) -> tuple[tuple[str, Term], ...]:
     """Return the case that a property of queues needs: an event waits."""
-    if not system.queues:
+    if not system.own_queues:
         return ()
-    return (("an event waits in a queue", disjunction(GT(q.length, 0) for q in system.queues.values())),)
+    return (("an event waits in a queue", disjunction(GT(q.length, 0) for q in system.own_queues)),)
 
 
 Exercised = Callable[[System], tuple[tuple[str, Term], ...]]
@@ -240,9 +242,7 @@ def overflow_of(queues: Iterable[Queue]) -> Any:
 def no_overflow() -> Property:
     """Return the property that no event ever arrives at a full queue."""
     failure = "an event arrives at a full queue"
-    return invariant(
-        "no-overflow", lambda s: negate(overflow_of(s.queues.values())), failure, waiting, about_overflow=True
-    )
+    return invariant("no-overflow", lambda s: negate(overflow_of(s.own_queues)), failure, waiting, about_overflow=True)
 
 
 def stays_in_range() -> Property:
@@ -265,11 +265,11 @@ def stays_in_range() -> Property:
 def no_full_queues() -> Property:
     """Return the paper's condition that no queue is ever full at the end of a step (TIME 2021, section 4.2)."""
     full = "a queue is full at the end of a step"
-    held = invariant("no-full-queues", lambda s: negate(disjunction(map(is_full, s.queues.values()))), full, waiting)
+    held = invariant("no-full-queues", lambda s: negate(disjunction(map(is_full, s.own_queues))), full, waiting)
 
     def question(system: System) -> Question:
         # a queue of capacity 0 is full before the first event, too
-        return replace(held.question(system), stutter=all(q.capacity > 0 for q in system.queues.values()))
+        return replace(held.question(system), stutter=all(q.capacity > 0 for q in system.own_queues))
 
     return replace(held, question=question)
 

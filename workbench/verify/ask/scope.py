@@ -24,7 +24,7 @@ from workbench.errors import WorkbenchError
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator
 from workbench.language.properties import join_dotted
-from workbench.processors.held.group import flatten
+from workbench.processors.held.group import watch
 from workbench.processors.moore import Transition, Variable
 from workbench.verify.ask.reach import reaches, terms_in
 
@@ -41,7 +41,7 @@ def texts_of(programs: Sequence[Program], given: Sequence[str], count: int) -> S
 def _texts_in(item: object) -> Iterator[str]:
     """Yield the constants of type `str` in a pipeline, a processor, or a part of one."""
     if isinstance(item, Pipeline):
-        for processor in item.typed.values():
+        for processor in (*item.typed.values(), *(each.body for each in item.contracts)):
             yield from _texts_in(processor)
     elif isinstance(item, TypedFunction):
         yield from (str(t.payload) for t in terms_in(item.body) if t.is_const and isinstance(t.domain, Texts))
@@ -116,7 +116,7 @@ def numbers_for(
 
     None for floats if none is compared. An N beyond the least is a power of two, which costs engines least.
     """
-    flats = [flatten(each.pipeline) for each in programs]
+    flats = [watch(each.pipeline) for each in programs]
     found = [reaches(flat, conditions_of(syntax, flat)) for flat in flats]
     kinds = {kind for flat in flats for domain in flat.domains.values() for _, kind in scalars(domain)}
     n = Adjustable(SMALLEST_N)
