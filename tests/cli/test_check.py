@@ -129,6 +129,9 @@ def test_stated_capacities_that_a_number_leaves_are_named(workbench: Run, pipe: 
     said = "capacities that the program states stay (s.left = 3); -Q s.left=1 sets one"
     assert said in workbench(*asked, "-Q", 1).err
     assert [workbench(*asked, *more).err for more in ((), ("-Q", 3), ("-Q", "s.left=1"))] == [""] * 3
+    assert said in workbench(*asked, "-Q", 1, "-Q", "s.right=0").err
+    for more, right in ((["-Q", 1], (3, 1)), (["-Q", 1, "-Q", "s.right=0"], (3, 0)), (["-Q", "1,s.left=2"], (2, 1))):
+        assert "Queues: s.left {}, s.right {}\n".format(*right) in workbench("export", file, *more).out
 
 
 def test_several_at_a_time_are_printed_in_order(workbench: Run, tmp_path: Path) -> None:

@@ -108,7 +108,10 @@ def test_databases_that_are_not_read_here(run, workbench, city):
     duckdb = pytest.importorskip("duckdb")
     with duckdb.connect(str(city / "city.duckdb")) as made:
         made.execute("CREATE TABLE Line (bus INTEGER, name VARCHAR)")
-    for given in ("~/city.duckdb", "Line=~/city.duckdb", "Line=~/city.duckdb:Line"):
+    for name in ("duck.db", "duck"):  # the content shows it, whatever the name
+        (city / name).write_bytes((city / "city.duckdb").read_bytes())
+    files = [f"{kind}~/{name}" for name in ("city.duckdb", "duck.db", "duck") for kind in ("", "Line=")]
+    for given in (*files, "Line=~/city.duckdb:Line", "Line=~/duck.db:Line"):
         assert "this is a DuckDB database" in (said := run(given, code=2))
         assert "COPY t TO 't.parquet'" in said
     done = workbench("run", city / "r.tesla", "--input", city / "city.db")

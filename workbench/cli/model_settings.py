@@ -61,21 +61,24 @@ def _decision(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _capacities(given: Sequence[dict[str, int]], pipeline: Pipeline) -> int | Mapping[str, int]:
-    """Return one capacity for every queue, or one per queue; a number besides pairs is for all other queues."""
+    """Return one capacity for every queue, or one per queue.
+
+    A pair sets the capacity of its queue, a number that of all queues without a pair of which the program states none.
+    """
     from workbench.processors.held.group import flatten
     from workbench.verify.answer.settings import Settings
 
     pairs: dict[str, int] = {}
     for item in given:
         pairs |= item
-    number = pairs.pop("", None)
+    number, flat = pairs.pop("", None), flatten(pipeline)
+    stated = {name: n for name, n in flat.capacities.items() if name not in pairs}
+    if number is not None and (others := {name: n for name, n in stated.items() if n != number}):
+        listed = ", ".join(f"{name} = {size}" for name, size in others.items())
+        note(f"capacities that the program states stay ({listed}); -Q {next(iter(others))}={number} sets one")
     if not pairs:
-        if stated := {name: n for name, n in flatten(pipeline).capacities.items() if number not in (None, n)}:
-            listed = ", ".join(f"{name} = {size}" for name, size in stated.items())
-            note(f"capacities that the program states stay ({listed}); -Q {next(iter(stated))}={number} sets one")
         return Settings.q if number is None else number
-    rest = {} if number is None else dict.fromkeys(flatten(pipeline).queues, number)
-    return rest | pairs
+    return pairs if number is None else {name: number for name in flat.queues if name not in stated} | pairs
 
 
 def refuse_rates(args: argparse.Namespace) -> None:

@@ -96,16 +96,16 @@ class _FactFiles:
 
     def add(self, given: str) -> None:
         """Add a file, which may be preceded by its type."""
-        from workbench.tesla.engines.facts.database import FactDatabase, is_database
+        from workbench.tesla.engines.facts.database import DUCKDB, FactDatabase, is_database, is_duckdb
 
         name, equals, path = given.partition("=")
         if name not in self.types and (Path(given).exists() or not equals) and is_database(given):
             self.databases.append(FactDatabase(given, self.settings))
             return
         file, table = self._database(path if name in self.types else given)
-        if file.endswith(".duckdb"):
-            hint = "copy the table to Parquet (COPY t TO 't.parquet'), and give that: --facts TYPE=t.parquet"
-            raise InputError("this is a DuckDB database, and facts are read from SQLite", where=file, hint=hint)
+        if not is_database(file) and is_duckdb(file):
+            what, hint = DUCKDB
+            raise InputError(what, where=file, hint=hint)
         if not equals or name not in self.types:
             hint = did_you_mean(name, self.types) or "the rules declare no facts"
             if self.types and not equals and table is not None:

@@ -71,6 +71,22 @@ def is_database(path: str | Path) -> bool:
         return False
 
 
+def is_duckdb(path: str | Path) -> bool:
+    """Whether a file that is no SQLite database is one of DuckDB, whatever its name."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(12)[8:] == b"DUCK"
+    except OSError:
+        return False
+
+
+DUCKDB = (
+    "this is a DuckDB database, and facts are read from SQLite",
+    "copy the table to Parquet (COPY t TO 't.parquet'), and give that: --facts TYPE=t.parquet",
+)
+"""The message and the hint for a DuckDB database."""
+
+
 class FactDatabase:
     """A database file, or a database in memory.
 
@@ -288,6 +304,8 @@ class FactDatabase:
             what = f"a query takes longer than {self.settings.seconds:g} seconds"
         if code == sqlite3.SQLITE_CANTOPEN and not Path(self.path).exists():
             what, hint = "there is no such file", ""
+        if code == sqlite3.SQLITE_NOTADB and is_duckdb(self.path):
+            what, hint = DUCKDB
         passing = code in (sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
         return FactsError(what, where=self.path, hint=hint, reason=reason, passing=passing)
 
