@@ -102,6 +102,24 @@ class Record(Tuple):
         return "{" + ", ".join(f"{n}: {f}" for n, f in zip(self.labels, self.fields, strict=True)) + "}"
 
 
+@dataclass(frozen=True)
+class Vector(Tuple):
+    """Values of one kind that a computed index reads, counted from `first`: `array(0..7, bool)`. A value is a tuple."""
+
+    first: int = 0
+
+    @classmethod
+    def of(cls, first: int, last: int, element: Domain) -> Vector:
+        """Return the arrays with these indices."""
+        return cls((element,) * (last - first + 1), first)
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(_word(self.first + i, i) for i in range(len(self.fields)))
+
+    def __str__(self) -> str:
+        return f"array({self.first}..{self.first + len(self.fields) - 1}, {self.fields[0]})"
+
+
 MOST_KEYS = 64
 """Maximum number of keys of a map in a model: each has a flag and a value of its own."""
 
@@ -213,6 +231,8 @@ def rewrite(domain: Domain, replace: Callable[[Domain], Domain]) -> Domain:
     """Return `domain` with `replace` applied to its scalar parts, innermost first."""
     if isinstance(domain, Record):
         return Record(tuple(rewrite(f, replace) for f in domain.fields), domain.labels)
+    if isinstance(domain, Vector):
+        return Vector(tuple(rewrite(f, replace) for f in domain.fields), domain.first)
     if isinstance(domain, Tuple):
         return Tuple(tuple(rewrite(f, replace) for f in domain.fields))
     if isinstance(domain, Map):

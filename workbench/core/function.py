@@ -31,7 +31,7 @@ from workbench.core.escape import can_escape, escape_condition
 from workbench.core.evaluate import compile_terms, compile_value
 from workbench.core.fields import Map, Tuple, join_parts, resolve, split, within
 from workbench.core.fold import map_leaves, substitute
-from workbench.core.lookup import read_table, shift_left, shift_right
+from workbench.core.lookup import read_item, read_table, shift_left, shift_right, write_item
 from workbench.core.named_operators import NAMED_OPERATORS
 from workbench.core.ops import PLAIN, Operator
 from workbench.core.ranges import narrow
@@ -409,6 +409,7 @@ IF = ite = Function("if", 3, ops.ite)
 XOR = _of(ops.XOR, 0, associative=_is_ordered, inverse=ops.XOR)
 BIT_AND, BIT_OR = _of(ops.BIT_AND, associative=_is_ordered), _of(ops.BIT_OR, 0, associative=_is_ordered)
 SHIFT_LEFT, SHIFT_RIGHT = Function("shift_left", 2, shift_left), Function("shift_right", 2, shift_right)
+READ_ITEM, WRITE_ITEM = Function("[]", 2, read_item), Function("[]:=", 3, write_item)
 GET, HAS, SIZE = Function("get", 3, maps.get), Function("has", 2, maps.has), Function("size", 1, maps.size)
 ALL_VALUES, ANY_VALUE = Function("all_values", 1, maps.all_values), Function("any_value", 1, maps.any_value)
 PUT, REMOVE = Function("put", 3, maps.put), Function("remove", 2, maps.remove)

@@ -1,4 +1,4 @@
-"""Choices by a number: constant tables, and shifts by a number of places.
+"""Choices by a number: constant tables, arrays, and shifts by a number of places.
 
 The rule of this module: a choice is a tree of comparisons of the index, as deep as the logarithm of the number of
 items. Models and compiled code need no more.
@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from workbench.core.domain import Integer, Integers, Overflowing, Range
-from workbench.core.ops import ADD, DIV, GT, LT, MUL, ite
-from workbench.core.term import Term, const, domain_of, is_symbolic, same
+from workbench.core.ops import ADD, DIV, EQ, GT, LT, MUL, ite
+from workbench.core.term import Items, Term, const, domain_of, is_symbolic, same
 from workbench.core.typing_rules import literal_domain, whole_number
 from workbench.errors import TypingError
 
@@ -60,6 +60,26 @@ def read_table(entries: tuple[int, ...], index: Any) -> Any:
     kind = index.domain
     items = [const(entry, literal_domain(entry, kind)) for entry in entries]
     return choose(index, items, 0, const(0, literal_domain(0, kind)))
+
+
+def read_item(array: Any, index: Any) -> Any:
+    """Return the item of an array at an index; the default of its type where there is none."""
+    element = array.domain.fields[0]
+    symbolic = is_symbolic((array, index))
+    return choose(index, array, array.domain.first, const(element.default, element) if symbolic else element.default)
+
+
+def write_item(array: Any, index: Any, value: Any) -> Items:
+    """Return the array with a value at an index; the same array where it has no such index."""
+    index = index.payload if isinstance(index, Term) and index.is_const else index
+    whole_number("[ ]", domain_of(index) if isinstance(index, Term) else literal_domain(index))
+    known = not isinstance(index, Term) or isinstance(index.domain, Integers)
+    places = range(array.domain.first, array.domain.first + len(array))
+    return Items.of(
+        array.domain,
+        [ite(EQ(index, k), value, item) if known or k in index.domain else item
+         for k, item in zip(places, array, strict=True)],
+    )  # fmt: skip
 
 
 def _shift(name: str, one: Callable[[Any, int], Any], value: Any, places: Any) -> Any:

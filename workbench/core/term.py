@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from workbench.core.domain import BOOL, Domain, Label, Reals, Value
-from workbench.core.fields import Map, Record, Tuple, join_parts, parts, scalars, split
+from workbench.core.fields import Map, Record, Tuple, Vector, join_parts, parts, scalars, split
 from workbench.errors import Refused, TypingError, WorkbenchError
 
 if TYPE_CHECKING:
@@ -179,6 +179,12 @@ class Fields(Parts):
     domain: Record
 
 
+class Items(Parts):
+    """A symbolic value of an array."""
+
+    domain: Vector
+
+
 class Entries(Parts):
     """A symbolic value of a finite map: for each key whether it is present, and its value."""
 
@@ -321,7 +327,7 @@ def whole(domain: Domain, flat: Iterator[Term]) -> Any:
     if isinstance(domain, Map) and domain.finite:
         return Entries.of(domain, [whole(domain.slot, flat) for _ in domain.slots])
     if isinstance(domain, Tuple):
-        kind = Fields if isinstance(domain, Record) else Parts
+        kind = Fields if isinstance(domain, Record) else Items if isinstance(domain, Vector) else Parts
         return kind.of(domain, [whole(field, flat) for field in domain.fields])
     return next(flat)
 
@@ -369,6 +375,8 @@ def domain_of(value: Any) -> Domain:
         return value.domain
     if isinstance(value, Fields):
         return Record(tuple(map(domain_of, value)), value.domain.labels)
+    if isinstance(value, Items):
+        return Vector(tuple(map(domain_of, value)), value.domain.first)
     if isinstance(value, tuple):
         return Tuple(tuple(map(domain_of, value)))
     if isinstance(value, Term):

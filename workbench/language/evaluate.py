@@ -14,9 +14,9 @@ from workbench.core.domain import Value
 from workbench.core.fields import Record
 from workbench.core.findings import Findings, FollowUp
 from workbench.core.fold import map_leaves
-from workbench.core.function import LIBRARY, Function, NumberTable
+from workbench.core.function import LIBRARY, READ_ITEM, WRITE_ITEM, Function, NumberTable
 from workbench.core.readable import plural
-from workbench.core.term import Fields, Term, const, domain_of, is_symbolic, leaves
+from workbench.core.term import Fields, Items, Term, const, domain_of, is_symbolic, leaves
 from workbench.core.typing_rules import literal_domain
 from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
 from workbench.language import syntax as s
@@ -100,6 +100,8 @@ class Evaluator:
             return self.field(e)
         if isinstance(e, s.Index):
             return self.index(e)
+        if isinstance(e, s.Store):
+            return self.apply(WRITE_ITEM, self.values(e.parts), e)
         raise e.error(f"'{e}' is not a value", _explain_misplaced(e))
 
     def values(self, parts: Iterable[s.Expression]) -> list[Any]:
@@ -156,9 +158,12 @@ class Evaluator:
         return isinstance(self.functions.get(e.name), NumberTable)
 
     def index(self, e: s.Index) -> Any:
-        """Return an entry of a table."""
+        """Return an entry of a table, or an item of an array."""
         if isinstance(e.value, s.Identifier) and self.is_table(e.value):
             return self.call(s.Call(e.value.name, (e.index,), where=e.where))
+        value = self.value(e.value)
+        if isinstance(value, Items):
+            return self.apply(READ_ITEM, [value, self.value(e.index)], e)
         raise e.value.error(f"'{e.value}' has no entries", "a table has: table NAME = [1, 2, 4], above the pipelines")
 
     def field(self, e: s.Field) -> Any:

@@ -5,11 +5,12 @@ Guards, updates and outputs are functions of the inputs and the variables, by th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain, Enum, Value
-from workbench.core.fields import FrozenMap, Map, within
+from workbench.core.fields import FrozenMap, Map, Vector, within
 from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import Function
 from workbench.core.pipeline import Node, Pipeline
@@ -70,12 +71,15 @@ class _Machine:
         if v.name in taken:
             raise v.error(f"the name '{v.name}' is taken", "choose another")
         taken.add(v.name)
-        kind = domain(v.type, self.value)
+        kind = domain(v.type, self.value, arrays=True)
         if isinstance(kind, Map) != (v.start is None):
             what = f"the map '{v.name}' begins empty" if v.start else f"the variable '{v.name}' has no first value"
             raise v.error(what, f"write var {v.name}: {kind}" + ("" if v.start else " = ..."))
         self.domains[v.name] = kind
-        return Variable(v.name, kind, FrozenMap() if v.start is None else self.value(v.start), v.where)
+        start = FrozenMap() if v.start is None else self.value(v.start)
+        if isinstance(kind, Vector) and not isinstance(start, tuple):
+            start = (start,) * len(kind.fields)
+        return Variable(v.name, kind, start, v.where)
 
     def _check_outputs(self, body: s.MachineSyntax) -> None:
         if not body.states:
@@ -91,9 +95,10 @@ class _Machine:
     def _transition(self, t: s.TransitionSyntax) -> Transition:
         findings = Findings()
         guard = findings.each((t.guard,), self._action)
-        updates = findings.each(t.updates, self._update)
+        written = _join_writes(t.updates)
+        updates = findings.each(written, self._update)
         findings.refuse()
-        if len(guard) + len(updates) < 1 + len(t.updates):
+        if len(guard) + len(updates) < 1 + len(written):
             raise FollowUp
         return Transition(t.source, t.target, guard[0], updates, t.where, t.target_at)
 
@@ -102,6 +107,10 @@ class _Machine:
         if update.name not in known:
             hint = did_you_mean(update.name, known, "variables are: ") or "write var NAME: TYPE = START"
             raise update.error(f"there is no variable '{update.name}'", hint)
+        own = self.domains.get(update.name)
+        if isinstance(update.value, s.Store) and own is not None and not isinstance(own, Vector):
+            hint = f"write {update.name} := ..., or var {update.name}: array(0..7, {own}) = ..."
+            raise update.error(f"'{update.name}' of {own} is no array", hint)
         return update.name, self._function(update.value, self.domains.get(update.name))
 
     def _action(self, e: s.Expression | None, result: Domain | None = None) -> Function | None:
@@ -122,6 +131,20 @@ class _Machine:
             return FunctionBody({**constants, **dict(zip(names, arguments, strict=True))}, functions, labels).value(e)
 
         return Function(str(e), len(names), build)
+
+
+def _join_writes(updates: Sequence[s.UpdateSyntax]) -> list[s.UpdateSyntax]:
+    """Return updates of whole variables: writes to items of an array become one, in their order."""
+    found: list[s.UpdateSyntax] = []
+    for update in updates:
+        if update.index is None:
+            found.append(update)
+            continue
+        before = next((u for u in found if u.name == update.name and isinstance(u.value, s.Store)), None)
+        array = before.value if before else s.Identifier(update.name, where=update.where)
+        stored = replace(update, value=s.Store(array, update.index, update.value, where=update.where), index=None)
+        found = [stored if u is before else u for u in found] if before else [*found, stored]
+    return found
 
 
 def machine(file: Elaborator, syntax: s.PipelineSyntax, constants: Mapping[str, Value]) -> Pipeline:

@@ -63,7 +63,7 @@ _ROWS: dict[str, SemanticAction] = {
         str(c[0]), str(c[2]), c[4], _without_none(c[5:]), at(c[2]), where=at(c[0])
     ),
     "use": lambda c, _, at: tuple(s.UsedFunction(str(each), str(c[0])[1:-1], where=at(each)) for each in c[1:]),
-    "update": lambda c, _, at: s.UpdateSyntax(str(c[0]), c[1], where=at(c[0])),
+    "update": lambda c, _, at: s.UpdateSyntax(str(c[0]), c[2], c[1], where=at(c[0])),
     "result": lambda c, _, at: s.Return(tuple(c[1:]), where=at(c[0])),
     "fault": lambda c, *_: c[1],
     "trouble": lambda c, _, at: s.FaultSyntax(str(c[0]), str(c[1]), *c[3:8:2], where=at(c[0]), place=at(c[1])),

@@ -85,11 +85,21 @@ class Field(Expression):
 
 @dataclass(frozen=True)
 class Index(Expression):
-    """`value[index]`: an entry of a constant table."""
+    """`value[index]`: an entry of a constant table, or an item of an array."""
 
     within: ClassVar[tuple[str, ...]] = ("value", "index")
     value: Expression
     index: Expression
+
+
+@dataclass(frozen=True)
+class Store(Expression):
+    """The array `array` with another value at an index."""
+
+    within: ClassVar[tuple[str, ...]] = ("array", "index", "value")
+    array: Expression
+    index: Expression
+    value: Expression
 
 
 @dataclass(frozen=True)
@@ -352,10 +362,11 @@ class StateSyntax(Placed):
 
 @dataclass(frozen=True)
 class UpdateSyntax(Placed):
-    """`last := e.amount` in a transition."""
+    """`last := e.amount` in a transition; `ring[i] := e.amount` for an item of an array."""
 
     name: str
     value: Expression
+    index: Expression | None = None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Enum, Integer, Label, Overflowing, Range
-from workbench.core.fields import Map, Nullable, Record, Tuple
+from workbench.core.fields import Map, Nullable, Record, Tuple, Vector
 from workbench.errors import did_you_mean
 from workbench.language import syntax as s
 from workbench.language.evaluate import at
@@ -21,8 +21,8 @@ EXAMPLES = (
 )
 
 
-def domain(e: s.Expression, constant: Callable[[s.Expression], object]) -> Domain:
-    """Return the domain of a type; `constant` computes its bounds."""
+def domain(e: s.Expression, constant: Callable[[s.Expression], object], *, arrays: bool = False) -> Domain:
+    """Return the domain of a type, which may be one of arrays; `constant` computes its bounds."""
 
     def bound(b: s.Expression) -> int:
         value = constant(b)
@@ -49,6 +49,15 @@ def domain(e: s.Expression, constant: Callable[[s.Expression], object]) -> Domai
             return Record(tuple(inner(p.type) for p in e.ports), tuple(p.name or "" for p in e.ports))
         if isinstance(e, s.Call) and e.name == "map" and len(e.arguments) == 2:
             return Map(*map(inner, e.arguments))
+        if isinstance(e, s.MapType) and e.base == "array":
+            indices = inner(e.key)
+            if not arrays:
+                raise e.error("only variables of machines are arrays", f"write var NAME: {e} = 0 in a machine")
+            if not isinstance(indices, Range):
+                raise e.key.error(
+                    f"the indices of an array are a range, not {indices}", f"write array(0..7, {e.value})"
+                )
+            return Vector.of(indices.lo, indices.hi, inner(e.value))
         if isinstance(e, s.MapType):
             if e.base != "map":
                 raise e.error(f"'{e}' is not a type", f"write map({e.key}, {e.value})")

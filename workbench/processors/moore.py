@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, ModelScope, Range, Value
-from workbench.core.fields import fit_value, resolve
+from workbench.core.fields import Vector, fit_value, resolve
 from workbench.core.findings import Findings
 from workbench.core.function import Function, TypedFunction, fits, on_values, same_domain
 from workbench.core.ops import EQ, MIN, as_term, disjunction, ite, negate
@@ -359,7 +359,11 @@ def _on_values(action: Action | None, gives: str = "", where: Location | str = "
             return action.plain(*given)
         except Overflow as error:
             exact = specialise_function(action.function, action.domains)  # typed, so that it reads fields by name
-            raise Overflow(f"{gives} {exact(*given)}", where=where, hint=OBLIGATION_HINT) from error
+            got, place = exact(*given), ""
+            if isinstance(action.result, Vector):
+                first, items = action.result.first, zip(got, action.result.fields, strict=True)
+                place, got = next((f" at {first + i}", item) for i, (item, own) in enumerate(items) if item not in own)
+            raise Overflow(f"{gives} {got}{place}", where=where, hint=OBLIGATION_HINT) from error
 
     return run
 

@@ -21,7 +21,7 @@ from workbench.conformance.generate.samples import fitting
 from workbench.conformance.generate.single import Draw, cumulation, numbers
 from workbench.core import function as f
 from workbench.core.domain import Bool, Domain, Integer, Integers, Range
-from workbench.core.fields import Map, Tuple
+from workbench.core.fields import Map, Tuple, Vector
 from workbench.core.join import Join
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Machine, Processor, Slot
@@ -135,7 +135,7 @@ class Growing:
                 kinds.append(self.quantifier)
             if self.has(few):
                 kinds.append(self.slice)
-        kinds.append(self.machine)
+        kinds += [self.machine, self.ring]
         if self.has(lambda d: isinstance(d, Bool)):
             kinds += [self.temporal, self.batches] if self.depth > 0 else [self.temporal]
         return kinds
@@ -232,6 +232,17 @@ class Growing:
                 guard, update = self.draw(st.sampled_from(self.moves(pipe)))
                 transitions.append(Transition(source, target, guard, (("n", update),) if update else ()))
         return Moore(states, tuple(transitions), (Variable("n", Range(0, 2), 0),)), [pipe]
+
+    def ring(self) -> DrawnNode:
+        """Draw a machine with an array, whose items are read and written at computed indices, also beyond its ends."""
+        pipe = self.pick()
+        states = tuple((name, self.draw(st.sampled_from([g.ITEM, g.BESIDE]))) for name in ("a", "b"))
+        leaving = [g.STEP] if self.leaves_ranges and self.widths[pipe.stream.pipe] == 1 else []
+        writes = st.sampled_from([g.WRITE, g.COPY, *leaving])
+        moves = (("a", "b", g.of_event(self.condition(pipe.domain), 2)), ("a", "a", None), ("b", "a", None))
+        transitions = tuple(Transition(*m, (("ring", self.draw(writes)), ("n", g.TURN))) for m in moves)
+        variables = Variable("ring", Vector.of(0, 2, Range(0, 2)), (0, 1, 2)), Variable("n", Range(0, 2), 0)
+        return Moore(states, transitions, variables), [pipe]
 
     def moves(self, pipe: DrawnPipe) -> list[tuple[f.Function | None, f.Function | None]]:
         """Return guards and updates of a variable in 0..2 that stays in range, by a guard or not, or may leave it."""

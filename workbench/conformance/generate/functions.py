@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from workbench.core import maps, ops
 from workbench.core.domain import BOOL, Range
 from workbench.core.function import LIBRARY, Function, user_function
+from workbench.core.lookup import read_item, write_item
 from workbench.errors import PipelineError
 
 _sources: WeakKeyDictionary[Function, str] = WeakKeyDictionary()
@@ -46,10 +47,11 @@ def field(position: int) -> Function:
     return _parse_function(f"field({position})", Function(f"field {position}", 1, lambda a: a[position]))
 
 
-def of_event(function: Function) -> Function:
-    """Return a function of an event and an ignored variable from a function of an event."""
+def of_event(function: Function, variables: int = 1) -> Function:
+    """Return a function of an event and ignored variables from a function of an event."""
     return _parse_function(
-        f"of_event({source_of(function)})", Function(function.name, 2, lambda a, _: function.build(a))
+        f"of_event({source_of(function)}, {variables})",
+        Function(function.name, 1 + variables, lambda a, *_: function.build(a)),
     )
 
 
@@ -73,6 +75,19 @@ TAKE = _parse_function("TAKE", Function("n - x", 2, lambda x, n: ops.SUB(n, x)))
 ENOUGH = _parse_function("ENOUGH", Function("n >= x", 2, lambda x, n: ops.GE(n, x)))
 COUNT = _parse_function("COUNT", Function("count", 2, lambda total, _event: total + 1, start=0))
 
+
+TURN = _parse_function("TURN", Function("(n + 1) mod 3", 3, lambda _, _ring, n: ops.MOD(ops.ADD(n, 1), 3)))
+ITEM = _parse_function("ITEM", Function("ring[ring[n]]", 3, lambda _, ring, n: read_item(ring, read_item(ring, n))))
+BESIDE = _parse_function("BESIDE", Function("ring[n + 1]", 3, lambda _, ring, n: read_item(ring, ops.ADD(n, 1))))
+WRITE = _parse_function("WRITE", Function("ring[n] := n", 3, lambda _, ring, n: write_item(ring, n, n)))
+COPY = _parse_function(
+    "COPY",
+    Function("ring[n + 1] := ring[n]", 3, lambda _, ring, n: write_item(ring, ops.ADD(n, 1), read_item(ring, n))),
+)
+STEP = _parse_function(
+    "STEP",
+    Function("ring[n] := ring[n] + 1", 3, lambda _, ring, n: write_item(ring, n, ops.ADD(read_item(ring, n), 1))),
+)
 
 HALF = _parse_function("HALF", Function("half", 1, lambda a: ops.LE(LIBRARY["/"](a, 2), 0.5)))
 """A condition with a fraction inside: a table in models."""
