@@ -240,7 +240,10 @@ class Growing:
         leaving = [g.STEP] if self.leaves_ranges and self.widths[pipe.stream.pipe] == 1 else []
         writes = st.sampled_from([g.WRITE, g.COPY, *leaving])
         moves = (("a", "b", g.of_event(self.condition(pipe.domain), 2)), ("a", "a", None), ("b", "a", None))
-        transitions = tuple(Transition(*m, (("ring", self.draw(writes)), ("n", g.TURN))) for m in moves)
+        transitions = tuple(
+            Transition(source, target, guard, (("ring", self.draw(writes)), ("n", g.TURN)))
+            for source, target, guard in moves
+        )
         variables = Variable("ring", Vector.of(0, 2, Range(0, 2)), (0, 1, 2)), Variable("n", Range(0, 2), 0)
         return Moore(states, transitions, variables), [pipe]
 
