@@ -91,6 +91,43 @@ def test_time_is_shared_out_and_the_last_turn_gets_what_is_left(install: Install
     assert bdd.asked[-1][1].seconds is None
 
 
+WIDE = "pipeline wide(x: 0..1000) -> 0..10000 { return window(x, 10, cumulate(+)) }"
+
+
+def wide() -> Part:
+    """The sum of ten numbers is never 10000: false, and its states have more than 40 bits."""
+    prop = property_from(wb.properties.parse_property("always (out < 10000)"))
+    return prepare(flatten(wb.parse(WIDE).get().pipeline), prop, Settings()).main
+
+
+LATER = ["simulation", "invariants", "spacer", "induction"]
+
+
+def test_large_states_are_not_visited_one_by_one_first(install: Install) -> None:
+    names = ["complete", "algebra", "explicit", "bmc", *LATER]
+    engines = {name: Fake(name, OPEN) for name in names}
+    install(**engines)
+    reason = AutoDecider().decide(wide(), EngineLimits()).answers["property"].reason
+    order = [each.partition(":")[0] for each in reason.split("; ")]
+    assert order == [
+        "complete", "algebra", "simulation", "invariants", "spacer", "algebra", "induction",
+        "explicit", "bmc", "complete",
+    ]  # fmt: skip
+    reason = AutoDecider().decide(part(), EngineLimits()).answers["property"].reason
+    order = [each.partition(":")[0] for each in reason.split("; ")]
+    assert order == ["complete", "algebra", "explicit", "bmc", *LATER, "complete"]
+
+
+def test_what_a_random_run_refutes_is_shown_by_a_shortest_one(install: Install) -> None:
+    found, shortest = Answer(False, RawTrace(({}, {}))), Answer(False, RawTrace(({},)), shortest=True)
+    induction, bmc = Fake("induction", shortest), Fake("bmc", shortest)
+    install(complete=Fake("bdds", OPEN), simulation=Fake("simulation", found), induction=induction, bmc=bmc)
+    assert AutoDecider().decide(wide(), EngineLimits()).answers["property"] is shortest
+    assert not bmc.asked  # the first of both that there is
+    install(complete=Fake("bdds", OPEN), simulation=Fake("simulation", found), bmc=Fake("bmc", OPEN))
+    assert AutoDecider().decide(wide(), EngineLimits()).answers["property"] is found
+
+
 MANY = [f"a{i} = trim({f'a{i - 1}' if i else 'x'}, 1)" for i in range(261)]
 
 

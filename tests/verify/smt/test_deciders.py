@@ -167,6 +167,13 @@ def test_known_answers_are_replayed(name: str, text: str, engine: str, outcome: 
 
 
 @smt
+@pytest.mark.parametrize("engine", [*SMT, "simulation"])
+def test_a_pipeline_may_have_no_state(engine: str) -> None:
+    pipeline = wb.parse("pipeline larger(x: 0..99999) -> bool { return x > 5 }").get().pipeline
+    assert wb.check(pipeline, "always (not out)", Settings(engine=engine, seconds=20)).outcome is Outcome.FAILS
+
+
+@smt
 @pytest.mark.parametrize(("k", "top", "low", "high"), [(20, 100, 40, 60), (100, 1000, 400, 600)])
 def test_a_moving_average_of_real_size_does_not_flicker(k: int, top: int, low: int, high: int) -> None:
     """An event moves the average by at most top / k + 1, which is less than high - low."""

@@ -8,6 +8,7 @@ to the explicit search, to the SAT solver, and finally to the BDDs again, for al
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Iterator
@@ -15,7 +16,10 @@ from dataclasses import replace
 
 from workbench.budget import phase
 from workbench.core.domain import Bool, Range
+from workbench.core.fold import postorder
+from workbench.core.ops import ADD, MUL, SUB
 from workbench.errors import EngineDisagreement, EngineMissing, FormulaTooLong
+from workbench.ir.system import StateVariable, System
 from workbench.smv.engines.engine import Answer, Engine, EngineLimits, Reached, patience, unshown
 from workbench.verify.decide.part import Decider, Decision, Part
 from workbench.verify.decide.table import EngineRow, Turn, engine_rows, get_engine, single_engines
@@ -46,6 +50,8 @@ class SmvDecider:
         return row is not None and (asked.kind if asked.kind == "invar" else asked.formula.op) in row.shortest
 
 
+SHORTEST_SECONDS = 3.0
+"""Maximum time for a shortest counterexample, where a random run has shown that there is one."""
 COMPLETE = "complete"
 """The name of the best engine that decides everything, with BDDs."""
 FAR = 256
@@ -54,11 +60,27 @@ EARLY = Turn(0.25, 5.0)
 would grow by one of them at a time."""
 
 
-def turns() -> list[tuple[str, Turn]]:
-    """Return the engines in the order of their turns; the BDDs' second turn has at least half of the time left then."""
-    between = ((row.name, row.turn) for row in engine_rows().values() if row.turn)
-    timed = sorted(between, key=lambda each: each[1].seconds)
-    return [(COMPLETE, Turn(0.5, 3.0)), *timed, (COMPLETE, Turn(1.0, math.inf))]
+LARGE_BITS = 40
+"""Maximum number of bits of a state for which the states can be visited one by one."""
+QUICK = Turn(0.1, 1.0)
+"""The additional turn of algebra where a state is large: it needs no more for most equivalences that it proves."""
+
+
+def turns(*, large: bool = False) -> list[tuple[str, Turn]]:
+    """Return the engines in the order of their turns; the BDDs' second turn has at least half of the time left then.
+
+    Parameters
+    ----------
+    large: whether a state is large (`_is_large`).
+    """
+    between = ((row.name, row.large if large and row.large else row.turn) for row in engine_rows().values())
+    timed = sorted(((name, turn) for name, turn in between if turn), key=lambda each: each[1].seconds)
+    return [
+        (COMPLETE, Turn(0.5, 3.0)),
+        *([("algebra", QUICK)] if large else []),
+        *timed,
+        (COMPLETE, Turn(1.0, math.inf)),
+    ]
 
 
 class AutoDecider:
@@ -82,6 +104,8 @@ class AutoDecider:
                 found = _join(part, found, decider.decide(rest, given, count_states=count_states), decider.name)
             tried.append(decider.name)
             if not any(found.answers[role].open for role in part.required):
+                if decider.name == "simulation":
+                    found = _find_shortest(part, found, limits)
                 return replace(_decide_besides(part, found, limits), wall_seconds=time.monotonic() - begin)
         return replace(_report_exhausted(found, limits, tried, begin), wall_seconds=time.monotonic() - begin)
 
@@ -99,6 +123,19 @@ def _decide_besides(part: Part, found: Decision, limits: EngineLimits) -> Decisi
     return replace(joined, engine=found.engine or joined.engine)
 
 
+def _find_shortest(part: Part, found: Decision, limits: EngineLimits) -> Decision:
+    """Return the decision with shortest counterexamples of invariants, if one engine quickly finds them."""
+    for name in ("induction", "bmc"):
+        asked = {role: part.asked[role] for role in part.required}
+        long = {role for role, each in asked.items() if each.invariant is not None and not found.answers[role].shortest}
+        if long:
+            turn = _limit_turn(Turn(0.25, SHORTEST_SECONDS), limits.seconds)
+            with contextlib.suppress(EngineMissing), phase("looking for a shortest counterexample"):
+                more = get_decider(name).decide(part.without(part.asked.keys() - long), limits.within(turn))
+                found = _join(part, found, more, name)
+    return found
+
+
 def _list_deciders(part: Part) -> Iterator[tuple[Decider, Turn]]:
     """Yield the installed engines that have a turn for a part.
 
@@ -107,15 +144,31 @@ def _list_deciders(part: Part) -> Iterator[tuple[Decider, Turn]]:
     EngineMissing: there is no engine with BDDs, and the others have had their turns.
     """
     incomplete: EngineMissing | None = None
-    counters = [v.domain.size or 0 for v in part.model.system.variables if isinstance(v.domain, Range | Bool)]
-    far = max((len(counters), *counters)) > FAR
-    for engine, turn in [("explicit", EARLY), *turns()] if far else turns():
+    system = part.model.system
+    sizes = [v.domain.size or 0 for v in system.variables if isinstance(v.domain, Range | Bool)]
+    far = max((len(sizes), *(v.domain.size or 0 for v in _list_counters(system)))) > FAR
+    ordered = turns(large=_is_large(system))
+    for engine, turn in [("explicit", EARLY), *ordered] if far else ordered:
         try:
             yield get_decider(engine), turn
         except EngineMissing as error:
             incomplete = error if engine == COMPLETE else incomplete
     if incomplete:  # the earlier engines did not decide it, and the missing one would
         raise incomplete
+
+
+def _is_large(system: System) -> bool:
+    """Whether a state is large, and numbers are not multiplied, which is a matter of algebra and of bits."""
+    bits = sum((v.domain.size - 1).bit_length() for v in system.variables if v.domain.size)
+    nodes = postorder(system.names().values())
+    return bits > LARGE_BITS and not any(n.op is MUL and not any(arg.is_const for arg in n.args) for n in nodes)
+
+
+def _list_counters(system: System) -> list[StateVariable]:
+    """Return the numbers to which constants are added somewhere, such as the length of a queue."""
+    steps = (node.args for node in postorder(system.names().values()) if node.op in (ADD, SUB))
+    counted = {arg.name for args in steps if any(each.is_const for each in args) for arg in args if arg.is_var}
+    return [v for v in system.variables if v.name in counted and isinstance(v.domain, Range)]
 
 
 def _limit_turn(turn: Turn, left: float | None) -> float | None:

@@ -37,6 +37,7 @@ class EngineRow:
     decides: the properties that it decides, in words.
     complete: whether it decides all of them, given time; the others may search for a proof for ever.
     turn: its turn in `auto`, in the order of their seconds; engines without one run only by name.
+    large: its turn where a state is large, if it is another one.
     shortest: kinds of queries (`invar`), and first operators of formulas, for which a reader's counterexamples are
         shortest.
     asks: whether it queries the other engines.
@@ -50,6 +51,7 @@ class EngineRow:
     decider: Callable[[], Decider] | None = None
     complete: bool = True
     turn: Turn | None = None
+    large: Turn | None = None
     shortest: tuple[str, ...] = ()
     asks: bool = False
     rank: int = 100
@@ -100,21 +102,25 @@ ENGINES = (
         "simulation", "random runs, with extreme, held and repeated inputs (extra `smt` or `fast`)",
         "refutes invariants, and LTL by lassos with repeated inputs; proves nothing; not shortest",
         decider=later("workbench.verify.decide.simulation", "SimulationDecider"), complete=False,
+        turn=Turn(0.1, 61.0), large=Turn(0.1, 2.0),
     ),
     EngineRow(
         "induction", "k-induction over integers, with z3 (extra `smt`)",
         "invariants, when a short run or a short proof exists; linear arithmetic; shortest counterexamples",
         decider=later("workbench.verify.decide.smt.induction", "InductionDecider"), complete=False,
+        turn=Turn(0.25, 64.0), large=Turn(0.25, 20.0),
     ),
     EngineRow(
         "invariants", "k-induction with what random runs have in common, as far as z3 proves it (extra `smt`)",
         "invariants; linear arithmetic; shortest counterexamples",
         decider=later("workbench.verify.decide.smt.invariants", "InvariantsDecider"), complete=False,
+        turn=Turn(0.25, 62.0), large=Turn(0.25, 8.0),
     ),
     EngineRow(
         "spacer", "z3's own engine for reachability, over integers (extra `smt`)",
         "invariants; linear arithmetic; shortest counterexamples",
         decider=later("workbench.verify.decide.smt.spacer", "SpacerDecider"), complete=False,
+        turn=Turn(0.25, 63.0), large=Turn(0.25, 9.0),
     ),
 )  # fmt: skip
 """The engines of workbench itself, in the order in which they are shown."""

@@ -15,6 +15,7 @@ import numpy as np
 from workbench.core.domain import Bool
 from workbench.verify.decide.columns import RunColumns, constants_of, encode_ends
 from workbench.verify.decide.part import Part
+from workbench.verify.decide.smt.session import Z3Session
 from workbench.verify.decide.smt.transition import Z3Transition
 
 ROWS, LENGTH = 128, 256
@@ -50,14 +51,14 @@ class Candidates:
 
     Raises
     ------
-    Refused: the system has values that are no numbers of 64 bits.
+    Refused: the system has values that are no numbers of 64 bits. OutOfLimits
     """
 
     def __init__(self, transition: Z3Transition, part: Part, seed: int = 0) -> None:
         self.transition, self.z3 = transition, transition.z3
         self.constants = constants_of(part)
         self.domains = [v.domain for v in transition.variables]
-        self.samples = _sample(part, seed)
+        self.samples = _sample(part, seed, transition.session)
         self.ints = [i for i, domain in enumerate(self.domains) if not isinstance(domain, Bool)]
         self.spread = [len(np.unique(column)) for column in self.samples.T]
         self.literals = list(self._list_literals())
@@ -170,7 +171,7 @@ class Candidates:
                     yield value <= int(column.max())
 
 
-def _sample(part: Part, seed: int) -> Any:
+def _sample(part: Part, seed: int, session: Z3Session) -> Any:
     """Return reachable states, a row each."""
     columns = RunColumns(part, (), ROWS)
     columns.begin(seed)
@@ -179,6 +180,7 @@ def _sample(part: Part, seed: int) -> Any:
     rows = max(4, MOST_SAMPLES // length)
     found = [_stack(columns, slice(1))]
     for step in range(length):
+        session.check_limits()
         columns.step()
         legal = np.flatnonzero(columns.legal)
         found.append(_stack(columns, np.roll(legal, step * rows)[:rows]))

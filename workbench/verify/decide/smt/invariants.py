@@ -41,13 +41,17 @@ class InvariantsDecider(SmtDecider):
         self._found: tuple[Z3Transition, Invariants] | None = None
 
     def solve(self, transition: Z3Transition, good: Term) -> Answer:
+        induction = Induction(transition, good, self.name)
+        answer = induction.decide(FIRST_DEPTH)
+        if answer.truth is not None or not transition.state:
+            return answer
         if self._found is None or self._found[0] is not transition:
             self._found = transition, Invariants(transition)
-        invariants, induction = self._found[1], Induction(transition, good, self.name)
-        answer = induction.decide(FIRST_DEPTH, invariants.proved)
-        while answer.truth is None and invariants.extend():
-            answer = induction.decide(FIRST_DEPTH, invariants.proved)
-        return induction.decide(DEPTH, invariants.proved) if answer.truth is None else answer
+        invariants, more = self._found[1], True
+        while more and answer.truth is None:
+            more = invariants.extend()
+            answer = induction.decide(FIRST_DEPTH if more else DEPTH, invariants.proved)
+        return answer
 
 
 class Invariants:

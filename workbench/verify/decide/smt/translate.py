@@ -18,6 +18,8 @@ from workbench.executors.compiled.lower.words import exact_ends
 
 CASES = 32
 """Maximum number of values of an argument for which an operation is translated case by case."""
+MOST_BITS = 16
+"""Maximum number of bits of numbers whose bits are combined."""
 WRAPS = 4
 """Maximum number of multiples of N by which a result may exceed a modular domain without `mod`."""
 
@@ -142,6 +144,25 @@ class Z3Translation(Fold[Any]):
             return a % divisor if divisor > 0 else a - divisor * self._divide(a, divisor)
 
         return self._by_cases(term, term.args[1], b, remainder)
+
+    def on_xor(self, term: Term, a: Any, b: Any) -> Any:
+        return self._bit_by_bit(term, a, b, self.z3.Xor)
+
+    def on_bit_and(self, term: Term, a: Any, b: Any) -> Any:
+        return self._bit_by_bit(term, a, b, self.z3.And)
+
+    def on_bit_or(self, term: Term, a: Any, b: Any) -> Any:
+        return self._bit_by_bit(term, a, b, self.z3.Or)
+
+    def _bit_by_bit(self, term: Term, a: Any, b: Any, combine: Callable[[Any, Any], Any]) -> Any:
+        bits = max(ends_of(arg.domain)[1] for arg in term.args).bit_length()
+        if bits > MOST_BITS:
+            raise Refused(f"the SMT engines have whole numbers, whose bits '{term.op}' combines; here are {bits}")
+        found = self.number(0)
+        for place in range(bits):
+            left, right = (value / (1 << place) % 2 == 1 for value in (a, b))
+            found = found + self.z3.If(combine(left, right), self.number(1 << place), self.number(0))
+        return found
 
     def on_escapes_add(self, term: Term, a: Any, b: Any) -> Any:
         return self._leaves(term, a + b)
