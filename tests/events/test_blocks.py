@@ -156,6 +156,16 @@ def test_a_whole_number_that_is_minus_zero_is_zero_by_rows_and_by_blocks(tmp_pat
     assert same(told(lambda: by_blocks(path, ports(FLOAT), []))) == same(told(lambda: by_rows(path, ports(FLOAT))))
 
 
+@pytest.mark.parametrize("line", ['{"x1": "x0"}', '{"x1": {"x0": 7}}', '{"x0": null, "x1": 1}'])
+def test_a_key_is_not_taken_from_values(line, tmp_path, monkeypatch):
+    monkeypatch.setattr(lines_of, "FEW", 0)
+    path = tmp_path / "log.jsonl"
+    path.write_text(f"{line}\n" * 3)
+    found = told(lambda: by_blocks(path, ports(INT), []))
+    assert same(found) == same(told(lambda: by_rows(path, ports(INT))))
+    assert ("no row has a key 'x0'" in found[1]) is ("null" not in line)
+
+
 def test_plain_logs_are_read_as_columns(tmp_path):
     program, taken = ports(INT, FLOAT, BOOL, Enum(("red", "green"))), []
     text = '"x0",x1,x2,x3\n1,0.1,true,red\n-2,1e-5,false,\n,3,true,green\n'

@@ -111,6 +111,8 @@ class JsonReader(RecordReader):
             table = _parse_lines(lines, pa.schema(zip(names, timed, strict=True)), unexpected)
         if table is None or table.num_rows != count:
             return None, None
+        if any(table.column(key).null_count == count for key in found):
+            return None, None  # the key may be a value, or a key of an inner object
         columns = self.match_columns([*table.column_names, *others])
         self.reporter.ignore_columns(columns.ignored)
         self._seen.update(dict.fromkeys([*others, *found]))
