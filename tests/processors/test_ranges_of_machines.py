@@ -2,6 +2,7 @@
 
 import pytest
 
+import workbench as wb
 from tests.processors.common import machined, stepped
 from workbench.conformance.compare.differential import check as compare
 from workbench.conformance.compare.executables import Denoting, Running
@@ -277,3 +278,17 @@ def test_what_it_is_not_for():
     with pytest.raises(TypingError, match=r"state s emits 4\.\.7, not 0\.\.3"):
         parse(COUNT.replace("state s: n", "state s: n + 4")).get()
     assert load("models/time2021/sum_of_odds.pipe:squares").obligations == ()
+
+
+def test_a_number_that_leaves_its_range_says_what_helps() -> None:
+    text = "machine m(x: 0..9) -> 0..{} {{ var n: 0..{} = 0\n state a: n\n a -> a when {} / n := n + x }}"
+    wrong, guarded, larger = (
+        wb.parse(text.format(most, most, guard)).get()
+        for most, guard in ((20, "x > 3"), (20, "x > 3 and n < 12"), (30, "x > 3 and n < 22"))
+    )
+    for prop in ("stays-in-range", "never(out = 3)"):
+        hint = "a condition (when, if) where the number leaves its range, or a larger range"
+        assert wb.check(wrong, prop).advice == (hint,)
+        for mended in (guarded, larger):
+            verdict = wb.check(mended, prop)
+            assert (verdict.outcome, verdict.advice) == ("holds", ())

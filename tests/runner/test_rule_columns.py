@@ -304,3 +304,17 @@ def test_times_beyond_64_bits_may_come_late(tmp_path):
     parquet.write_table(pa.table({"type": ["C"] * 3, "time": [1, 2, 5]}), tmp_path / "b.parquet")
     found = wb.run(FOUND, [tmp_path / "a.csv", tmp_path / "b.parquet"], late="100")
     assert [each["time"] for each in found] == [1, 2, 5, 2**63]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize("rows", [3, 3000])
+def test_times_beyond_64_bits_in_texts(form, rows, tmp_path):
+    """They are whole numbers like others, also where a block is read as columns."""
+    times = [*range(rows), 2**63 + 5, 10**23]
+    lines = [f"{at},1" if form == "csv" else json.dumps({"time": at, "v": 1}) for at in times]
+    path = tmp_path / f"log.{form}"
+    path.write_text("\n".join(["time,v"] * (form == "csv") + lines) + "\n")
+    rules = wb.rules.parse_rules("declare Temp(v: int)\ndeclare Alarm(v: int)\nfrom Temp emit Alarm(v = Temp.v)")
+    for backend in ("cdp", "aip", "auto"):
+        found = wb.run(rules, f"Temp={path}", backend=backend)
+        assert [row["time"] for row in found] == times, backend

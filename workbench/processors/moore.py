@@ -346,7 +346,7 @@ class Moore(Processor):
         )
 
     def __str__(self) -> str:
-        return f"Moore({', '.join(self.names)})"
+        return f"machine({', '.join(self.names)})"
 
 
 def _on_values(action: Action | None, gives: str = "", where: Location | str = "") -> ValueFunction | None:

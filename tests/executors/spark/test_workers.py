@@ -28,6 +28,7 @@ import pyarrow as pa
 from pyspark import cloudpickle
 
 from workbench.executors.compiled.keyed.executor import CompiledKeys
+from workbench.executors.spark import logs as spark_logs
 from workbench.executors.spark.carry import CarriedError, bring_back, error_in
 from workbench.executors.spark.checkpoint import see_checkpoint
 from workbench.executors.spark.choice import choose
@@ -47,6 +48,16 @@ TIMED = Layout("k", ("t",), places=("file", "row"), parts=3)
 PLACED = Layout("k", (), places=("task", "row"))
 BY_TIME = Layout("k", ("t",))
 INPUTS = Ports("p", (Port("x", wb.INT), Port("q", wb.BOOL)))
+
+
+@pytest.mark.parametrize(("encoding", "parts"), [("utf-8", 20), ("utf-16", 1)])
+def test_a_text_in_utf_16_is_read_in_one_part(encoding, parts, tmp_path, monkeypatch):
+    """Its mark is at its beginning alone, and its lines do not end with one byte."""
+    monkeypatch.setattr(spark_logs, "LEAST", 100)
+    path = tmp_path / "a.csv"
+    path.write_text("x,q\n" + "1,true\n" * 300, encoding=encoding)
+    tasks = spark_logs.read_tasks([path], INPUTS, Reading(), Reporter(), 20)
+    assert (len(tasks) >= parts) if parts > 1 else (len(tasks) == 1)
 
 
 class Kept:

@@ -28,6 +28,7 @@ from workbench.events.parts import WHOLE, FilePart
 from workbench.events.read import key_domain, log_reader
 from workbench.events.reading import Reading
 from workbench.events.table import format_row
+from workbench.events.text_streams import find_marked_encoding
 from workbench.events.values import Words, in_words
 from workbench.executors.spark.carry import bring_back
 from workbench.executors.spark.counts import Counts
@@ -202,7 +203,7 @@ def read_tasks(
 
 def _parts(file: LogPath, ports: Ports, reading: Reading, reporter: Reporter, size: int) -> list[FilePart]:
     with open_bytes(file) as stream:
-        if isinstance(stream.raw, Decompressed):
+        if isinstance(stream.raw, Decompressed) or find_marked_encoding(stream):  # its lines end otherwise
             return [WHOLE]
         with log_reader(stream, file, ports, reading, reporter) as (found, _, shown):
             return list(found.parts(stream, shown, size)) or [WHOLE]

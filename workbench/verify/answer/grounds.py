@@ -12,13 +12,14 @@ from workbench.faults.unreliable import Unreliable
 from workbench.ir.reduce import Model
 from workbench.ir.system import System
 from workbench.verify.answer.verdict import Ground
+from workbench.verify.ask.properties import LEAVES_RANGE
 
 
 def beyond(model: Model, *, about_ranges: bool = False) -> str:
     """Describe what the overflow flag of a model means, for a property that is not about overflow itself."""
     if model.queues and model.escapes is not FALSE and not about_ranges:
-        return "a queue overflows, or a number leaves its range"
-    return "a queue overflows" if model.queues or about_ranges else "a number leaves its range"
+        return f"a queue overflows, or {LEAVES_RANGE}"
+    return "a queue overflows" if model.queues or about_ranges else LEAVES_RANGE
 
 
 FOR_EVERY_N = "every N: it does not depend on values of type int"

@@ -27,6 +27,8 @@ from workbench.processors.held.group import watch
 from workbench.smv.engines.engine import QueryKind
 from workbench.verify.ask.formula import Formula, atom, build
 
+LEAVES_RANGE = "a number leaves its range"
+"""The end of a run in which a number does not fit."""
 SILENCE = "silence"
 
 
@@ -252,7 +254,7 @@ def stays_in_range() -> Property:
         escapes = escape_in(system, set(system.names()), Overflowing.CHECKED)
         return negate(both(escapes, negate(var(f"{FLAG}:happened", BOOL))))
 
-    failure = "a number leaves its range"
+    failure = LEAVES_RANGE
     found = invariant("stays-in-range", stays, failure, about_overflow=True, about_ranges=True)
 
     def question(system: System) -> Question:
