@@ -7,11 +7,11 @@ import pytest
 
 from workbench.core import ops
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Overflowing, Range
-from workbench.core.escape import escape_condition
 from workbench.core.evaluate import compile_terms
 from workbench.core.fields import Tuple
 from workbench.core.function import SHIFT_LEFT, SHIFT_RIGHT
 from workbench.core.ops import OPERATORS, escapes
+from workbench.core.range_escape import escape_condition
 from workbench.core.term import FALSE, TRUE, Term, const, domain_of, same, var
 from workbench.core.typing_rules import has_bits
 from workbench.errors import DomainError, Refused, TypingError

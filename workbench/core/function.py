@@ -27,13 +27,13 @@ from workbench.core.domain import (
     SomeTexts,
     Value,
 )
-from workbench.core.escape import can_escape, escape_condition
 from workbench.core.evaluate import compile_terms, compile_value
 from workbench.core.fields import Map, Tuple, join_parts, resolve, split, within
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.lookup import read_item, read_table, shift_left, shift_right, write_item
 from workbench.core.named_operators import NAMED_OPERATORS
 from workbench.core.ops import PLAIN, Operator
+from workbench.core.range_escape import can_escape, escape_condition
 from workbench.core.ranges import narrow
 from workbench.core.tabulation import decision_tree, needs_table, takes
 from workbench.core.term import (

@@ -20,9 +20,9 @@ from workbench.core.domain import (
     Texts,
     Value,
 )
-from workbench.core.escape import escape_condition
 from workbench.core.fields import Map, Nullable, within, without_null
 from workbench.core.fold import postorder
+from workbench.core.range_escape import escape_condition
 from workbench.core.term import FALSE, Term, leaves, remove_names
 
 

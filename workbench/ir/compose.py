@@ -34,7 +34,7 @@ from workbench.core.ops import (
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Stepped, slots_of
 from workbench.core.program import Program
-from workbench.core.strict import Computed, strictly
+from workbench.core.strict_values import Computed, strictly
 from workbench.core.term import FALSE, TRUE, Others, Term, const, has_view, leaves, var
 from workbench.errors import Refused, WorkbenchError
 from workbench.ir.ends import END_NAME, Ends, finishing

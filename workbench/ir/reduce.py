@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.core.domain import BOOL, Domain, Integer, Overflowing, SomeFloats, SomeTexts
-from workbench.core.escape import Bounded, can_escape, escape_condition
 from workbench.core.fields import Map, within
 from workbench.core.ops import OR, disjunction, ite
+from workbench.core.range_escape import Bounded, can_escape, escape_condition
 from workbench.core.term import FALSE, TRUE, Term, const, leaves, var
 from workbench.ir.system import Definition, Instance, Queue, StateVariable, System, instance_of
 

@@ -12,7 +12,7 @@ from workbench.core.fields import parts, scalars, split
 from workbench.core.fold import postorder
 from workbench.core.ops import as_term
 from workbench.core.processor import Burst, Emission, Maybe, Slot, State, Stepped, slots_of
-from workbench.core.strict import Computed
+from workbench.core.strict_values import Computed
 from workbench.core.term import Change, Term, intern, leaves, like, same, var
 from workbench.ir.system import Definition, StateVariable
 

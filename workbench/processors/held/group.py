@@ -36,7 +36,7 @@ from workbench.core.processor import (
     slots_of,
 )
 from workbench.core.program import Program
-from workbench.core.strict import mark_computed, when
+from workbench.core.strict_values import mark_computed, when
 from workbench.core.term import TRUE
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.faults.inject import inject

@@ -16,7 +16,7 @@ from workbench.core.fields import Tuple
 from workbench.core.ops import GE, MIN, ite
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Emission, Machine, Processor, Slot, State, Stream
-from workbench.core.strict import when
+from workbench.core.strict_values import when
 from workbench.core.term import const
 from workbench.errors import PipelineError
 from workbench.processors.apply import ApplyFunction

@@ -13,7 +13,7 @@ from workbench.core.kinds import Deferring, Holder, Push
 from workbench.core.ops import as_term, either, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import NOTHING, Emission, Machine, Maybe, Processor, Slot, State, slots_of
-from workbench.core.strict import mark_computed, strictly
+from workbench.core.strict_values import mark_computed, strictly
 from workbench.core.term import FALSE, TRUE, var
 from workbench.errors import PipelineError, TypingError
 from workbench.processors.held.group import Group

@@ -46,7 +46,7 @@ from workbench.core.processor import (
     event,
     specialise_function,
 )
-from workbench.core.strict import mark_computed, when
+from workbench.core.strict_values import mark_computed, when
 from workbench.core.term import FALSE, TRUE, Change, Entries, Term, const
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction

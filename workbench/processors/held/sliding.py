@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from workbench.core.domain import Domain, Integers, Range
-from workbench.core.escape import can_escape
 from workbench.core.function import TypedFunction
 from workbench.core.memory import Array, Cells
 from workbench.core.ops import EQ, LT, MOD, as_term, ite, restrict_to_range
 from workbench.core.processor import Machine, Maybe, Processor, Slot, State, Stored
+from workbench.core.range_escape import can_escape
 from workbench.core.term import const
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.cumulate_window import associative

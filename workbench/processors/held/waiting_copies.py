@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from workbench.core.domain import BOOL, Domain, Integer, Overflowing, Value
 from workbench.core.ops import EQ, GE, both, disjunction, either, ite, negate
 from workbench.core.processor import Burst, Emission, Machine, Maybe, Slot, State, Stepped, slots_of
-from workbench.core.strict import when
+from workbench.core.strict_values import when
 from workbench.core.term import FALSE, TRUE, const
 from workbench.processors.held.holding import as_state, computes
 

@@ -36,7 +36,7 @@ from workbench.core.processor import (
     emission,
     events_of,
 )
-from workbench.core.strict import when
+from workbench.core.strict_values import when
 from workbench.core.term import FALSE, const
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate

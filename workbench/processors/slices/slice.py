@@ -44,7 +44,7 @@ from workbench.core.processor import (
     event,
     specialise_function,
 )
-from workbench.core.strict import mark_computed
+from workbench.core.strict_values import mark_computed
 from workbench.core.term import FALSE
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction

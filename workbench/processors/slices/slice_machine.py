@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workbench.core.domain import BOOL, Domain
 from workbench.core.ops import both, disjunction, either, equal, ite, negate
 from workbench.core.processor import Burst, Emission, Machine, Maybe, Scattered, Slot, State, event
-from workbench.core.strict import when
+from workbench.core.strict_values import when
 from workbench.core.term import FALSE, TRUE, Entries, const, same
 from workbench.processors.held.holding import advance, end_window, symbolic_step
 

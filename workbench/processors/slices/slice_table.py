@@ -10,7 +10,7 @@ from workbench.core.fields import Tuple, parts, scalars
 from workbench.core.memory import ROW, Cells, KeyedArray
 from workbench.core.ops import both, either, equal, ite, negate
 from workbench.core.processor import Machine, Maybe, Scattered, State, Stored
-from workbench.core.strict import leaves_domain, strictly, when
+from workbench.core.strict_values import leaves_domain, strictly, when
 from workbench.core.term import FALSE, TRUE, Change, Content, Term, const
 from workbench.processors.slices.slice_machine import MapMachine, SliceMachine
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from workbench.core.domain import BOOL, Domain, Enum
 from workbench.core.ops import both, disjunction, ite
 from workbench.core.processor import Burst, Emission, Machine, Maybe, State, slots_of
-from workbench.core.strict import leaves_domain
+from workbench.core.strict_values import leaves_domain
 from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.tesla.model.course import ModelComposite, ModelCourse, either_all
 from workbench.tesla.model.encoding import ticks_of

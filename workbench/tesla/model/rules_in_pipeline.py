@@ -15,7 +15,7 @@ from workbench.core.domain import BOOL, FLOAT, INT, Domain, Enum, Integer, Overf
 from workbench.core.fields import Record, within
 from workbench.core.ops import NE, both
 from workbench.core.processor import Emission, Machine, Maybe, State
-from workbench.core.strict import leaves_domain
+from workbench.core.strict_values import leaves_domain
 from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.errors import Overflow
 from workbench.tesla.model.course import ModelComposite

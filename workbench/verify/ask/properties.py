@@ -14,11 +14,11 @@ from functools import partial, reduce
 from typing import Any
 
 from workbench.core.domain import BOOL, Bool, Overflowing, Range
-from workbench.core.escape import can_escape
 from workbench.core.kinds import pack_slots
 from workbench.core.ops import AND, EQ, GE, GT, LT, NOT, as_term, both, conjunction, disjunction, either, ite, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
+from workbench.core.range_escape import can_escape
 from workbench.core.term import Term, leaves, var
 from workbench.errors import PipelineError, TypingError
 from workbench.ir.reduce import FLAG, escape_in, observe

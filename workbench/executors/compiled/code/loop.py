@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any, Literal
 
 from workbench.core.domain import Domain, Integers, Overflowing
-from workbench.core.escape import escape_condition
 from workbench.core.memory import ROW
 from workbench.core.ops import OR, Operator, as_term, disjunction
+from workbench.core.range_escape import escape_condition
 from workbench.core.term import FALSE, Term, var
 from workbench.executors.compiled.code import ir
 from workbench.executors.compiled.code.body import (

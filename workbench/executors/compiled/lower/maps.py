@@ -13,12 +13,12 @@ from typing import Any, TypeGuard
 
 from workbench.core import maps
 from workbench.core.domain import BOOL, INT, Domain, Integers, Overflowing
-from workbench.core.escape import can_escape
 from workbench.core.fields import Map, within
 from workbench.core.fold import Fold, Substitute, map_leaves, postorder, substitute
 from workbench.core.memory import READ, SOME_ROW, SOME_ROW_OF, Array, Write, row_of
 from workbench.core.ops import AND, NOT, as_term, both, either, ite, negate
 from workbench.core.pipeline import Pipeline
+from workbench.core.range_escape import can_escape
 from workbench.core.term import FALSE, TRUE, Term, const, leaves, var
 from workbench.errors import Refused
 from workbench.executors.compiled.lower.given_maps import (

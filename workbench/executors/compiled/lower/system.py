@@ -9,7 +9,6 @@ from collections.abc import Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from workbench.core.domain import WORDS, Domain, Integers, Overflowing, Range, Texts
-from workbench.core.escape import Bounded, Unchecked, escape_condition
 from workbench.core.fields import Map, Tuple, scalars, within
 from workbench.core.fold import postorder
 from workbench.core.kinds import Clocked
@@ -18,6 +17,7 @@ from workbench.core.ops import OR, disjunction
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import OBLIGATION_HINT
 from workbench.core.program import Program, unknown
+from workbench.core.range_escape import Bounded, Unchecked, escape_condition
 from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, var
 from workbench.errors import Refused, TypingError
 from workbench.executors.backend import check_support

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core.domain import BOOL, Overflowing
-from workbench.core.escape import escapes_of
 from workbench.core.ops import as_term, both, disjunction
+from workbench.core.range_escape import escapes_of
 from workbench.core.term import TRUE, Term
 
 
