@@ -26,7 +26,7 @@ from workbench.core.domain import BOOL, FLOAT, INT, STR, Enum
 from workbench.core.program import Port, Ports
 from workbench.errors import WorkbenchError
 from workbench.events.read import read_blocks
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.language.load import parameters
 from workbench.language.parser import parse_check, parse_expression, parse_trouble
 from workbench.language.properties import elaborate

@@ -17,7 +17,7 @@ from workbench.core.processor import Maybe, show_carried
 from workbench.core.program import Port, Ports, Program
 from workbench.errors import InputError, LanguageError, PipelineError, Refused
 from workbench.events.read import read_events
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.write import write_events
 from workbench.executors.backend import Backend, StepRecord
 from workbench.executors.table import BackendRow, backend_rows

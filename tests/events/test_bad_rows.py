@@ -12,7 +12,7 @@ from workbench.errors import InputError
 from workbench.events.account import Reporter
 from workbench.events.inputs import log_files
 from workbench.events.read import read_blocks, read_events
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 
 PIPELINE = wb.parse("pipeline p(x: int, y: int) -> int { return x + y }").get().pipeline
 LINES = ["1,2", "3,foo", '"5,6', "7,8", "9", '10,"11"']

@@ -13,7 +13,7 @@ from workbench.events.account import Reporter
 from workbench.events.batch import LogBatch
 from workbench.events.decoding import decode
 from workbench.events.read import read_blocks
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 
 PORTS = Ports("p", (Port("x", INT), Port("f", FLOAT), Port("s", STR), Port("c", Enum(("red", "blue")))))
 ROWS = [

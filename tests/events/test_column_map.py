@@ -14,7 +14,7 @@ from workbench.errors import InputError
 from workbench.events.account import Reporter
 from workbench.events.column_map import match
 from workbench.events.read import read_blocks, read_events
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 
 AT = Record((Record((INT, INT), ("lat", "long")), INT), ("at", "user"))
 USER = Record((INT, BOOL), ("user", "ok"))

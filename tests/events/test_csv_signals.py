@@ -10,7 +10,7 @@ import pytest
 from workbench.core.domain import INT
 from workbench.core.program import Port, Ports
 from workbench.events.read import read_blocks
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 
 pytest.importorskip("pyarrow")
 

@@ -21,7 +21,7 @@ from workbench.errors import DomainError, InputError
 from workbench.events import packing
 from workbench.events.clock import Clock
 from workbench.events.read import read_blocks, read_events
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.values import UnreadableError, from_json, from_text, to_json, to_text
 from workbench.events.write import output_format, write_events
 from workbench.processors.passthrough import Passthrough

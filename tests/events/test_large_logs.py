@@ -13,7 +13,7 @@ from workbench.core.domain import STR
 from workbench.core.program import Port, Ports
 from workbench.events import lines, typed
 from workbench.events.read import read_blocks
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 
 pa = pytest.importorskip("pyarrow")
 large: Any = pytest.importorskip("tests.events.large_logs")

@@ -10,7 +10,7 @@ from workbench.core.program import Port, Ports
 from workbench.errors import InputError
 from workbench.events.account import Reporter
 from workbench.events.read import read_events
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.write import write_events
 
 TEXTS = Ports("p", tuple(Port(name, wb.STR) for name in ("a", "b", "ƒ", "c%d")))

@@ -11,9 +11,9 @@ from workbench.core.fields import Record
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError
 from workbench.events.account import Reporter
-from workbench.events.look import look
+from workbench.events.inspection import look
 from workbench.events.read import read_events
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 
 USER = Record((INT, BOOL), ("user", "ok"))
 PORTS = Ports("p", (Port("e", USER), Port("x", INT), Port("zed", FLOAT)))

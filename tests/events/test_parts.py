@@ -8,7 +8,7 @@ from workbench.events.account import Reporter
 from workbench.events.files import open_bytes
 from workbench.events.parts import part_stream
 from workbench.events.read import log_reader
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 
 INPUTS = Ports("p", (Port("x", wb.INT), Port("t", wb.STR)))
 

@@ -13,7 +13,7 @@ import pytest
 from workbench import parse, run
 from workbench.errors import InputError
 from workbench.events import lines as lines_of
-from workbench.events.reading import nulls_of
+from workbench.events.reading_options import nulls_of
 from workbench.events.text_streams import DroppedLines, FilteredLines, Recoded
 
 PRICES = parse("pipeline p(id: int, price: float) -> i: int, p: float { return id, price }").get().pipeline

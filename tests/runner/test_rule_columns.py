@@ -20,7 +20,7 @@ from workbench.events import lines as lines_of
 from workbench.events import typed
 from workbench.events.account import Reporter
 from workbench.events.clock import Clock
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.times import times_to_arrow
 from workbench.events.write import write_events
 from workbench.runner.order import singly

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from workbench.cli import options as o
 from workbench.cli.help_pages import Page
-from workbench.events.reading import Null
+from workbench.events.reading_options import Null
 from workbench.events.table import format_names, format_rows
 from workbench.executors import table
 from workbench.executors.run_options import AUTO, FLAGS, RunOptions, flag_name

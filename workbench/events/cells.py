@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.core.domain import Domain, Integer, Integers, Range, Reals, Value
 from workbench.core.fields import Nullable
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.values import NUMBER, UnreadableError, describe_domain, from_text
 
 _OTHER_MARK = str.maketrans(",.", ".,")

@@ -18,7 +18,7 @@ from workbench.errors import InputError, did_you_mean, listed
 from workbench.events.batch import EventArray
 from workbench.events.clock import Times
 from workbench.events.columns import as_json, has_array
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.values import padding
 
 T = TypeVar("T")

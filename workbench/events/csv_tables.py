@@ -18,7 +18,7 @@ from workbench.events.clock import Times
 from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type
 from workbench.events.input_columns import decode_column, decode_texts
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.text_column import StoredTexts
 
 ODD_FLOAT = r"^\s*([+-]?inf|nan)\s*$"

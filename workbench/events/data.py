@@ -20,7 +20,7 @@ from workbench.events.batch import Columns, EventArray
 from workbench.events.clock import Times
 from workbench.events.columns import arrays_of, text_array
 from workbench.events.formats.jsonl import JsonReader
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.typed import LARGE, TypedReader
 from workbench.events.values import CopiedCells, Words, from_json, is_encodable, short

@@ -14,7 +14,7 @@ from workbench.errors import WorkbenchError
 from workbench.events.account import BLANK, Account
 from workbench.events.batch import Columns, LogBatch, take
 from workbench.events.files import readable
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.rows import InputEvents, LogBlock
 
 

@@ -18,7 +18,7 @@ from workbench.events.account import Reporter
 from workbench.events.column_map import ColumnMap
 from workbench.events.lines import BOM, count_lines, number_lines, whole_lines
 from workbench.events.parts import FilePart, parts_of_lines
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader, Taker
 
 MOST = 1000

@@ -24,7 +24,7 @@ from workbench.events.date_formats import AUTO
 from workbench.events.decoding import count_blocks, enough
 from workbench.events.files import BUFFER, display_name, format_of, open_bytes, sniff_format
 from workbench.events.inputs import LogPath, log_files
-from workbench.events.reading import LINES, SHAPES, Reading
+from workbench.events.reading_options import LINES, SHAPES, Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import FormatRow, format_row
 from workbench.events.text_streams import DroppedLines, find_marked_encoding, text_stream

@@ -24,7 +24,7 @@ from workbench.events.clock import Clock, Times, with_clock
 from workbench.events.column_map import ColumnMap, ColumnPlaces, has_arrays, has_cells, match, missing, see_inputs
 from workbench.events.lines import is_whole
 from workbench.events.parts import WHOLE, FilePart
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.text_streams import DroppedLines
 from workbench.events.values import DATE_REMEDY, CopiedCells, UnreadableError, date_to_seconds, in_words, padding
 

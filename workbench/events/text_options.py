@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from workbench.errors import InputError, did_you_mean
 from workbench.events.patterns import EMPTY, LOGFMT, find_pattern
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 """The delimiters of cells by their names."""

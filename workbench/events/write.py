@@ -19,7 +19,7 @@ from workbench.errors import InputError
 from workbench.events.account import BadRow, Reporter
 from workbench.events.files import UnwrittenError, destination, format_of, is_stream, is_terminal, unwritten
 from workbench.events.packing import COMPRESSIONS
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.table import PIPED, USUAL, FormatRow, format_row
 from workbench.events.writers import RowWriter
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError
-from workbench.events.reading import SHAPES, Reading, columns_of, nulls_of
+from workbench.events.reading_options import SHAPES, Reading, columns_of, nulls_of
 from workbench.events.table import format_of_options
 
 if TYPE_CHECKING:

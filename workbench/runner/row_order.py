@@ -25,7 +25,7 @@ from workbench.events.rows import LogBlock
 from workbench.runner.order import HoldBack, LateRows, PieceForm, merge_streams
 
 if TYPE_CHECKING:
-    from workbench.events.reading import Reading
+    from workbench.events.reading_options import Reading
     from workbench.executors.table import Start
     from workbench.runner.source import LogSource
 

@@ -21,7 +21,7 @@ from workbench.events.decoding import count_blocks
 from workbench.events.files import display_name
 from workbench.events.inputs import LogPath, list_named_files
 from workbench.events.read import as_key, cell_domain, key_domain, read_blocks
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.rows import LogBlock, RowReader
 from workbench.events.typed import column_domain
 from workbench.events.values import CopiedCells, Words

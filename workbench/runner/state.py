@@ -28,7 +28,7 @@ from workbench.events.batch import LogBatch
 from workbench.events.files import replacing, unwritten
 from workbench.events.follow import Follower, files_since, find_followed_file
 from workbench.events.inputs import list_named_files, read_files
-from workbench.events.reading import columns_of
+from workbench.events.reading_options import columns_of
 from workbench.executors.run_options import AUTO, FLAGS, RunOptions
 from workbench.executors.session import BatchOutput, Session
 from workbench.executors.snapshot import fingerprint

@@ -16,7 +16,7 @@ from workbench.core.domain import STR
 from workbench.core.program import Port, Ports
 from workbench.errors import DomainError, InputError, LostRows, Overflow, Refused, SparkError, StateError
 from workbench.events.account import KEYLESS, Account, Reporter
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.values import Words
 from workbench.language import parse
 

@@ -114,7 +114,7 @@ def _run(found: Pipeline | RuleSet, args: argparse.Namespace, options: RunOption
     pipeline = cast("Pipeline", found)
     start = Start(options, say=o.note, progress=partial(Progress, always=args.progress), reporter=reporter)
     if args.list_columns:
-        from workbench.events.look import look
+        from workbench.events.inspection import look
 
         if rules is not None:
             logs = logs_of_rules(rules, options)

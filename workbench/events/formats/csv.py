@@ -38,7 +38,7 @@ from workbench.events.lines import (
     whole_rows,
 )  # fmt: skip
 from workbench.events.parts import FilePart, parts_of_lines
-from workbench.events.reading import CELLS, LINES, Reading
+from workbench.events.reading_options import CELLS, LINES, Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import FormatRow
 from workbench.events.values import NUMBER, UnreadableError, from_text, short

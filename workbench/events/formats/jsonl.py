@@ -28,7 +28,7 @@ from workbench.events.columns import arrow_type, as_json
 from workbench.events.line_rows import RecordReader
 from workbench.events.lines import count_braced_lines, is_text
 from workbench.events.packing import ready_bytes
-from workbench.events.reading import LINES, Reading
+from workbench.events.reading_options import LINES, Reading
 from workbench.events.rows import InputEvents, LogBlock
 from workbench.events.table import FormatRow
 from workbench.events.values import (

@@ -17,7 +17,7 @@ from workbench.errors import InputError
 from workbench.events.account import Reporter
 from workbench.events.cells import has_plain_cells, read_cell
 from workbench.events.line_rows import RecordReader
-from workbench.events.reading import LINES, Reading
+from workbench.events.reading_options import LINES, Reading
 from workbench.events.table import FormatRow
 from workbench.events.values import from_text, is_encodable, short, to_text
 from workbench.events.writers import RowWriter

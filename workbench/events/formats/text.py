@@ -16,7 +16,7 @@ from workbench.events.account import Reporter
 from workbench.events.cells import read_cell
 from workbench.events.line_rows import LineReader
 from workbench.events.patterns import PATTERNS
-from workbench.events.reading import LINES, Reading
+from workbench.events.reading_options import LINES, Reading
 from workbench.events.table import FormatRow
 from workbench.events.values import short
 

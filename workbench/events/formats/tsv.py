@@ -2,7 +2,7 @@
 
 from workbench.events.csv_writer import CsvWriter
 from workbench.events.formats.csv import CsvReader
-from workbench.events.reading import CELLS, LINES
+from workbench.events.reading_options import CELLS, LINES
 from workbench.events.table import FormatRow
 
 

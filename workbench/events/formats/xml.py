@@ -24,7 +24,7 @@ from workbench.core.program import Ported
 from workbench.errors import InputError, did_you_mean
 from workbench.events.account import Reporter
 from workbench.events.lines import BOM, arriving
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.rows import BLOCK, LogBlock, RowReader
 from workbench.events.table import FormatRow
 from workbench.events.values import DEEPEST, UnreadableError, from_text, short
@@ -264,7 +264,7 @@ class XmlReader(RowReader):
 
 def _kind(cells: Sequence[Places | None]) -> str:
     """Return the type of the content at a path in some rows."""
-    from workbench.events.look import guess_type
+    from workbench.events.inspection import guess_type
 
     inside = [each for cell in cells for _, each in cell or ()]
     if any(not isinstance(each, str) and len(each) for each in inside):

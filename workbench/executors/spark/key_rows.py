@@ -17,7 +17,7 @@ from workbench.events.buffers import numbers_to_arrow
 from workbench.events.columns import PLAIN, kind, rows_to_columns, to_column
 from workbench.events.decoding import decode
 from workbench.events.output_columns import events_to_arrow
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.rows import LogBlock
 from workbench.events.values import INTEGER, NUMBER, UnreadableError, Words, from_text, short
 from workbench.executors.spark.layout import Layout

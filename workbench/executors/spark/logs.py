@@ -26,7 +26,7 @@ from workbench.events.inputs import LogPath, list_named_files, log_files
 from workbench.events.packing import Decompressed
 from workbench.events.parts import WHOLE, FilePart
 from workbench.events.read import key_domain, log_reader
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.table import format_row
 from workbench.events.text_streams import find_marked_encoding
 from workbench.events.values import Words, in_words

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.program import Ports, Program
 from workbench.errors import InputError, WorkbenchError, listed
-from workbench.events.look import look
-from workbench.events.reading import Reading
+from workbench.events.inspection import look
+from workbench.events.reading_options import Reading
 from workbench.executors.run_options import RunOptions
 from workbench.executors.spark.choice import Choice, choose
 from workbench.executors.spark.columns import STEP

@@ -23,7 +23,7 @@ from workbench.events.files import open_bytes, readable
 from workbench.events.packing import decompress_stream
 from workbench.events.parts import WHOLE, FilePart, part_stream
 from workbench.events.read import log_reader
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.rows import LogBlock
 from workbench.executors.spark.carry import carry
 from workbench.executors.spark.counts import Counts, ErrorText, TaskCounts, error_text

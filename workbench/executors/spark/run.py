@@ -19,7 +19,7 @@ from workbench.core.program import Ports
 from workbench.errors import InputError, WorkbenchError
 from workbench.events.files import ending, format_of
 from workbench.events.inputs import list_named_files
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.table import PIPED, USUAL, endings, format_row
 from workbench.events.write import keep_bad_rows
 from workbench.executors.run_options import RunOptions

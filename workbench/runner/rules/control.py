@@ -23,7 +23,7 @@ from workbench.events.account import Reporter
 from workbench.events.clock import Clock
 from workbench.events.files import display_name, is_stream, readable
 from workbench.events.read import open_log
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.executors.table import RULE_SET, Start
 from workbench.named_files import allow, find_named
 from workbench.runner.choice import default_row

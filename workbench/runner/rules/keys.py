@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 
 from workbench.core.domain import STR, Domain, Value
 from workbench.errors import InputError
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.values import Words
 from workbench.executors.run_options import RunOptions
 from workbench.executors.snapshot import join_states, split_states

@@ -19,7 +19,7 @@ from workbench.core.program import Port, Ports
 from workbench.errors import InputError, did_you_mean
 from workbench.events.account import UNDECLARED, Reporter
 from workbench.events.clock import WRITE_TIME, Clock, time_port
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.rows import LogBlock
 from workbench.events.values import UnreadableError, Words, from_json, short
 from workbench.runner.order import HoldBack, first_rows, merge_streams
@@ -202,7 +202,7 @@ def infer_types(
     ------
     InputError: the log cannot be read twice, or a file has no column of types and the user names none.
     """
-    from workbench.events.look import samples
+    from workbench.events.inspection import samples
 
     found: dict[str, dict[str, set[str]]] = {}
     empty: set[str] = set()

@@ -21,7 +21,7 @@ from workbench.events.account import Reporter
 from workbench.events.batch import batches
 from workbench.events.clock import Clock
 from workbench.events.columns import arrow_type, kind
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.rows import LogBlock
 from workbench.executors.spark.reader import RowForm, RowOrigin, TaskRows
 from workbench.runner.rules.columns import arrange_events, encode_texts, text_codes

@@ -18,7 +18,7 @@ from workbench.errors import InputError
 from workbench.events.account import Reporter
 from workbench.events.clock import Clock, instant
 from workbench.events.inputs import log_files
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.executors.run_options import AUTO
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.run import SparkRun, check_files, choose_format, run_on_spark

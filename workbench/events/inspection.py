@@ -21,7 +21,7 @@ from workbench.events.cells import plain_cell
 from workbench.events.column_map import ColumnMap, leaves
 from workbench.events.inputs import LogPath, log_files
 from workbench.events.read import lenient, lenient_ports, open_log
-from workbench.events.reading import Reading
+from workbench.events.reading_options import Reading
 from workbench.events.rows import RowReader
 from workbench.events.values import INTEGER, NUMBER, TRUTH, Unheld, UnreadableError
 
