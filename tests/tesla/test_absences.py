@@ -5,7 +5,7 @@ from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.absences import Absences, DueAbsence
 from workbench.tesla.engines.columns import StepColumns
 from workbench.tesla.engines.rule_plan import RulePlan
-from workbench.tesla.engines.saved import EventStore
+from workbench.tesla.engines.saved_state import EventStore
 from workbench.tesla.occurrence import Occurrence
 
 TYPES = "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\n"

@@ -18,7 +18,7 @@ from workbench.tesla.event_block import EventBlock, event_block, join_blocks
 from workbench.tesla.explain import why_not
 from workbench.tesla.explain.hindrances import Hindrance
 from workbench.tesla.explain.order import EventOrder
-from workbench.tesla.explain.view import RuleView, RunRecord
+from workbench.tesla.explain.rule_view import RuleView, RunRecord
 from workbench.tesla.explain.why import composite_reason
 from workbench.tesla.explain.why_not import PartialReason, TriggerReason, trigger_reason
 from workbench.tesla.occurrence import Occurrence

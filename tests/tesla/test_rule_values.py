@@ -18,7 +18,7 @@ from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.tesla import tree as t
 from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.expressions import PythonLines
-from workbench.tesla.model.guarded import GuardedValue, evaluate
+from workbench.tesla.model.guarded_values import GuardedValue, evaluate
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.resolved import domain_of
 from workbench.tesla.scope import RuleScope

@@ -18,8 +18,8 @@ from workbench.executors.table import rule_engines
 from workbench.tesla import tree as t
 from workbench.tesla.check import parse_rules
 from workbench.tesla.meaning import meaning
-from workbench.tesla.rewriting import known, laws, merging
-from workbench.tesla.rewriting.lawful import rewrite_by_laws
+from workbench.tesla.rewriting import implications, laws, merging
+from workbench.tesla.rewriting.law_application import rewrite_by_laws
 
 STREAMS = 3
 
@@ -89,14 +89,14 @@ def true_of_itself(self, sign, one, other):
     return sign in ("==", "<=", ">=") if one == other else FOLLOWS(self, sign, one, other)
 
 
-FOLLOWS = known.Known._follows
+FOLLOWS = implications.Known._follows
 TYPES = "declare A(x: int, y: int) declare B(x: int, y: int) declare P(n: int)\n"
 FAULTY = {
     "x == x holds": (
-        (known.Known, "_follows", true_of_itself), "from A(x == x) emit P(n = 1)",
+        (implications.Known, "_follows", true_of_itself), "from A(x == x) emit P(n = 1)",
     ),
     "a or b follows from a": (
-        (known.Known, "never_null", lambda self, each: True), "from A(x > 0, x > 0 or y > 0) emit P(n = 1)",
+        (implications.Known, "never_null", lambda self, each: True), "from A(x > 0, x > 0 or y > 0) emit P(n = 1)",
     ),
     "what is larger than 0 is larger than 1": (
         (known, "implies_bound", lambda one, other: one[0][0] == other[0][0]), "from A(x > 0, x > 1) emit P(n = 1)",
@@ -106,7 +106,7 @@ FAULTY = {
         "from A(x == 1) emit P(n = 1) from A(x == 2 and y == 2) emit P(n = 1)",
     ),
     "both rules": (
-        (merging, "Known", lambda held: known.Known([t.Literal(False)])),
+        (merging, "Known", lambda held: implications.Known([t.Literal(False)])),
         "from A(x > 0) emit P(n = 1) from A(x > 1) emit P(n = 1)",
     ),
     "a rule between": (

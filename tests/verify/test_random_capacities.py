@@ -15,9 +15,9 @@ from workbench.errors import EndlessChain, Refused
 from workbench.tesla.check import parse_rules
 from workbench.tesla.meaning import meaning
 from workbench.tesla.model.build import RuleBounds, build_models
-from workbench.tesla.model.counting import RuleCounting
-from workbench.tesla.model.frame import waiting_of
+from workbench.tesla.model.column_bounds import RuleCounting
 from workbench.tesla.model.rates import RuleRate
+from workbench.tesla.model.run_constants import waiting_of
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.values import Selected, value
 from workbench.verify import rules as r

@@ -17,7 +17,7 @@ from workbench.show.rule_time_line import WindowLine, draw_lines, html_lines, wi
 from workbench.show.style import answer_page
 from workbench.tesla import tree as t
 from workbench.tesla.explain.hindrances import ABSENT, MOST_NEAR, NOT, Hindrance, Nearest
-from workbench.tesla.explain.view import Fit, RunRecord, SeenWindow
+from workbench.tesla.explain.rule_view import Fit, RunRecord, SeenWindow
 from workbench.tesla.explain.why import CompositeReason, SeenPart, format_value
 from workbench.tesla.explain.why_not import MissingReason, PartialReason, RuleReason, TriggerReason
 from workbench.tesla.rule_explanation import RuleExplanation

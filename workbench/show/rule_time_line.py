@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from workbench.tesla.explain.view import RunRecord
+from workbench.tesla.explain.rule_view import RunRecord
 from workbench.tesla.explain.why import SeenPart
 from workbench.tesla.explain.why_not import PartialReason
 

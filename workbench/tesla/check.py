@@ -22,8 +22,8 @@ from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.check_declarations import check_types, check_unique, collect_declarations
 from workbench.tesla.own_aggregates import GivenAggregates, OwnAggregates, read_declarations, resolve_call
 from workbench.tesla.parser import parse_rule_file, read_rules, suspend_collection
-from workbench.tesla.remarks import remarks
 from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.rule_warnings import remarks
 from workbench.tesla.scope import RuleScope
 from workbench.tesla.windows import check_bounds, check_pause
 

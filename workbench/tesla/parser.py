@@ -22,7 +22,7 @@ from workbench.language.lalr import Extent
 from workbench.named_files import allow, find_named, follow_links, hide_text, read_text
 from workbench.tesla import tree as t
 from workbench.tesla.mistakes import TESLA
-from workbench.tesla.older import Defining, OlderAggregate, translate
+from workbench.tesla.older_grammar import Defining, OlderAggregate, translate
 from workbench.tesla.operators import operator_of
 
 MOST_DIGITS = 4300

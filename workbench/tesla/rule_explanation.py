@@ -12,7 +12,7 @@ from typing import Any
 from workbench.display import Displayed
 from workbench.extensions import later
 from workbench.tesla.explain.hindrances import Hindrance, NearCandidate
-from workbench.tesla.explain.view import Fit, RunRecord, SeenWindow
+from workbench.tesla.explain.rule_view import Fit, RunRecord, SeenWindow
 from workbench.tesla.explain.why import CompositeReason, SeenCondition, SeenPart
 from workbench.tesla.explain.why_not import MissingReason, PartialReason, RuleReason, TriggerReason
 

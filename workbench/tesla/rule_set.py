@@ -21,10 +21,10 @@ from workbench.tesla.rule_graph import CauseGraph
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
     from workbench.core.program import Ports
-    from workbench.tesla.live import RunningRules
     from workbench.tesla.rule_explanation import RuleExplanation
     from workbench.tesla.rule_matches import RuleMatches
     from workbench.tesla.rule_simplification import RuleSimplification
+    from workbench.tesla.running_rules import RunningRules
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class RuleSet(Displayed):
         ----------
         settings: those of `RunningRules`, the result, which accepts events and more subscribers.
         """
-        running: RunningRules = later("workbench.tesla.live", "RunningRules")(self, **settings)
+        running: RunningRules = later("workbench.tesla.running_rules", "RunningRules")(self, **settings)
         running.subscribe(type, told)
         return running
 

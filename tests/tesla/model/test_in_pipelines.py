@@ -21,8 +21,8 @@ from workbench.ir.compose import outline
 from workbench.ir.simulate import Simulator
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.encoding import ticks_of
-from workbench.tesla.model.in_pipelines import model_pipelines
 from workbench.tesla.model.paced_inputs import PacedInputs
+from workbench.tesla.model.pipeline_models import model_pipelines
 from workbench.tesla.model.rates import EventRate, RuleRate
 from workbench.tesla.model.rules_in_pipeline import RulesInPipeline
 from workbench.verify.answer.settings import Settings

@@ -2,7 +2,7 @@
 
 from workbench.core.term import TRUE
 from workbench.tesla.check import parse_rules
-from workbench.tesla.model.guarded import GuardedValue, holds
+from workbench.tesla.model.guarded_values import GuardedValue, holds
 from workbench.tesla.model.matching import GuardedMatch
 
 

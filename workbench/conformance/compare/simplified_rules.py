@@ -19,7 +19,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.meaning import meaning
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.occurrence import Occurrence, has_units, in_units
-from workbench.tesla.rewriting.lawful import differing, make_smaller, renumber, rewrite_by_laws
+from workbench.tesla.rewriting.law_application import differing, make_smaller, renumber, rewrite_by_laws
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.rule_simplification import RewritingStep, RuleSimplification, UndecidedRewriting
 from workbench.verify.answer.verdict import Outcome

@@ -28,7 +28,7 @@ from workbench.runner.rules.session import RuleSession
 from workbench.tesla import tree as t
 from workbench.tesla.event_block import EventBlock, event_block, join_blocks
 from workbench.tesla.explain.order import EventOrder, emitting
-from workbench.tesla.explain.view import RunRecord
+from workbench.tesla.explain.rule_view import RunRecord
 from workbench.tesla.explain.why import composite_reason
 from workbench.tesla.explain.why_not import missing_reason
 from workbench.tesla.occurrence import Facts, Occurrence

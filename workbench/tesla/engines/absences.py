@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from workbench.tesla.engines.columns import EMPTY, StepColumn
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
-from workbench.tesla.engines.saved import EventStore
+from workbench.tesla.engines.saved_state import EventStore
 from workbench.tesla.occurrence import Occurrence
 
 

@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate import StartsRunning
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
-from workbench.tesla.engines.saved import EventStore
+from workbench.tesla.engines.saved_state import EventStore
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.windows import EventWindow
 

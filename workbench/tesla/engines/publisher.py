@@ -27,7 +27,7 @@ from workbench.tesla.engines.facts import changing_tables, fact_tables
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.runner import MakesMatcher, MatcherStart, RuleRunner, consumption
-from workbench.tesla.engines.saved import EventStore
+from workbench.tesla.engines.saved_state import EventStore
 from workbench.tesla.occurrence import Facts, Occurrence, in_units
 from workbench.tesla.resolved import ResolvedRule
 from workbench.tesla.rule_graph import LONGEST_CHAIN, endless_chain

@@ -17,7 +17,7 @@ from workbench.tesla.engines.absences import Absences, DueAbsence
 from workbench.tesla.engines.columns import StepColumn
 from workbench.tesla.engines.engine import RuleCost
 from workbench.tesla.engines.rule_plan import PartialMatch, RulePlan
-from workbench.tesla.engines.saved import EventStore
+from workbench.tesla.engines.saved_state import EventStore
 from workbench.tesla.occurrence import Facts, Occurrence
 
 Consumed = dict[int, int]

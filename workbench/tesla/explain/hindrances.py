@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from workbench.tesla import tree as t
-from workbench.tesla.explain.view import Fit, RuleView
+from workbench.tesla.explain.rule_view import Fit, RuleView
 from workbench.tesla.explain.why import SeenCondition, explain_conditions, format_value
 from workbench.tesla.formulas import in_window, with_parameters
 from workbench.tesla.occurrence import Occurrence

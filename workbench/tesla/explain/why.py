@@ -12,7 +12,7 @@ from typing import Any
 from workbench.core.domain import Value
 from workbench.language.syntax import Identifier
 from workbench.tesla import tree as t
-from workbench.tesla.explain.view import Fit, RuleView, RunRecord, SeenWindow, gap
+from workbench.tesla.explain.rule_view import Fit, RuleView, RunRecord, SeenWindow, gap
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.values import Attributes, Selected, value
 

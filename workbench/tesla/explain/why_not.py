@@ -27,7 +27,7 @@ from workbench.tesla.explain.hindrances import (
     failing_constraints,
 )  # fmt: skip
 from workbench.tesla.explain.order import emitting
-from workbench.tesla.explain.view import Fit, RuleView, RunRecord, SeenWindow, gap
+from workbench.tesla.explain.rule_view import Fit, RuleView, RunRecord, SeenWindow, gap
 from workbench.tesla.explain.why import SeenPart, explain_conditions, explain_parts, format_value, path
 from workbench.tesla.formulas import candidates
 from workbench.tesla.meaning import same_values

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
-from workbench.tesla.model.guarded import ValueTable
+from workbench.tesla.model.guarded_values import ValueTable
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.operators import is_comparison
 from workbench.tesla.resolved import TIME, ResolvedRule, RuleSlot, slots

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Range, Value
 from workbench.core.ops import ADD, EQ, SUB, Conversion, as_term, ite, negate
 from workbench.core.term import Term, const, exactly
-from workbench.tesla.model.guarded import GuardedValue, ValueTable
+from workbench.tesla.model.guarded_values import GuardedValue, ValueTable
 
 NULL = "null"
 """The name of null on a pipe of a model."""

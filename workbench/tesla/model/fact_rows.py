@@ -12,7 +12,7 @@ from workbench.core.domain import Range
 from workbench.core.ops import ADD, EQ, GT, both, ite, restrict_to_range
 from workbench.core.term import FALSE, Term, const
 from workbench.tesla import tree as t
-from workbench.tesla.model.guarded import GuardedValue, ValueTable, apply, choose_value
+from workbench.tesla.model.guarded_values import GuardedValue, ValueTable, apply, choose_value
 from workbench.tesla.model.state import VariablePart
 
 ModelRow = tuple[Term, Mapping[str, GuardedValue]]

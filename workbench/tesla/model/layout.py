@@ -20,7 +20,7 @@ from workbench.core.domain import Range
 from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.lookback import Lookback, lookbacks
-from workbench.tesla.model.guarded import ValueTable
+from workbench.tesla.model.guarded_values import ValueTable
 from workbench.tesla.operators import readings
 from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, as_written, slots
 from workbench.tesla.rule_set import RuleSet

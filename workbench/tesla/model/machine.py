@@ -16,9 +16,9 @@ from workbench.core.ops import both, disjunction, ite
 from workbench.core.processor import Burst, Emission, Machine, Maybe, State, slots_of
 from workbench.core.strict_values import leaves_domain
 from workbench.core.term import FALSE, TRUE, Term, const, var
-from workbench.tesla.model.course import ModelComposite, ModelCourse, either_all
 from workbench.tesla.model.encoding import ticks_of
-from workbench.tesla.model.guarded import GuardedValue, select
+from workbench.tesla.model.guarded_values import GuardedValue, select
+from workbench.tesla.model.rule_step import ModelComposite, ModelCourse, either_all
 from workbench.tesla.model.state import variables
 from workbench.tesla.model.ticks import RulesInTicks
 

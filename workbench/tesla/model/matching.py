@@ -21,7 +21,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.aggregate import AggregateRow
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.model.fact_rows import GivenFacts, ModelRow
-from workbench.tesla.model.guarded import GuardedValue, Lookup, apply, choose_value, evaluate, holds
+from workbench.tesla.model.guarded_values import GuardedValue, Lookup, apply, choose_value, evaluate, holds
 from workbench.tesla.model.retained import EventLine, RetainedEvent
 from workbench.tesla.occurrence import Facts, sort_facts
 from workbench.tesla.resolved import OWN, TIME, ResolvedRule, RuleSlot

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from workbench.core.domain import BOOL, Range
 from workbench.core.ops import ADD, EQ, GT, LE, NE, both, disjunction, either, ite, negate, restrict_to_range
 from workbench.core.term import FALSE, TRUE, Term, const
-from workbench.tesla.model.guarded import GuardedValue, holds
+from workbench.tesla.model.guarded_values import GuardedValue, holds
 from workbench.tesla.model.layout import ColumnLayout, LineLayout, Tables
 from workbench.tesla.model.state import VariablePart, choose, compact
 

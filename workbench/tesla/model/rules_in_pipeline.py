@@ -18,11 +18,11 @@ from workbench.core.processor import Emission, Machine, Maybe, State
 from workbench.core.strict_values import leaves_domain
 from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.errors import Overflow
-from workbench.tesla.model.course import ModelComposite
 from workbench.tesla.model.encoding import NULL, ValueEncoding, pause_domain
-from workbench.tesla.model.frame import ModelOutput
-from workbench.tesla.model.guarded import ValueTable
+from workbench.tesla.model.guarded_values import ValueTable
 from workbench.tesla.model.machine import ModelledRules
+from workbench.tesla.model.rule_step import ModelComposite
+from workbench.tesla.model.run_constants import ModelOutput
 from workbench.tesla.model.state import variables
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_processor import ALL

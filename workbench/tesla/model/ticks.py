@@ -24,8 +24,8 @@ from workbench.core.units import format_time
 from workbench.errors import EndlessChain, Overflow
 from workbench.tesla.formulas import TREX
 from workbench.tesla.model.encoding import ValueEncoding, ticks_of
-from workbench.tesla.model.frame import CHAIN, ModelOutput, RuleFrame, output_of, waiting_of
-from workbench.tesla.model.guarded import ValueTable
+from workbench.tesla.model.guarded_values import ValueTable
+from workbench.tesla.model.run_constants import CHAIN, ModelOutput, RuleFrame, output_of, waiting_of
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_memory import HappensOrFacts, RuleMemory
 from workbench.tesla.rule_processor import ALL, RuleProcessor
@@ -306,7 +306,7 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     def growing(self, steps: Sequence[Mapping[str, Value]]) -> Mapping[str, Sequence[str]]:
         """Return the growth of the matches of each rule."""
-        from workbench.tesla.growth import follow_matches
+        from workbench.tesla.match_growth import follow_matches
 
         whole = self.with_facts(steps)
         at = [found[0] if found else None for found in self._list_happenings(steps)]

@@ -26,7 +26,7 @@ from workbench.tesla.resolved import (
     unresolve,
     with_expressions,
 )
-from workbench.tesla.rewriting.known import Known, normalize
+from workbench.tesla.rewriting.implications import Known, normalize
 from workbench.tesla.rewriting.merging import merge_rules
 from workbench.tesla.rule_set import RuleSet
 

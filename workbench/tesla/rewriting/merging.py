@@ -16,7 +16,7 @@ from workbench.core.types import LITERALS
 from workbench.tesla import tree as t
 from workbench.tesla.operators import readings
 from workbench.tesla.resolved import RuleSlot, unresolve
-from workbench.tesla.rewriting.known import Known, divides, leaves, normalize
+from workbench.tesla.rewriting.implications import Known, divides, leaves, normalize
 from workbench.tesla.rule_set import RuleSet
 
 

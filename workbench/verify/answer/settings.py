@@ -111,7 +111,7 @@ class Settings:
             scope = self.scope(*programs)
             return tuple(each.pipeline.resolve(scope) for each in programs)
         from workbench.tesla.model.build import RuleBounds
-        from workbench.tesla.model.in_pipelines import model_pipelines
+        from workbench.tesla.model.pipeline_models import model_pipelines
 
         bounds = self.rules or RuleBounds()
         if isinstance(self.q, Adjustable):

@@ -23,9 +23,9 @@ from workbench.core.ops import GT, both, restrict_to_range
 from workbench.errors import Refused
 from workbench.ir.system import System
 from workbench.tesla import tree as t
-from workbench.tesla.model.counting import WITHOUT_END, RuleCounting
-from workbench.tesla.model.frame import waiting_of
+from workbench.tesla.model.column_bounds import WITHOUT_END, RuleCounting
 from workbench.tesla.model.machine import ModelledRules
+from workbench.tesla.model.run_constants import waiting_of
 from workbench.tesla.rule_processor import ALL
 from workbench.verify.answer.trace import Growth, InputSteps
 from workbench.verify.answer.verdict import Outcome, Verdict

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations
 
-from workbench.tesla.model.frame import output_of
+from workbench.tesla.model.run_constants import output_of
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import Rule
 from workbench.verify.answer.verdict import Verdict

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from workbench.tesla.model.frame import CHAIN
+from workbench.tesla.model.run_constants import CHAIN
 from workbench.tesla.rule_graph import LONGEST_CHAIN
 from workbench.tesla.tree import Rule
 from workbench.verify.answer.verdict import Outcome, Verdict

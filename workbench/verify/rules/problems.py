@@ -19,8 +19,8 @@ from workbench.language.properties import PROPERTIES
 from workbench.language.syntax import Expression, Identifier, walk
 from workbench.tesla.model.build import RuleBounds, align_types, build_models, settle_bounds
 from workbench.tesla.model.needs import computes
-from workbench.tesla.remarks import cut_silent
 from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.rule_warnings import cut_silent
 from workbench.verify.answer.problem import Problem, comparison
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict, deeper

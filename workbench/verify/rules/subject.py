@@ -20,7 +20,7 @@ from workbench.language.properties import PROPERTIES
 from workbench.language.syntax import Expression, Field, Identifier, PropertySyntax, walk
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, build_models, settle_bounds
-from workbench.tesla.model.frame import output_of, waiting_of
+from workbench.tesla.model.run_constants import output_of, waiting_of
 from workbench.tesla.occurrence import has_units
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.problem import Problem, problem

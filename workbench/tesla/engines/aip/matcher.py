@@ -35,7 +35,7 @@ from workbench.tesla.engines.candidates import (
 from workbench.tesla.engines.columns import Placewise, StepColumns, make_slice_finder
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.runner import MatcherStart
-from workbench.tesla.engines.saved import EventStore
+from workbench.tesla.engines.saved_state import EventStore
 from workbench.tesla.occurrence import Occurrence
 
 NOWHERE: tuple[None, dict[int, Any]] = None, {}

@@ -20,7 +20,7 @@ from workbench.tesla.engines.candidates import ExtendsMatch, count_extensions, e
 from workbench.tesla.engines.columns import StepColumns
 from workbench.tesla.engines.rule_plan import PartialMatch
 from workbench.tesla.engines.runner import MatcherStart
-from workbench.tesla.engines.saved import EventStore
+from workbench.tesla.engines.saved_state import EventStore
 from workbench.tesla.occurrence import Occurrence
 
 FEW = 64

@@ -27,11 +27,11 @@ from workbench.tesla.model.build import (
     rates_in_ticks,
 )
 from workbench.tesla.model.encoding import ValueEncoding, pause_domain
-from workbench.tesla.model.frame import free_name
-from workbench.tesla.model.guarded import ValueTable
+from workbench.tesla.model.guarded_values import ValueTable
 from workbench.tesla.model.paced_inputs import PacedInputs
 from workbench.tesla.model.rates import ANY_TYPE, EventRate
 from workbench.tesla.model.rules_in_pipeline import RulesInPipeline, meaning_of
+from workbench.tesla.model.run_constants import free_name
 from workbench.tesla.occurrence import in_units, rows_of
 from workbench.tesla.rule_processor import RuleProcessor
 from workbench.tesla.rule_streams import places_of

@@ -16,7 +16,7 @@ from workbench.tesla.engines.engine import RuleEngine, rule_engine
 from workbench.tesla.engines.publisher import Publisher
 from workbench.tesla.event_block import event_block
 from workbench.tesla.explain.order import EventOrder
-from workbench.tesla.explain.view import RuleView, RunRecord
+from workbench.tesla.explain.rule_view import RuleView, RunRecord
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_memory import HappensOrFacts, feed, on_other_facts
 from workbench.tesla.rule_set import RuleSet

@@ -17,7 +17,11 @@ from workbench.core.domain import Domain, Range
 from workbench.core.ops import ADD, EQ, GE, LT, NE, both, disjunction, either, ite, negate, restrict_to_range
 from workbench.core.term import FALSE, TRUE, Term, const, exactly
 from workbench.tesla import tree as t
-from workbench.tesla.model.frame import (
+from workbench.tesla.model.guarded_values import GuardedValue, evaluate, holds, select
+from workbench.tesla.model.layout import Consumer
+from workbench.tesla.model.matching import TRIGGER, GuardedMatch, RuleMatching
+from workbench.tesla.model.retained import EventLine, merge
+from workbench.tesla.model.run_constants import (
     CourseState,
     RuleFrame,
     has_several_matches,
@@ -25,12 +29,16 @@ from workbench.tesla.model.frame import (
     memory_of,
     waiting_of,
 )
-from workbench.tesla.model.guarded import GuardedValue, evaluate, holds, select
-from workbench.tesla.model.layout import Consumer
-from workbench.tesla.model.matching import TRIGGER, GuardedMatch, RuleMatching
-from workbench.tesla.model.retained import EventLine, merge
 from workbench.tesla.model.state import fill_in, values_of
-from workbench.tesla.model.waits import WaitingMatch, append, find_remaining, first_due, is_tag_used, remove, tick
+from workbench.tesla.model.waiting_matches import (
+    WaitingMatch,
+    append,
+    find_remaining,
+    first_due,
+    is_tag_used,
+    remove,
+    tick,
+)
 from workbench.tesla.resolved import ResolvedRule, RuleSlot
 from workbench.tesla.values import fit_value
 

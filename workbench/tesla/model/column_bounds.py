@@ -18,9 +18,9 @@ from workbench.core.domain import BOOL, Value
 from workbench.core.term import TRUE
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
-from workbench.tesla.model.frame import RuleFrame, waiting_of
-from workbench.tesla.model.guarded import GuardedValue, holds
+from workbench.tesla.model.guarded_values import GuardedValue, holds
 from workbench.tesla.model.layout import ColumnLayout, Role, is_plain, reads, roles_of
+from workbench.tesla.model.run_constants import RuleFrame, waiting_of
 from workbench.tesla.operators import readings
 from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, expand_parameters, slots
 from workbench.tesla.rule_set import RuleSet

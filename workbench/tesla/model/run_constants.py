@@ -15,12 +15,12 @@ from workbench.core.domain import BOOL, Range, Value
 from workbench.core.term import TRUE, exactly
 from workbench.tesla import tree as t
 from workbench.tesla.model.fact_rows import GivenFacts
-from workbench.tesla.model.guarded import GuardedValue, ValueTable
+from workbench.tesla.model.guarded_values import GuardedValue, ValueTable
 from workbench.tesla.model.layout import LineLayout, Tables
 from workbench.tesla.model.rates import EventRate
 from workbench.tesla.model.retained import EventLine, NewestEvent, RetainedEvent
 from workbench.tesla.model.state import VariablePart
-from workbench.tesla.model.waits import WaitingMatch, find_remaining
+from workbench.tesla.model.waiting_matches import WaitingMatch, find_remaining
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, slots
 from workbench.tesla.rule_set import RuleSet
