@@ -18,8 +18,8 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.verify.analysis import analyses as analyses_of
 from workbench.verify.analysis import answers
 from workbench.verify.rules.problems import rule_comparison, rule_problem
+from workbench.verify.rules.rule_subject import WITH_TIME
 from workbench.verify.rules.stream import find_modelled
-from workbench.verify.rules.subject import WITH_TIME
 
 suite = Suite(
     "rules2026",

@@ -32,7 +32,7 @@ from workbench.verify.answer.trace import Growth
 from workbench.verify.buffers.buffers import Buffer, QueueStatus, event_bits
 from workbench.verify.buffers.pumping import _same_events_taken, record_run
 from workbench.verify.buffers.search import never_ahead
-from workbench.verify.most import spread
+from workbench.verify.maximum import spread
 
 
 def load(text: str, **params: Any) -> Pipeline:

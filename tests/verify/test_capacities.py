@@ -14,8 +14,8 @@ from workbench.tesla.model.rates import RuleRate
 from workbench.verify import rules as r
 from workbench.verify.rules.measurement import MeasuredRules
 from workbench.verify.rules.problems import rule_comparison, rule_problem
+from workbench.verify.rules.rule_subject import WITH_TIME, RuleSubject
 from workbench.verify.rules.stream import find_modelled
-from workbench.verify.rules.subject import WITH_TIME, RuleSubject
 
 DECLARED = "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\ndeclare D(x: int)\n"
 EACH = "rule each_one: from B and each A within 4 from B emit C(x = A.x)\n"

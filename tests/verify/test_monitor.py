@@ -20,7 +20,7 @@ from workbench.smv.engines.engine import Query, RawTrace, Task
 from workbench.smv.system import system_from
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.decide.table import get_engine
-from workbench.verify.monitor.driven import follows
+from workbench.verify.monitor.driven_inputs import follows
 from workbench.verify.monitor.monitor import Watching
 
 # --- fairness -------------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def test_what_is_a_run_of_a_system(engine: str) -> None:
 
 
 def test_a_run_that_the_system_does_not_have_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.verify.monitor.driven.follows", lambda *_: False)
+    monkeypatch.setattr("workbench.verify.monitor.driven_inputs.follows", lambda *_: False)
     trace = says("0..5", "x < 1", bind={"x": "n"}).counterexample
     assert trace.gap
     assert trace.replay == "model gap: the system alone has no such run"

@@ -21,8 +21,8 @@ from workbench.tesla.model.run_constants import waiting_of
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.values import Selected, value
 from workbench.verify import rules as r
+from workbench.verify.rules.rule_subject import WITH_TIME, RuleSubject
 from workbench.verify.rules.stream import find_modelled
-from workbench.verify.rules.subject import WITH_TIME, RuleSubject
 
 DECLARED = "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\ndeclare D(x: int)\n"
 EXPLICIT = replace(WITH_TIME, engine="explicit", seconds=5)

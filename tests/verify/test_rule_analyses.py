@@ -19,7 +19,7 @@ from workbench.verify.analysis import analyses
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.finding import Finding, findings_in_turn
 from workbench.verify.rules.problems import rule_problem
-from workbench.verify.rules.subject import WITH_TIME, RuleSubject
+from workbench.verify.rules.rule_subject import WITH_TIME, RuleSubject
 
 DECLARED = "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\ndeclare D(x: int)\n"
 EACH = "rule each_one: from B[$x = x] and each A(x == $x) within 2 from B emit C(x = $x)\n"

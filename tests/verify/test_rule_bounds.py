@@ -23,7 +23,7 @@ from workbench.verify.answer import check, replay
 from workbench.verify.answer.check_all import check_all
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.rules.problems import RuleProblem, rule_comparison, rule_problem
-from workbench.verify.rules.subject import WITH_TIME, RuleSubject
+from workbench.verify.rules.rule_subject import WITH_TIME, RuleSubject
 
 DECLARED = "".join(f"declare {name}(x: int)\n" for name in "ABTDEF")
 FRAUD = """declare Failed(user: string) declare Login(user: string) declare Takeover(user: string)

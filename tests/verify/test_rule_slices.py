@@ -14,7 +14,7 @@ from workbench.tesla.model.build import RuleBounds, align_types, build_models, s
 from workbench.verify.answer.problem import comparison, problem
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.rules.problems import rule_comparison, rule_problem, shortest_of
-from workbench.verify.rules.subject import WITH_TIME, slice_difference
+from workbench.verify.rules.rule_subject import WITH_TIME, slice_difference
 from workbench.verify.rules.variants import shorter_rules, with_rule
 
 TYPES = ("A", "B", "P", "Q", "R")

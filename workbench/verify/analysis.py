@@ -104,5 +104,5 @@ def answers(rules: RuleSet, question: str, **options: Any) -> tuple[Finding, ...
     """Return the answers to a question about rules, named after one of their analyses."""
     known = analyses("rules")
     refuse_unknown("question about rules", question, known)
-    subject = later("workbench.verify.rules.subject", "RuleSubject")(rules, **options)
+    subject = later("workbench.verify.rules.rule_subject", "RuleSubject")(rules, **options)
     return tuple(known[question].ask(subject))

@@ -26,7 +26,7 @@ from workbench.verify.decide.explicit import decider, machine
 from workbench.verify.decide.table import get_engine
 from workbench.verify.rules import rule_order
 from workbench.verify.rules.problems import depth_of_all, rule_comparison, rule_problem
-from workbench.verify.rules.subject import WITH_TIME, RuleSubject
+from workbench.verify.rules.rule_subject import WITH_TIME, RuleSubject
 
 MINUTE = 60 * 10**6
 

@@ -14,7 +14,7 @@ from workbench.core.processor import END
 from workbench.errors import Overflow
 from workbench.executors import Reference
 from workbench.processors.held.group import flatten
-from workbench.verify.analyses.tagged import UNTAGGED, FirstTag, tag_events
+from workbench.verify.analyses.tagging import UNTAGGED, FirstTag, tag_events
 from workbench.verify.answer.replay import events_of
 
 pairs = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=6)

@@ -11,7 +11,7 @@ import pytest
 from workbench.smv.engines.embedded import PynusmvEngine
 from workbench.smv.engines.engine import EngineLimits, Query, Task
 from workbench.smv.engines.lasso import Fairness, SymbolicGraph, fair_lasso
-from workbench.verify.monitor.driven import follows
+from workbench.verify.monitor.driven_inputs import follows
 
 from .conftest import engine_or_skip
 

@@ -93,7 +93,7 @@ def _load_pipeline(args: argparse.Namespace) -> _Analysed:
 
 def _load_rules(args: argparse.Namespace) -> _Analysed:
     settings, rules = rule_settings(args), o.rules(args.file)
-    from workbench.verify.rules.subject import RuleSubject
+    from workbench.verify.rules.rule_subject import RuleSubject
 
     subject = RuleSubject(rules, rule_bounds(args, [rules]), settings, deepen=not args.Q)
     return _Analysed({"rules": rules.name}, analyses("rules"), (subject,))

@@ -88,7 +88,7 @@ def _find_columns(args: argparse.Namespace) -> int:
     from workbench.cli.analyse_report import format_streams, list_unconfirmed
     from workbench.verify.answer.verdict import worst_exit_code
     from workbench.verify.rules.capacities import capacities
-    from workbench.verify.rules.subject import RuleSubject
+    from workbench.verify.rules.rule_subject import RuleSubject
 
     with Progress(f"buffers of {rules.name}"):
         found = capacities(RuleSubject(rules, rule_bounds(args, [rules]), settings), most=args.most)

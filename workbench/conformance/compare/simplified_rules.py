@@ -24,7 +24,7 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.rule_simplification import RewritingStep, RuleSimplification, UndecidedRewriting
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.rules.problems import rule_comparison
-from workbench.verify.rules.subject import WITH_TIME
+from workbench.verify.rules.rule_subject import WITH_TIME
 
 STREAMS, EVENTS = 40, 12
 """Number of random streams, and maximum number of events in one, that are tried before the model is checked."""

@@ -30,7 +30,7 @@ from workbench.ir.reduce import observe
 from workbench.ir.system import Definition, StateVariable, System
 from workbench.language import AnyProgram, program_of
 from workbench.processors.held.group import flatten
-from workbench.verify.analyses.tagged import FIRST, tag_events
+from workbench.verify.analyses.tagging import FIRST, tag_events
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import run_of
 from workbench.verify.answer.settings import Settings

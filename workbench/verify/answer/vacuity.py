@@ -22,7 +22,7 @@ from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.grounds import depends_on_no_n
 from workbench.verify.answer.verdict import Outcome, Vacuity
-from workbench.verify.ask.reach import (
+from workbench.verify.ask.number_bounds import (
     ConstantComparison,
     bodies_in,
     comparisons_in,

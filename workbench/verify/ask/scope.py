@@ -26,7 +26,7 @@ from workbench.language.evaluate import Evaluator
 from workbench.language.properties import join_dotted
 from workbench.processors.held.group import watch
 from workbench.processors.moore import Transition, Variable
-from workbench.verify.ask.reach import reaches, terms_in
+from workbench.verify.ask.number_bounds import reaches, terms_in
 
 VALUES = "Value", "Value | None"
 """The types of processor fields that hold one value of a stream, or one for each of several streams."""

@@ -25,7 +25,7 @@ from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import invariant, overflow_of
 from workbench.verify.buffers.pumping import cone, find_growth, record_run
 from workbench.verify.buffers.search import QueueMost, QueueQuestion, depends_on
-from workbench.verify.most import Counted, GivenUp, find_most
+from workbench.verify.maximum import Counted, GivenUp, find_most
 
 LEFT = "a number can leave its checked domain, and nothing is concluded from what follows"
 

@@ -42,7 +42,7 @@ from workbench.verify.ask.formula import atom
 from workbench.verify.buffers.pumping import Course
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.part import Asked, Part, remaining_limits
-from workbench.verify.most import Counted, GivenUp, Most, find_most
+from workbench.verify.maximum import Counted, GivenUp, Most, find_most
 
 
 @dataclass(kw_only=True)

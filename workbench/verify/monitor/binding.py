@@ -28,7 +28,7 @@ from workbench.smv.engines.engine import EngineLimits, Query, Task, TaskResult
 from workbench.smv.system import SmvSystem, expression
 from workbench.smv.terms import CAST_LIMIT, constant, show_smv, type_of, word_width
 from workbench.verify.decide.table import complete_engine
-from workbench.verify.monitor.driven import Driven, Wire
+from workbench.verify.monitor.driven_inputs import Driven, Wire
 
 LARGEST_WORD = 12
 """Maximum number of bits of a word that is converted to a number."""

@@ -26,7 +26,7 @@ from workbench.verify.ask.equivalence import Equivalence
 from workbench.verify.ask.properties import Property, never_false, silent
 from workbench.verify.decide.part import remaining_limits
 from workbench.verify.monitor.binding import Undecided, drive
-from workbench.verify.monitor.driven import Driven
+from workbench.verify.monitor.driven_inputs import Driven
 
 
 def monitor(

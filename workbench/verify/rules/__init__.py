@@ -5,10 +5,10 @@ which bounds; `verify.analysis` lists them.
 """
 
 from workbench.verify.rules.capacities import capacities, effects
-from workbench.verify.rules.covers import covers
-from workbench.verify.rules.fires import cascade, fires
+from workbench.verify.rules.coverage import covers
+from workbench.verify.rules.firing import cascade, fires
 from workbench.verify.rules.rule_order import order
-from workbench.verify.rules.subject import RuleSubject
+from workbench.verify.rules.rule_subject import RuleSubject
 from workbench.verify.rules.variants import competition, droppable
 
 __all__ = ["RuleSubject", "capacities", "cascade", "competition", "covers", "droppable", "effects", "fires", "order"]

@@ -31,13 +31,13 @@ from workbench.verify.answer.trace import Growth, InputSteps
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, can, pipe_named
 from workbench.verify.finding import RULES, Finding, findings_in_turn
-from workbench.verify.most import Counted, GivenUp, Most, find_most
+from workbench.verify.maximum import Counted, GivenUp, Most, find_most
 from workbench.verify.rules import measurement
-from workbench.verify.rules.fires import firing
+from workbench.verify.rules.firing import firing
 from workbench.verify.rules.measurement import ELAPSED, MeasuredRules, StepMeasure, growths
 from workbench.verify.rules.problems import growing_problem
+from workbench.verify.rules.rule_subject import RuleSubject
 from workbench.verify.rules.stream import RuleStream, find_modelled
-from workbench.verify.rules.subject import RuleSubject
 from workbench.verify.rules.variants import count_true
 
 PATIENCE = 20.0

@@ -15,7 +15,7 @@ from workbench.budget import Budget, phase, share
 from workbench.errors import LimitMet, Refused
 from workbench.tesla.model.build import RuleBounds
 from workbench.verify.answer.verdict import Outcome, Vacuity, Verdict, deeper
-from workbench.verify.rules.subject import RuleSubject
+from workbench.verify.rules.rule_subject import RuleSubject
 
 ROOMIER, VARIED = ((2, 1), (1, 2), (4, 1), (8, 1), (4, 4), (16, 1)), ((1, 2), (1, 4))
 """Factors of capacity and of values of larger models: if a bound is met, and if none is."""

@@ -27,7 +27,7 @@ from workbench.verify.answer.verdict import Depth, Outcome, Verdict, deeper
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property
 from workbench.verify.rules.growing_question import GrowingQuestion
-from workbench.verify.rules.subject import WITH_TIME, RuleSubject, can_any_fire, rules_asked_of, slice_difference
+from workbench.verify.rules.rule_subject import WITH_TIME, RuleSubject, can_any_fire, rules_asked_of, slice_difference
 
 SHORTER = 2.0
 """Seconds for each other rule to fire on a shorter stream, once one rule is known to fire."""

@@ -36,8 +36,8 @@ from workbench.verify.ask.properties import Property, Question
 from workbench.verify.finding import TELLING, Finding, findings_in_turn, limits, report_unknown
 from workbench.verify.rules.growing_question import GrowingQuestion
 from workbench.verify.rules.measurement import MeasuredRules
+from workbench.verify.rules.rule_subject import RuleSubject, can_any_fire
 from workbench.verify.rules.stream import RuleStream, find_modelled
-from workbench.verify.rules.subject import RuleSubject, can_any_fire
 from workbench.verify.rules.variants import Variation, read_output, same_events
 
 ANSWERS = "depends", "does not depend"

@@ -31,8 +31,8 @@ from workbench.verify.ask.equivalence import side_by_side
 from workbench.verify.ask.properties import invariant, pipe_named
 from workbench.verify.finding import Finding, findings_in_turn, limits, report_unknown
 from workbench.verify.rules.problems import growing_comparison
+from workbench.verify.rules.rule_subject import RuleSubject, slice_difference
 from workbench.verify.rules.stream import RuleStream, find_modelled
-from workbench.verify.rules.subject import RuleSubject, slice_difference
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from workbench.tesla.tree import Rule
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.ask.properties import invariant
 from workbench.verify.finding import Finding, findings_in_turn, limits, report_unknown
-from workbench.verify.rules.fires import find_firing
+from workbench.verify.rules.firing import find_firing
 from workbench.verify.rules.growing_question import GrowingQuestion
+from workbench.verify.rules.rule_subject import RuleSubject, can_any_fire
 from workbench.verify.rules.stream import RuleStream, stream_of
-from workbench.verify.rules.subject import RuleSubject, can_any_fire
 from workbench.verify.rules.variants import all_among, read_output
 
 

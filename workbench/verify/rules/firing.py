@@ -21,8 +21,8 @@ from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, can, pipe_named
 from workbench.verify.finding import Finding, findings_in_turn, limits, report_unknown
 from workbench.verify.rules.problems import growing_problem
+from workbench.verify.rules.rule_subject import RuleSubject, can_fire
 from workbench.verify.rules.stream import RuleStream, stream_of
-from workbench.verify.rules.subject import RuleSubject, can_fire
 
 
 def fires(subject: RuleSubject) -> tuple[Finding, ...]:
