@@ -18,7 +18,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.core.term import var
 from workbench.ir.compose import compose
-from workbench.ir.relax import brims, guesses, look_ahead, open_queues
+from workbench.ir.open_queues import brims, guesses, look_ahead, open_queues
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import Input
 from workbench.language import parse

@@ -38,10 +38,10 @@ from workbench.core.strict_values import Computed, strictly
 from workbench.core.term import FALSE, TRUE, Others, Term, const, has_view, leaves, var
 from workbench.errors import Refused, WorkbenchError
 from workbench.ir.ends import END_NAME, Ends, finishing
-from workbench.ir.held import DEFAULT_CAPACITY, HeldDomains, canonical, capacities_of, guard_state
 from workbench.ir.queues import Queues, Round
-from workbench.ir.ring import ENDLESS, Ring, is_long, most_waited
+from workbench.ir.ring_buffer import ENDLESS, Ring, is_long, most_waited
 from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, StateVariable, System, WatchedContract
+from workbench.ir.variable_contents import DEFAULT_CAPACITY, HeldDomains, canonical, capacities_of, guard_state
 from workbench.ir.wires import Wires, name_shared
 from workbench.processors.held.group import flatten, with_room
 

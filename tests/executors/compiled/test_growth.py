@@ -22,7 +22,7 @@ from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.gpu.batch import Batch
 from workbench.executors.compiled.parallel.executor import Parallel
 from workbench.executors.reference.executor import Reference
-from workbench.ir.ring import FEW
+from workbench.ir.ring_buffer import FEW
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Environment

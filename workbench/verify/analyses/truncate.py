@@ -16,9 +16,9 @@ from workbench.core.function import same_domain
 from workbench.core.ops import EQ, LE, conjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.term import FALSE, var
-from workbench.ir.held import DEFAULT_CAPACITY
 from workbench.ir.reduce import FLAG
 from workbench.ir.system import System
+from workbench.ir.variable_contents import DEFAULT_CAPACITY
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses.constants import never_speaks
 from workbench.verify.answer.problem import check

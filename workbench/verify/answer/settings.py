@@ -10,7 +10,7 @@ from workbench.core.domain import FLOAT, Integer, ModelScope, Overflowing, SomeF
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.errors import DomainError, WorkbenchError, refuse_unknown
-from workbench.ir.held import DEFAULT_CAPACITY
+from workbench.ir.variable_contents import DEFAULT_CAPACITY
 from workbench.processors.held.group import flatten
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.scope import LARGEST_N, SMALLEST_N, Adjustable, numbers_for, power_of_two, texts_of

@@ -21,8 +21,8 @@ from workbench.core.domain import Overflowing, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import Term
 from workbench.ir.compose import outline
+from workbench.ir.open_queues import brims, look_ahead
 from workbench.ir.reduce import escape_in
-from workbench.ir.relax import brims, look_ahead
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System, instance_of
 from workbench.verify.answer.trace import Growth, InputSteps

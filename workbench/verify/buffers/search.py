@@ -29,8 +29,8 @@ from workbench.core.term import FALSE, Term, var
 from workbench.errors import LimitMet, Overflow
 from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import compose, outline
+from workbench.ir.open_queues import look_ahead, open_queues, queue_instance
 from workbench.ir.reduce import Model, domains_in, focus
-from workbench.ir.relax import look_ahead, open_queues, queue_instance
 from workbench.ir.system import System
 from workbench.smv.engines.engine import Answer, EngineLimits
 from workbench.smv.printer import SmvModel, print_model

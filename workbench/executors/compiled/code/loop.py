@@ -54,7 +54,7 @@ from workbench.executors.compiled.lower.shape import rows_of, shape
 from workbench.executors.compiled.lower.system import Substitution, hazards
 from workbench.executors.compiled.lower.tables import full
 from workbench.executors.compiled.lower.tape import Past
-from workbench.ir.ring import ENDLESS
+from workbench.ir.ring_buffer import ENDLESS
 from workbench.ir.system import System
 
 Target = Literal["python", "cpu", "gpu"]

@@ -22,7 +22,7 @@ from workbench.executors.compiled.execute.steps import StepView
 from workbench.executors.compiled.lower.shape import shape
 from workbench.executors.compiled.lower.system import Substitution, texts_in
 from workbench.executors.compiled.lower.tables import FULL
-from workbench.ir.ring import ENDLESS, most_waited
+from workbench.ir.ring_buffer import ENDLESS, most_waited
 from workbench.processors.held.group import flatten
 
 if TYPE_CHECKING:

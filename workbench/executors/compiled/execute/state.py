@@ -24,7 +24,7 @@ from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.lower import tables
 from workbench.executors.compiled.lower.given_maps import MapHeap, MapNumber
 from workbench.executors.compiled.lower.shape import Shape
-from workbench.ir.ring import most_waited
+from workbench.ir.ring_buffer import most_waited
 from workbench.ir.system import Memory, System
 
 COPIES = 4

@@ -26,7 +26,7 @@ from workbench.executors.compiled.lower.maps import in_tables
 from workbench.executors.compiled.lower.words import refuse_large, refuse_long
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
-from workbench.ir.ring import ENDLESS
+from workbench.ir.ring_buffer import ENDLESS
 from workbench.ir.system import Memory, StateVariable, System, instance_of, local_of
 
 Substitution = Mapping[Term, Term]

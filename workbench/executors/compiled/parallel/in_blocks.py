@@ -32,7 +32,7 @@ from workbench.executors.compiled.lower.system import Substitution, dense
 from workbench.executors.compiled.parallel.blocks import Last, Scan, Starts, blocks
 from workbench.executors.pending import Pool
 from workbench.executors.threaded.manager import ThreadManager
-from workbench.ir.ring import ENDLESS
+from workbench.ir.ring_buffer import ENDLESS
 
 SHORTEST = 1 << 16
 """Minimum number of steps in a block: fewer are done before a thread has woken up."""
