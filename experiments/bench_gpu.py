@@ -30,8 +30,8 @@ import workbench as wb
 from workbench.executors.compiled.code.loop import loop_code
 from workbench.executors.compiled.gpu.batch import Batch
 from workbench.executors.compiled.gpu.cuda import count_loads, device_name
+from workbench.executors.compiled.lower.input_tape import tape_system
 from workbench.executors.compiled.lower.system import dense
-from workbench.executors.compiled.lower.tape import tape_system
 
 ROOT = Path(__file__).resolve().parent.parent
 REPEAT = 5

@@ -19,7 +19,7 @@ from tests.executors.processes.test_processes import HOLDERS, around
 from tests.executors.threaded.test_pulled import branches
 from workbench import run
 from workbench.executors.threaded.manager import ThreadManager
-from workbench.executors.threaded.pulled import PullGroup
+from workbench.executors.threaded.pulled_pipeline import PullGroup
 from workbench.interrupts import admit, checkpoint, hold, is_deaf
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -84,7 +84,7 @@ AT_MODULE_LEVEL = {
     ("events/output_columns.py", "pyarrow"),
     ("events/texts.py", "pyarrow"),
     ("executors/compiled/gpu/parallel.py", "numpy"),
-    ("executors/compiled/parallel/in_blocks.py", "numpy"),
+    ("executors/compiled/parallel/block_threads.py", "numpy"),
     ("executors/compiled/execute/columns.py", "numpy"),
     *((f"executors/compiled/keyed/{name}.py", "numpy") for name in ("executor", "keys", "session", "states", "tables")),
     ("executors/compiled/execute/state.py", "numpy"),

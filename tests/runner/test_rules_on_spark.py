@@ -18,8 +18,8 @@ pa = pytest.importorskip("pyarrow")
 # These need the packages above.
 from pyarrow import parquet  # noqa: E402
 
-from workbench.executors.spark.carry import CarriedError  # noqa: E402
 from workbench.executors.spark.counts import Counts  # noqa: E402
+from workbench.executors.spark.error_transfer import CarriedError  # noqa: E402
 from workbench.executors.spark.reader import FileReader  # noqa: E402
 from workbench.executors.spark.run import run_batch, run_stream  # noqa: E402
 from workbench.executors.spark.worker import GroupStepper, PartitionRunner, pack_groups, unpack  # noqa: E402

@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("numba")
 
 from tests.tesla.events import rule_engine
-from workbench.executors.compiled.rules.bounds import attribute_bound
 from workbench.executors.compiled.rules.engine import CompiledRules
+from workbench.executors.compiled.rules.range_constraints import attribute_bound
 from workbench.executors.compiled.rules.records import NONE
 from workbench.executors.compiled.rules.search_order import list_written_order, search_order
 from workbench.show.rule_set_plan import plan_text

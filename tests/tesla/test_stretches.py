@@ -16,8 +16,8 @@ from workbench.conformance.generate import rule_cases as generator
 from workbench.core.domain import INT
 from workbench.errors import InputError, Refused
 from workbench.executors.compiled.rules.engine import CompiledRules
-from workbench.executors.compiled.rules.kernel.stretch import match_triggers
-from workbench.executors.compiled.rules.stretches import StretchRules
+from workbench.executors.compiled.rules.kernel.trigger_batch import match_triggers
+from workbench.executors.compiled.rules.trigger_batches import StretchRules
 from workbench.show.rule_set_plan import plan_text
 from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from workbench.executors.threaded.manager import ThreadManager as ThreadManager
     from workbench.executors.threaded.pipelined import Pipelined as Pipelined, vouch as vouch
     from workbench.executors.threaded.placement import Placement as Placement
-    from workbench.executors.threaded.pulled import PullGroup as PullGroup
+    from workbench.executors.threaded.pulled_pipeline import PullGroup as PullGroup
 # fmt: on
 # isort: on
 

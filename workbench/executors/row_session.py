@@ -19,7 +19,7 @@ from workbench.faults.unreliable import struck
 
 if TYPE_CHECKING:
     from workbench.executors.backend import Backend, StepRecord
-    from workbench.executors.overlapped import Overlapped
+    from workbench.executors.overlapped_steps import Overlapped
     from workbench.executors.processes.executor import Processes
     from workbench.executors.reference.executor import Reference
     from workbench.executors.table import Start

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import LabError, SuiteError
-from workbench.executors.spark.carry import carry, error_in, summarize
+from workbench.executors.spark.error_transfer import carry, error_in, summarize
 from workbench.executors.spark.session import JAVA_OPTIONS
 from workbench.executors.spark.session import LOCAL as LOCAL
 from workbench.executors.spark.session import start_session as start

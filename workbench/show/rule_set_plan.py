@@ -23,7 +23,7 @@ from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.set_plan import PlannedColumn, PlannedStep, SetPlan, find_dependences
 from workbench.tesla.rule_set import RuleSet
 
-banded_attribute = later("workbench.executors.compiled.rules.bounds", "find_banded_attribute")
+banded_attribute = later("workbench.executors.compiled.rules.range_constraints", "find_banded_attribute")
 refuse_unsupported = later("workbench.executors.compiled.rules.refusals", "refuse_unsupported")
 """Imported on first use because they need numpy, which pictures do not."""
 

@@ -8,7 +8,7 @@ from tests.tesla.test_stretches import published
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.executors.compiled.rules.cuda_device import CudaDevice
-from workbench.executors.compiled.rules.stretches import StretchRules
+from workbench.executors.compiled.rules.trigger_batches import StretchRules
 from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.occurrence import Facts, Occurrence

@@ -12,9 +12,9 @@ from workbench.core.term import var
 from workbench.executors.compiled.code.loop import loop_source
 from workbench.executors.compiled.code.plain import SCOPE
 from workbench.executors.compiled.code.printer import executable
+from workbench.executors.compiled.lower.input_tape import Taped, tape_system
 from workbench.executors.compiled.lower.shape import shape
 from workbench.executors.compiled.lower.system import dense
-from workbench.executors.compiled.lower.tape import Taped, tape_system
 from workbench.processors.held.group import flatten
 
 PIPELINES = {

@@ -28,8 +28,8 @@ from workbench.language import parse
 pytest.importorskip("pyspark")
 pytest.importorskip("numba")
 
-from workbench.executors.spark.carry import bring_back
 from workbench.executors.spark.choice import choose
+from workbench.executors.spark.error_transfer import bring_back
 from workbench.executors.spark.logs import read_log
 from workbench.executors.spark.output import print_rows, row_ports, write_rows
 from workbench.executors.spark.pipeline_run import SparkPipelineRun

@@ -29,10 +29,10 @@ from pyspark import cloudpickle
 
 from workbench.executors.compiled.keyed.executor import CompiledKeys
 from workbench.executors.spark import logs as spark_logs
-from workbench.executors.spark.carry import CarriedError, bring_back, error_in
 from workbench.executors.spark.checkpoint import see_checkpoint
 from workbench.executors.spark.choice import choose
 from workbench.executors.spark.counts import Counts, TaskCounts
+from workbench.executors.spark.error_transfer import CarriedError, bring_back, error_in
 from workbench.executors.spark.job import group_starts, join_state, split_state
 from workbench.executors.spark.key_rows import KeyRowForm
 from workbench.executors.spark.key_streams import KeyLog, PipelineJob

@@ -17,7 +17,7 @@ from workbench.core.domain import INT, Integer, Overflowing
 from workbench.core.function import user_function
 from workbench.core.processor import END
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, WorkbenchError
-from workbench.executors.overlapped import Overlapped
+from workbench.executors.overlapped_steps import Overlapped
 from workbench.executors.reference.executor import Reference
 from workbench.executors.threaded.executor import Threaded, default_placement
 from workbench.executors.threaded.manager import ThreadManager

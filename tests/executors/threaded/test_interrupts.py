@@ -22,7 +22,7 @@ from workbench.executors.threaded.executor import Threaded
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.pipelined import Pipelined
 from workbench.executors.threaded.placement import Placement
-from workbench.executors.threaded.pulled import PullGroup
+from workbench.executors.threaded.pulled_pipeline import PullGroup
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.window import Window

@@ -22,7 +22,7 @@ from workbench.executors.reference.executor import Reference
 from workbench.executors.threaded.executor import NonBlocking, Threaded, default_placement
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.placement import Placement
-from workbench.executors.threaded.pulled import PullGroup
+from workbench.executors.threaded.pulled_pipeline import PullGroup
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate

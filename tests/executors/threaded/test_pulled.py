@@ -21,7 +21,7 @@ from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.pipelined import Pipelined
 from workbench.executors.threaded.prefetch import Cancelled
 from workbench.executors.threaded.primitives import Gates
-from workbench.executors.threaded.pulled import PullGroup
+from workbench.executors.threaded.pulled_pipeline import PullGroup
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate

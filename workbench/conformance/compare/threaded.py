@@ -13,7 +13,7 @@ from workbench.core.kinds import Push
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import State, Stepped
 from workbench.executors.dataflow.executor import Dataflow
-from workbench.executors.overlapped import Overlapped
+from workbench.executors.overlapped_steps import Overlapped
 from workbench.executors.reference.cell import Cell
 from workbench.executors.threaded.certificate import Certificate
 from workbench.executors.threaded.executor import Threaded, default_placement

@@ -27,7 +27,7 @@ from workbench.executors.dataflow.scheduler import Scheduler, phase_sets
 from workbench.executors.dataflow.stream_run import StreamRun
 from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, StepContents, VertexContext, VertexRun
 from workbench.executors.dataflow.vertices import VertexGraph, groups_together, looks_at_log, processors_apart
-from workbench.executors.overlapped import DoneStep, Overlapped
+from workbench.executors.overlapped_steps import DoneStep, Overlapped
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.processors.held.group import flatten
 

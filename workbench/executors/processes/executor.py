@@ -27,7 +27,7 @@ from workbench.core.processor import END, State, Stepped
 from workbench.core.program import Program
 from workbench.errors import PipelineError, Refused, WorkbenchError
 from workbench.executors.backend import Oracle, StepRecord, Steps
-from workbench.executors.overlapped import Overlapped
+from workbench.executors.overlapped_steps import Overlapped
 from workbench.executors.processes.worker_share import Ended, Failed, WorkerShare, before
 from workbench.executors.reference.executor import Reference
 from workbench.forked import Forked

@@ -19,7 +19,7 @@ from workbench.core.program import Program, unknown
 from workbench.errors import DomainError, Overflow, PipelineError
 from workbench.executors.backend import Oracle, check_support
 from workbench.executors.reference.cell import ABSENT, JOINED, Cell, Saved, failure
-from workbench.executors.reference.written_out import WrittenOut, write_out
+from workbench.executors.reference.generated_step import WrittenOut, write_out
 from workbench.processors.held.group import with_room
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.errors import StateError
 from workbench.events.files import replacing
-from workbench.executors.spark.carry import AFRESH
+from workbench.executors.spark.error_transfer import AFRESH
 from workbench.stored import FORM, other_form
 
 ABOUT = "workbench.json"

@@ -46,7 +46,7 @@ def run_keyed(
     Refused: no executor runs the pipeline.
 
     Errors in workers (a value outside its domain, two rows of the same order) are raised as Spark exceptions with
-    workbench's message; inside `with workbench.executors.spark.carry.bring_back():` as the errors themselves.
+    workbench's message; inside `with workbench.executors.spark.error_transfer.bring_back():` as the errors themselves.
     """
     orders = (order,) if isinstance(order, str) else tuple(order)
     if not orders:

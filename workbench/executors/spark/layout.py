@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.errors import InputError, WorkbenchError
 from workbench.executors.keyed import keyless, locate_error
-from workbench.executors.spark.carry import PlacedError
+from workbench.executors.spark.error_transfer import PlacedError
 
 
 @dataclass(frozen=True)

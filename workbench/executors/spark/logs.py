@@ -30,9 +30,9 @@ from workbench.events.reading_options import Reading
 from workbench.events.table import format_row
 from workbench.events.text_streams import find_marked_encoding
 from workbench.events.values import Words, in_words
-from workbench.executors.spark.carry import bring_back
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.dataframe import refuse_key
+from workbench.executors.spark.error_transfer import bring_back
 from workbench.executors.spark.key_rows import KeyRowForm, order_types
 from workbench.executors.spark.key_streams import KeyLog
 from workbench.executors.spark.layout import Layout

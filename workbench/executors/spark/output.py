@@ -20,7 +20,7 @@ from workbench.events.columns import as_json
 from workbench.events.table import format_row, format_rows
 from workbench.events.values import from_text
 from workbench.events.write import write_events
-from workbench.executors.spark.carry import carry
+from workbench.executors.spark.error_transfer import carry
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

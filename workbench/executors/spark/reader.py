@@ -25,8 +25,8 @@ from workbench.events.parts import WHOLE, FilePart, part_stream
 from workbench.events.read import log_reader
 from workbench.events.reading_options import Reading
 from workbench.events.rows import LogBlock
-from workbench.executors.spark.carry import carry
 from workbench.executors.spark.counts import Counts, ErrorText, TaskCounts, error_text
+from workbench.executors.spark.error_transfer import carry
 
 LOCAL_FILE = "^file:/+"
 """The prefixes that Spark gives to the names of local files, which begin with a slash here."""

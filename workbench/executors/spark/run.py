@@ -23,8 +23,8 @@ from workbench.events.reading_options import Reading
 from workbench.events.table import PIPED, USUAL, endings, format_row
 from workbench.events.write import keep_bad_rows
 from workbench.executors.run_options import RunOptions
-from workbench.executors.spark.carry import bring_back, carry
 from workbench.executors.spark.checkpoint import see_checkpoint
+from workbench.executors.spark.error_transfer import bring_back, carry
 from workbench.executors.spark.job import Job
 from workbench.executors.spark.output import output_formats, print_rows, write_rows
 from workbench.executors.table import Start

@@ -16,7 +16,7 @@ from typing import Any
 
 import workbench
 from workbench.errors import SparkError
-from workbench.executors.spark.carry import summarize
+from workbench.executors.spark.error_transfer import summarize
 from workbench.interrupts import keep_handlers
 
 LOCAL = "local[*]"

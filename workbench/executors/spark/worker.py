@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.events.account import Account
-from workbench.executors.spark.carry import carry
 from workbench.executors.spark.counts import Counts
+from workbench.executors.spark.error_transfer import carry
 from workbench.executors.spark.job import Job, group_starts, split_groups
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from workbench.core.processor import END, Processor, State, Stepped
 from workbench.core.program import Program
 from workbench.errors import Overflow
 from workbench.executors.backend import Oracle, Steps
-from workbench.executors.overlapped import Overlapped
+from workbench.executors.overlapped_steps import Overlapped
 from workbench.executors.pending import Done, Pending
 from workbench.executors.reference.cell import failure
 from workbench.executors.threaded.launcher import Launcher, Results

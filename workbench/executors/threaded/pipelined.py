@@ -24,7 +24,7 @@ from workbench.executors.threaded.certificate import Certificate, vouch_for
 from workbench.executors.threaded.launcher import Front, Launcher, Results
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.prefetch import CAPACITY, Prefetch, check_room
-from workbench.executors.threaded.pulled import PulledPipeline, graph_of
+from workbench.executors.threaded.pulled_pipeline import PulledPipeline, graph_of
 from workbench.processors.held.group import Group, flatten
 
 

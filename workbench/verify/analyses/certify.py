@@ -20,7 +20,7 @@ from workbench.core.readable import show_value
 from workbench.errors import PipelineError, Refused, WorkbenchError
 from workbench.executors.threaded.certificate import Certificate, by_structure, domains_of
 from workbench.executors.threaded.pipelined import as_processor, list_outputs
-from workbench.executors.threaded.pulled import graph_of
+from workbench.executors.threaded.pulled_pipeline import graph_of
 from workbench.language import AnyProgram, program_of
 from workbench.processors.held.group import flatten
 from workbench.processors.held.history import History

@@ -16,9 +16,9 @@ from workbench.executors.compiled.code import ir
 from workbench.executors.compiled.code.lowering import ROW_VAR, Lowering, entry
 from workbench.executors.compiled.code.operators import add, increase, op
 from workbench.executors.compiled.code.placement import StatePlacement, state_var
+from workbench.executors.compiled.lower.input_tape import Past
 from workbench.executors.compiled.lower.shape import AHEAD, rows_of, shape
 from workbench.executors.compiled.lower.tables import array_names
-from workbench.executors.compiled.lower.tape import Past
 from workbench.ir.system import Pipe, System
 
 

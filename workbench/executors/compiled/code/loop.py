@@ -50,10 +50,10 @@ from workbench.executors.compiled.code.placement import (
     StatePlacement,
 )
 from workbench.executors.compiled.code.printer import print_function
+from workbench.executors.compiled.lower.input_tape import Past
 from workbench.executors.compiled.lower.shape import rows_of, shape
 from workbench.executors.compiled.lower.system import Substitution, hazards
 from workbench.executors.compiled.lower.tables import full
-from workbench.executors.compiled.lower.tape import Past
 from workbench.ir.ring_buffer import ENDLESS
 from workbench.ir.system import System
 

@@ -11,8 +11,8 @@ from workbench.core.memory import RowSearch
 from workbench.executors.compiled.code.loop import Target, loop_source
 from workbench.executors.compiled.code.numbers import decode
 from workbench.executors.compiled.code.plain import PlainLoop
+from workbench.executors.compiled.lower.periodic_part import MOST_PHASES, Steady, steady
 from workbench.executors.compiled.lower.shape import Shape
-from workbench.executors.compiled.lower.steady import MOST_PHASES, Steady, steady
 from workbench.executors.compiled.lower.system import Substitution, dense, list_known
 from workbench.ir.system import System
 

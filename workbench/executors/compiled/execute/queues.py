@@ -17,7 +17,7 @@ from workbench.core.join import Join
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE
 from workbench.executors.compiled.execute.state import LoopArrays
-from workbench.executors.compiled.lower.steady import LONGEST, circles
+from workbench.executors.compiled.lower.periodic_part import LONGEST, circles
 from workbench.executors.compiled.lower.system import dense, find_capacities, find_constants, translate
 from workbench.ir.ring_buffer import ENDLESS, is_long, most_waited
 from workbench.ir.system import System

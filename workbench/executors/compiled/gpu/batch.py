@@ -17,9 +17,9 @@ from workbench.core.program import Program
 from workbench.errors import EngineMissing, PipelineError, Refused, WorkbenchError, refuse_unknown
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.gpu.available import gpu_name, libm_refusal
+from workbench.executors.compiled.lower.input_tape import Taped, tape_system
 from workbench.executors.compiled.lower.shape import shape, spare
 from workbench.executors.compiled.lower.system import dense
-from workbench.executors.compiled.lower.tape import Taped, tape_system
 from workbench.ir.system import Memory, instance_of
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from workbench.executors.compiled.code.loop import loop_code
 from workbench.executors.compiled.code.passes import round_as_processors
 from workbench.executors.compiled.code.placement import ColumnPerTrace
 from workbench.executors.compiled.code.printer import executable, print_function
+from workbench.executors.compiled.lower.input_tape import Taped
 from workbench.executors.compiled.lower.system import Substitution
-from workbench.executors.compiled.lower.tape import Taped
 from workbench.ir.system import System
 
 THREADS = 128

@@ -21,8 +21,8 @@ from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.execute.loops import LoopKind
 from workbench.executors.compiled.gpu import cuda
 from workbench.executors.compiled.gpu.available import libm_refusal
+from workbench.executors.compiled.parallel.block_threads import Attempt, InBlocks, LoopValues, row_of
 from workbench.executors.compiled.parallel.blocks import Scan
-from workbench.executors.compiled.parallel.in_blocks import Attempt, InBlocks, LoopValues, row_of
 from workbench.executors.pending import Pool
 from workbench.executors.threaded.manager import ThreadManager
 

@@ -28,7 +28,7 @@ from workbench.executors.compiled.lower.given_maps import (
     number_array,
     number_domain,
 )
-from workbench.executors.compiled.lower.views import (
+from workbench.executors.compiled.lower.map_views import (
     GivenMap,
     InTable,
     MapTable,

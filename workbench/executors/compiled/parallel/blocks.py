@@ -29,7 +29,7 @@ from workbench.core.memory import READS
 from workbench.core.ops import ADD, AND, ITE, MAX, MIN, MUL, OR, SUB, Operator
 from workbench.core.term import TRUE, Term, const, leaves, var
 from workbench.errors import Refused
-from workbench.executors.compiled.lower.steady import Circle, circles, find_reached
+from workbench.executors.compiled.lower.periodic_part import Circle, circles, find_reached
 from workbench.ir.system import System, instance_of
 
 LONGEST = 1 << 15

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.core.program import Program
 from workbench.errors import PipelineError
 from workbench.executors.compiled.execute.executor import Compiled
-from workbench.executors.compiled.parallel.in_blocks import SHORTEST, InBlocks
+from workbench.executors.compiled.parallel.block_threads import SHORTEST, InBlocks
 from workbench.executors.threaded.manager import ThreadManager
 
 COSTLY = 25e-9

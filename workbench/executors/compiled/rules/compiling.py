@@ -23,7 +23,7 @@ from workbench.executors.compiled.rules import kernel, records
 from workbench.executors.compiled.rules.kernel.hash_tables import add_rows
 from workbench.executors.compiled.rules.kernel.index import rebuild_chains
 from workbench.executors.compiled.rules.kernel.process import run
-from workbench.executors.compiled.rules.kernel.stretch import join_events
+from workbench.executors.compiled.rules.kernel.trigger_batch import join_events
 from workbench.executors.compiled.rules.records import ArrayKind, array_kind, array_kinds
 
 NOTICE = "compiling the kernel of rules, once for this machine and version: up to twenty seconds"

@@ -18,9 +18,9 @@ from workbench.errors import EngineMissing
 from workbench.executors.compiled.gpu.available import missing_device
 from workbench.executors.compiled.rules import records
 from workbench.executors.compiled.rules.compiling import link_functions
-from workbench.executors.compiled.rules.kernel.ahead import fetch
-from workbench.executors.compiled.rules.kernel.stretch import match_triggers
-from workbench.executors.compiled.rules.stretches import StretchRules
+from workbench.executors.compiled.rules.kernel.memory_prefetch import fetch
+from workbench.executors.compiled.rules.kernel.trigger_batch import match_triggers
+from workbench.executors.compiled.rules.trigger_batches import StretchRules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet

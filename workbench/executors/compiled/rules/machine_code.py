@@ -20,12 +20,12 @@ from workbench.executors.compiled.code.printer import executable
 from workbench.executors.compiled.code.table_references import TableArray, TablesType
 from workbench.executors.compiled.rules.compiling import ENTRIES, link_functions
 from workbench.executors.compiled.rules.kernel import (
-    ahead,
     candidates,
     consumption,
     hash_tables,
     index,
     match,
+    memory_prefetch,
     process,
     search,
     triggers,
@@ -53,7 +53,7 @@ def object_file(source: str, kinds: Kinds) -> ObjectFile:
     """Compile an entry of the kernel."""
     del kinds  # they are those of the entry
     function = executable(source, {})
-    linked = link_functions(function, _compile, {ticks: cycles, ahead.fetch: soon})
+    linked = link_functions(function, _compile, {ticks: cycles, memory_prefetch.fetch: soon})
 
     def entry(*arguments):
         linked(*arguments)

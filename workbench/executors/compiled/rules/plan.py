@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.executors.compiled.rules import records
-from workbench.executors.compiled.rules.bounds import find_banded_cell
 from workbench.executors.compiled.rules.constants import constraints_to_ask, find_constants, index_constants
 from workbench.executors.compiled.rules.expressions import register_of
 from workbench.executors.compiled.rules.lookups import add_lookups
+from workbench.executors.compiled.rules.range_constraints import find_banded_cell
 from workbench.executors.compiled.rules.records import StepKind
 from workbench.executors.compiled.rules.search_order import SearchEntry, list_written_order, search_order
 from workbench.executors.compiled.rules.steps import EntryLists, StepLine, StepWriter, TableEntry, selects_window

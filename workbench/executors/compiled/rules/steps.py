@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from workbench.core.domain import FLOAT, INT
 from workbench.executors.compiled.rules import records
-from workbench.executors.compiled.rules.bounds import attribute_bound
 from workbench.executors.compiled.rules.expressions import ListPart, PostfixCode, SharedParts, register_of
+from workbench.executors.compiled.rules.range_constraints import attribute_bound
 from workbench.executors.compiled.rules.records import StepKind, WindowKind
 from workbench.executors.compiled.rules.refusals import AGGREGATES, POLICIES, find_combined_value
 from workbench.tesla import tree as t

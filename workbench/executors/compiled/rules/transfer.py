@@ -20,7 +20,7 @@ from workbench.core.domain import FLOAT, Domain, Value
 from workbench.executors.compiled.rules import records
 from workbench.executors.compiled.rules.blocks import append_events, event_words, list_retained_events, values_of
 from workbench.executors.compiled.rules.expressions import register_of
-from workbench.executors.compiled.rules.kernel.waiting import find_deadline, rows_of_match
+from workbench.executors.compiled.rules.kernel.waiting_matches import find_deadline, rows_of_match
 from workbench.executors.compiled.rules.memory import KernelMemory
 from workbench.executors.compiled.rules.records import GREATEST_WORD, LEAST_WORD, KernelStatus
 from workbench.tesla import tree as t

@@ -9,7 +9,7 @@ the oldest is the least or the greatest. Aggregates that need all values, or the
 from __future__ import annotations
 
 from workbench.executors.compiled.rules.kernel.candidates import put_aside
-from workbench.executors.compiled.rules.kernel.collected import combine_rows, mean_or_beyond, median, median_real
+from workbench.executors.compiled.rules.kernel.collected_values import combine_rows, mean_or_beyond, median, median_real
 from workbench.executors.compiled.rules.kernel.exact_sums import add_real, clear_sum, sum_over
 from workbench.executors.compiled.rules.kernel.texts import compare_texts
 from workbench.executors.compiled.rules.kernel.values import sum_fits

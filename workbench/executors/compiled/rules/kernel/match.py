@@ -16,7 +16,7 @@ from workbench.executors.compiled.rules.kernel.emission import emit, emit_all
 from workbench.executors.compiled.rules.kernel.profile import count_match, count_partial
 from workbench.executors.compiled.rules.kernel.search import scan
 from workbench.executors.compiled.rules.kernel.values import evaluate
-from workbench.executors.compiled.rules.kernel.waiting import gather_due, restore, wait
+from workbench.executors.compiled.rules.kernel.waiting_matches import gather_due, restore, wait
 from workbench.executors.compiled.rules.records import NONE, OWN, KernelStatus, StepKind
 
 

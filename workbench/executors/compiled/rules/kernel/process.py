@@ -10,13 +10,13 @@ Sources: Di Pilla's thesis, 4.4; Cugola and Margara, 4.2.
 
 from __future__ import annotations
 
-from workbench.executors.compiled.rules.kernel.ahead import fetch_ahead
 from workbench.executors.compiled.rules.kernel.index import append
 from workbench.executors.compiled.rules.kernel.match import match
+from workbench.executors.compiled.rules.kernel.memory_prefetch import fetch_ahead
 from workbench.executors.compiled.rules.kernel.profile import end_costs, ticks
 from workbench.executors.compiled.rules.kernel.triggers import find_rules
 from workbench.executors.compiled.rules.kernel.undo import roll_back
-from workbench.executors.compiled.rules.kernel.waiting import begin_deadline, end_deadline
+from workbench.executors.compiled.rules.kernel.waiting_matches import begin_deadline, end_deadline
 from workbench.executors.compiled.rules.records import NONE, KernelStatus
 
 

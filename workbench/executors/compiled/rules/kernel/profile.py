@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 
-from workbench.executors.compiled.rules.kernel.collected import evaluate_apart
+from workbench.executors.compiled.rules.kernel.collected_values import evaluate_apart
 from workbench.executors.compiled.rules.records import NONE
 
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from workbench.executors.compiled.rules.kernel.ahead import fetch
 from workbench.executors.compiled.rules.kernel.candidates import put_aside, put_range_aside
 from workbench.executors.compiled.rules.kernel.consumption import is_consumed
 from workbench.executors.compiled.rules.kernel.folds import accumulate, begin_fold, set_aggregate
 from workbench.executors.compiled.rules.kernel.index import bucket_of, oldest_from, rows_in_window
+from workbench.executors.compiled.rules.kernel.memory_prefetch import fetch
 from workbench.executors.compiled.rules.kernel.nodes import fold_nodes, rows_to_walk
 from workbench.executors.compiled.rules.kernel.values import evaluate, evaluate_key, mix
 from workbench.executors.compiled.rules.records import (

@@ -8,7 +8,7 @@ key. Writes are logged for undo.
 
 from __future__ import annotations
 
-from workbench.executors.compiled.rules.kernel.collected import evaluate_apart
+from workbench.executors.compiled.rules.kernel.collected_values import evaluate_apart
 from workbench.executors.compiled.rules.kernel.hash_tables import find_row
 from workbench.executors.compiled.rules.kernel.undo import has_undo_room, log_undo
 from workbench.executors.compiled.rules.records import NONE, KernelStatus, UndoKind

@@ -9,8 +9,8 @@ row with a key are left out, too: most events of many rules end here.
 
 from __future__ import annotations
 
-from workbench.executors.compiled.rules.kernel.ahead import fetch_steps
 from workbench.executors.compiled.rules.kernel.index import bucket_of, scatter
+from workbench.executors.compiled.rules.kernel.memory_prefetch import fetch_steps
 from workbench.executors.compiled.rules.kernel.values import mix
 from workbench.executors.compiled.rules.records import NONE
 
