@@ -13,7 +13,7 @@ from workbench.events.rows import LogBlock
 from workbench.events.writers import RowWriter
 from workbench.executors.run_options import RunOptions
 from workbench.executors.table import Start
-from workbench.runner.overlap import overlap
+from workbench.runner.read_ahead import overlap
 
 WAIT = 20
 """Seconds after which a thread gives up, and the test fails."""

@@ -19,7 +19,7 @@ from workbench.events.rows import LogBlock
 from workbench.executors.session import BatchOutput, Session
 from workbench.interrupts import checkpoint
 from workbench.runner.batching import BatchPace
-from workbench.runner.overlap import overlap
+from workbench.runner.read_ahead import overlap
 
 if TYPE_CHECKING:
     from workbench.events.account import Account

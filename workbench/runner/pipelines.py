@@ -36,7 +36,7 @@ from workbench.executors.table import (
     refuse_options,
 )
 from workbench.runner.batching import batches_of
-from workbench.runner.carried import CarriedColumn, CarriedColumns, CarryingSession
+from workbench.runner.carried_columns import CarriedColumn, CarriedColumns, CarryingSession
 from workbench.runner.choice import IN_MEMORY, default_row, rank_rows, report_choice, run_size
 from workbench.runner.fallback import FallbackSession, may_fail
 from workbench.runner.loop import LogRows, LogRun, run_state

@@ -36,7 +36,7 @@ from workbench.runner.rules.facts import facts_of
 from workbench.runner.rules.keys import KeyedRules, with_key
 from workbench.runner.rules.log import RuleLog
 from workbench.runner.rules.order import EventPiece, event_batches, late_events
-from workbench.runner.rules.passing import check_passed
+from workbench.runner.rules.passed_events import check_passed
 from workbench.runner.rules.session import ControlledSession, RuleSession
 from workbench.runner.source import LogSource, source_of
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine, rule_engine

@@ -26,7 +26,7 @@ from workbench.runner.rules.composites import (
     event_row,
     type_rows,
 )
-from workbench.runner.rules.passing import PassedEvents
+from workbench.runner.rules.passed_events import PassedEvents
 from workbench.tesla.engines.engine import block_engine
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
