@@ -29,7 +29,7 @@ from workbench.executors.reference.executor import Reference  # noqa: E402
 from workbench.language.arguments import signature  # noqa: E402
 from workbench.processors import PROCESSORS  # noqa: E402
 from workbench.processors.held.group import Group  # noqa: E402
-from workbench.processors.held.holding import bits  # noqa: E402
+from workbench.processors.held.inner_processor import bits  # noqa: E402
 
 PAGE = ROOT / "docs" / "reference" / "every-processor.md"
 PAIR = wb.Tuple((wb.BOOL, wb.INT))

@@ -13,7 +13,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Machine, Maybe, show_carried, slots_of
 from workbench.core.term import concrete, var
 from workbench.processors.held.group import Group
-from workbench.processors.held.holding import as_state
+from workbench.processors.held.inner_processor import as_state
 
 
 class MachineRun:

@@ -16,7 +16,7 @@ from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
 from workbench.processors.held.group import Group
-from workbench.processors.held.holding import bits
+from workbench.processors.held.inner_processor import bits
 from workbench.processors.held.window import Window
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.passthrough import Passthrough

@@ -18,7 +18,7 @@ from workbench.core.fold import map_leaves, substitute
 from workbench.core.processor import Machine, Processor, Slot
 from workbench.core.term import Term, const, leaves, same, var
 from workbench.errors import WorkbenchError
-from workbench.processors.held.holding import as_state
+from workbench.processors.held.inner_processor import as_state
 
 MOST_FRONTS = 4096
 """The longest history to look for."""

@@ -27,7 +27,7 @@ from workbench.named_files import find_named
 from workbench.processors import PROCESSORS
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import Group, showing
-from workbench.processors.held.holding import SingleHolder
+from workbench.processors.held.inner_processor import SingleHolder
 
 if TYPE_CHECKING:
     from workbench.language.elaborate import Elaborator

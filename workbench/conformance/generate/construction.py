@@ -30,7 +30,7 @@ from workbench.processors.apply import ApplyFunction
 from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
 from workbench.processors.held.group import Group, flatten
-from workbench.processors.held.holding import bits
+from workbench.processors.held.inner_processor import bits
 from workbench.processors.held.quantifiers import Exists, ForAll
 from workbench.processors.held.reset_last import ResetLast
 from workbench.processors.held.window import Window

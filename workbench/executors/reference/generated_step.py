@@ -32,7 +32,7 @@ from typing import Any
 
 from workbench.core.processor import events_of
 from workbench.executors.reference.cell import ABSENT, Cell
-from workbench.processors.held.together import statement
+from workbench.processors.held.lockstep_group import statement
 
 WrittenOut = Callable[[Any, Iterable[tuple[Any, ...]], Sequence[Callable[[Any], None]]], None]
 """Runs a network on fronts with an event of each input; each output's events are passed to its sink.

@@ -41,7 +41,7 @@ from workbench.core.term import TRUE
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.faults.inject import inject
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.held.together import Member, at_once, together
+from workbench.processors.held.lockstep_group import Member, at_once, together
 from workbench.processors.passthrough import Passthrough
 
 MOST = 50_000

@@ -23,7 +23,7 @@ from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.freeze import Freeze
 from workbench.processors.held.group import Group
-from workbench.processors.held.holding import SingleHolder, as_state, computes
+from workbench.processors.held.inner_processor import SingleHolder, as_state, computes
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.trim import Trim
 

@@ -19,7 +19,7 @@ from workbench.core.processor import Processor
 from workbench.errors import Location, PipelineError
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.held.group import Group
-from workbench.processors.held.holding import SingleHolder
+from workbench.processors.held.inner_processor import SingleHolder
 from workbench.processors.lagging import Lagging
 from workbench.processors.prefix import Prefix
 from workbench.processors.stutter import Stutter

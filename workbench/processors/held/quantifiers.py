@@ -51,7 +51,7 @@ from workbench.core.term import FALSE, TRUE, Change, Entries, Term, const
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.filter import Filter
-from workbench.processors.held.holding import SingleHolder, advance, briefly, check_verdicts, first_event, wrap
+from workbench.processors.held.inner_processor import SingleHolder, advance, briefly, check_verdicts, first_event, wrap
 from workbench.processors.held.waiting_copies import WaitingCopies
 
 

@@ -15,7 +15,7 @@ from workbench.core.term import const
 from workbench.errors import TypingError
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.held.holding import SingleHolder, advance, end_window, last_event, wrap
+from workbench.processors.held.inner_processor import SingleHolder, advance, end_window, last_event, wrap
 from workbench.processors.trim import Trim
 
 

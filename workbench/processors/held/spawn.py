@@ -18,7 +18,7 @@ from workbench.core.kinds import Each, begin_stepping, in_turn
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import NOTHING, Form, Processor, State, Stepped, Stream, emission
 from workbench.processors.apply import ApplyFunction
-from workbench.processors.held.holding import SingleHolder, check_verdicts, first_event, wrap
+from workbench.processors.held.inner_processor import SingleHolder, check_verdicts, first_event, wrap
 from workbench.processors.trim import Trim
 
 

@@ -17,7 +17,7 @@ from workbench.core.ops import EQ, GE, both, disjunction, either, ite, negate
 from workbench.core.processor import Burst, Emission, Machine, Maybe, Slot, State, Stepped, slots_of
 from workbench.core.strict_values import when
 from workbench.core.term import FALSE, TRUE, const
-from workbench.processors.held.holding import as_state, computes
+from workbench.processors.held.inner_processor import as_state, computes
 
 
 def waiting_place(variable: str) -> int | None:

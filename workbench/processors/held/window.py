@@ -41,7 +41,7 @@ from workbench.core.term import FALSE, const
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.cumulate_window import CumulateWindow, associative, fold_of
-from workbench.processors.held.holding import (
+from workbench.processors.held.inner_processor import (
     SingleHolder,
     advance,
     always_emits,

@@ -50,7 +50,7 @@ from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.held.holding import SingleHolder, last_event, wrap
+from workbench.processors.held.inner_processor import SingleHolder, last_event, wrap
 from workbench.processors.slices.slice_machine import MapMachine, SliceMachine
 from workbench.processors.slices.slice_table import SliceTable, scalar
 from workbench.processors.trim import Trim

@@ -11,7 +11,7 @@ from workbench.core.ops import both, disjunction, either, equal, ite, negate
 from workbench.core.processor import Burst, Emission, Machine, Maybe, Scattered, Slot, State, event
 from workbench.core.strict_values import when
 from workbench.core.term import FALSE, TRUE, Entries, const, same
-from workbench.processors.held.holding import advance, end_window, symbolic_step
+from workbench.processors.held.inner_processor import advance, end_window, symbolic_step
 
 if TYPE_CHECKING:
     from workbench.processors.slices.slice import Slice
