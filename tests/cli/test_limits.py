@@ -128,7 +128,7 @@ def attended(body: str, seconds: float | None, memory_mb: int | None) -> Ended:
         import sys
         from workbench import interrupts
         from workbench.budget import phase
-        from workbench.cli import attended, command_line, main
+        from workbench.cli import supervised, command_line, main
         def execute(args):
             {body}
         command_line._execute = lambda args: (interrupts.begin(), execute(args))[1]
@@ -156,7 +156,7 @@ def test_foreign_code_is_killed() -> None:
 def test_what_is_printed_is_not_printed_again_where_the_process_is_killed() -> None:
     """Its last verdict is out, and it comes to no end: the error stream says so, and the exit code."""
     for worst, code in ((0, 3), (1, 1)):
-        done = attended(f'print("{{}}", flush=True); attended.report_missing([], {worst}); {LOCKED}', 0.5, None)
+        done = attended(f'print("{{}}", flush=True); supervised.report_missing([], {worst}); {LOCKED}', 0.5, None)
         assert (done.out, done.code) == ("{}\n", code)
         assert "workbench: time limit of 0.5 s met while counting" in done.err
 

@@ -57,7 +57,7 @@ def test_the_list_of_commands_imports_nothing() -> None:
         assert parts(modules) <= {"budget", "cli", "errors", "extensions", "interrupts", "lazy_names"}
         assert not packages(modules) & {*HEAVY, "lark", "dataclasses", "subprocess"}
         assert {name for name in modules if name.startswith("workbench.cli.")} <= {
-            "workbench.cli.main", "workbench.cli.command_line", "workbench.cli.attended", "workbench.cli.commands",
+            "workbench.cli.main", "workbench.cli.command_line", "workbench.cli.supervised", "workbench.cli.commands",
                 "workbench.cli.help_pages",
         }  # fmt: skip
 

@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 
 from workbench import __version__, interrupts
 from workbench.budget import Budget, Interrupt, phase
-from workbench.cli import attended
+from workbench.cli import supervised
 from workbench.cli.commands import helps
 from workbench.cli.help_pages import PagedParser, UsageError
 from workbench.errors import LimitMet, Location, WorkbenchError, did_you_mean
@@ -156,7 +156,7 @@ def run(argv: Sequence[str] | None) -> int:
         number = interrupts.finish()
     except KeyboardInterrupt:  # it came during the exit, and nothing more is raised
         code, number = INTERRUPTED, interrupts.came()
-    attended.report_end(128 + number if number else code)
+    supervised.report_end(128 + number if number else code)
     if number:
         atexit._run_exitfuncs()  # removes temporary files and processes; Python's own shutdown is slow
         interrupts.leave(number)
@@ -238,7 +238,7 @@ def _execute_bounded(args: argparse.Namespace, *, program: bool) -> int:
     """Execute a command within its limits; the program runs it in a child process, which can be killed."""
     limits = args.timeout, args.memory
     terminal = "-" in getattr(args, "input", ()) and sys.stdin.isatty()
-    code = attended.attend(*limits, terminal=terminal) if program else None
+    code = supervised.attend(*limits, terminal=terminal) if program else None
     if code is not None:
         return code
     with Budget(*limits), phase("starting"):

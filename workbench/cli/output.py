@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import IO, TYPE_CHECKING
 
 from workbench.budget import phase, share
-from workbench.cli.attended import report_missing
 from workbench.cli.progress import Progress
+from workbench.cli.supervised import report_missing
 from workbench.core.readable import plural
 from workbench.errors import LimitMet, WorkbenchError
 from workbench.events.files import unwritten
@@ -182,7 +182,7 @@ def exit_code(verdicts: list[Verdict]) -> int:
 
 def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
     """Decide the problems and print each verdict, write the requested files, and return the exit code."""
-    from workbench.cli import written_runs
+    from workbench.cli import run_files
     from workbench.verify.answer.check_all import check_all
 
     _validate(problems)
@@ -208,7 +208,7 @@ def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
     with _guard_writing(verdicts):
         if not args.json and not args.quiet and len(verdicts) > 1:
             print(f"\n{_summary(verdicts)}", flush=True)
-        written_runs.write(args, verdicts)
+        run_files.write(args, verdicts)
     return exit_code(verdicts)
 
 

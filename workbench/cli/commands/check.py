@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from workbench.cli import options as o
-from workbench.cli import written_runs
+from workbench.cli import run_files
 from workbench.cli.model_properties import list_properties, list_rule_properties, property_option
 from workbench.cli.model_settings import pipeline_settings, rule_bounds, rule_settings
 
@@ -20,13 +20,13 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--jobs", type="positive", default=1, metavar="J",
         help="how many properties at a time, each with the memory of --memory (default: 1)",
     )  # fmt: skip
-    written_runs.options(parser)
+    run_files.options(parser)
     o.examine_option(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Check the properties and print the verdicts."""
-    written_runs.check_writable(args)
+    run_files.check_writable(args)
     if o.is_rules(args.file):
         return _rules(args)
     loaded = o.load(args.file, args.param, args.fault)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.cli import written_runs
+from workbench.cli import run_files
 from workbench.cli.model_settings import pipeline_settings, rule_bounds, rule_settings
 from workbench.errors import InputError
 
@@ -34,13 +34,13 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="of rules: the second ones (FILE_B, or the same) with another policy, as last=each (repeatable)",
     )  # fmt: skip
     parser.add_argument("--compat", choices=("trex",), help="of rules: the second ones as T-Rex has them")
-    written_runs.options(parser)
+    run_files.options(parser)
     o.examine_option(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Compare two programs and print the verdict."""
-    written_runs.check_writable(args)
+    run_files.check_writable(args)
     if o.is_rules(args.left) or o.is_rules(args.right or ""):
         return _rules(args)
     if args.right is None or args.policy or args.compat:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli.rule_runs import add_explain_options, all_fact_options, types_of_log
+from workbench.cli.run_files import check_writable
 from workbench.cli.run_options import backend_option, reading_options, run_options
-from workbench.cli.written_runs import check_writable
 from workbench.events.account import Reporter
 from workbench.events.files import write_atomically
 

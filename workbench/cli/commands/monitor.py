@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.cli import written_runs
+from workbench.cli import run_files
 from workbench.cli.model_settings import pipeline_settings
 from workbench.cli.rule_runs import fact_files
 from workbench.errors import InputError
@@ -45,12 +45,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.decision_options(parser)
     o.value_options(parser)
     fact_files(parser)
-    written_runs.options(parser)
+    run_files.options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Check the properties and print the verdicts."""
-    written_runs.check_writable(args)
+    run_files.check_writable(args)
     *system, file = args.files
     if len(system) > 1:
         raise InputError("give at most one system and one pipeline", hint="workbench monitor SYSTEM.smv FILE[:NAME]")
