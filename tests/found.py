@@ -30,7 +30,7 @@ def case(test: str, raised: TracebackType | None) -> list[tuple[str, str]]:
 def text(test: str, pipeline: Pipeline, steps: list[Any]) -> str:
     """The file."""
     from workbench.conformance.generate.python_source import body
-    from workbench.conformance.written_tests.written_file import as_source
+    from workbench.conformance.written_tests.pytest_file import as_source
 
     shown = "".join(f"    {as_source(events if events is END else dict(events))},\n" for events in steps)
     return f"# Found by {test}\n{body(pipeline)}\nsteps = [\n{shown}]\n"

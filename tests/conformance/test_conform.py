@@ -22,7 +22,7 @@ from workbench.conformance.compare.search import ROUND, Search
 from workbench.conformance.compare.shrinking import smallest
 from workbench.conformance.compare.user_files import python_pipelines, subject
 from workbench.conformance.written_tests.disagreements import disagreement
-from workbench.conformance.written_tests.written_file import Recipe
+from workbench.conformance.written_tests.pytest_file import Recipe
 from workbench.core.determinism import Determinism
 from workbench.core.domain import FLOAT, Integer
 from workbench.core.processor import Maybe

@@ -19,8 +19,8 @@ from workbench.conformance.compare.executables import Running
 from workbench.conformance.compare.models import Evaluated
 from workbench.conformance.written_tests.counterexamples import to_test
 from workbench.conformance.written_tests.disagreements import disagreement
+from workbench.conformance.written_tests.pytest_file import as_source, identifier
 from workbench.conformance.written_tests.reproduce import Untranslated, translate
-from workbench.conformance.written_tests.written_file import as_source, identifier
 from workbench.core.domain import Overflowing
 from workbench.errors import WorkbenchError
 from workbench.language import parse_expression

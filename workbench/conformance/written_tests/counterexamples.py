@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from workbench.conformance.written_tests.pytest_file import Recipe, WrittenFile, identifier
 from workbench.conformance.written_tests.reproduce import comparison, single
 from workbench.conformance.written_tests.rule_runs import (
     has_ticks,
@@ -20,7 +21,6 @@ from workbench.conformance.written_tests.rule_runs import (
     running_rules,
     write_timed_run,
 )
-from workbench.conformance.written_tests.written_file import Recipe, WrittenFile, identifier
 from workbench.errors import WorkbenchError
 from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.verdict import Outcome, Verdict

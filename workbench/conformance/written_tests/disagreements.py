@@ -14,7 +14,7 @@ from workbench.conformance.compare.differential import Disagreement
 from workbench.conformance.compare.rule_engines import RuleDisagreement
 from workbench.conformance.compare.user_files import PythonPipeline
 from workbench.conformance.generate.rule_cases import RuleCase
-from workbench.conformance.written_tests.written_file import Recipe, WrittenFile, as_source, identifier
+from workbench.conformance.written_tests.pytest_file import Recipe, WrittenFile, as_source, identifier
 from workbench.core.processor import END
 from workbench.language import Loaded
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.conformance.written_tests.written_file import as_source
+from workbench.conformance.written_tests.pytest_file import as_source
 from workbench.core.domain import Value
 from workbench.core.ops import AND, COMPARISONS, IMPLIES, NOT, OR
 from workbench.core.processor import END

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from workbench.conformance.written_tests.pytest_file import Recipe, as_source, identifier
 from workbench.conformance.written_tests.reproduce import MOST_ON_A_LINE, ROUNDS, write_replay
-from workbench.conformance.written_tests.written_file import Recipe, as_source, identifier
 from workbench.core.domain import FLOAT, INT, Domain, Value
 from workbench.core.fields import Tuple
 from workbench.core.pipeline import Pipeline
