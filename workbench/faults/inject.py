@@ -15,8 +15,8 @@ from workbench.core.fault import Fault, Kind
 from workbench.core.fields import Record
 from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import PipelineError
-from workbench.faults.copied import Duplicate, Lose
-from workbench.faults.delayed import Delay
+from workbench.faults.delay import Delay
+from workbench.faults.loss_and_duplication import Duplicate, Lose
 from workbench.faults.unreliable import Unreliable
 
 
