@@ -53,11 +53,11 @@ def main() -> None:
 
 def sweep(way: str, points: int, jobs: int) -> None:
     """One sweep, in this process and what it starts."""
-    from workbench.lab import local, spark
-    from workbench.lab.find import load_suite
+    from workbench.lab import local_sweep, spark
     from workbench.lab.measure.tree import own_cpu
     from workbench.lab.plan import Lab, Origin, Selection, tasks
     from workbench.lab.store import ResultStore
+    from workbench.lab.suite_search import load_suite
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "experiments" / "nothing.py"
@@ -67,7 +67,9 @@ def sweep(way: str, points: int, jobs: int) -> None:
         todo, origin = tasks(lab, lab.code(), Selection()), Origin.of(lab)
         session = spark.session(f"local[{jobs}]") if way == "spark" else None
         cpu, begin = own_cpu(), time.monotonic()
-        made = local.sweep(lab, todo, origin, jobs) if session is None else spark.sweep(lab, todo, origin, session)
+        made = (
+            local_sweep.sweep(lab, todo, origin, jobs) if session is None else spark.sweep(lab, todo, origin, session)
+        )
         inside = sum(result.measured.cpu_seconds for result in made)
         wall, cpu = time.monotonic() - begin, own_cpu() - cpu
         wall, cpu, inside = (seconds / points * 1e3 for seconds in (wall, cpu, inside))

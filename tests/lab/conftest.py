@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.lab import nvml
-from workbench.lab.find import load_suite
-from workbench.lab.local import sweep
+from workbench.lab.local_sweep import sweep
 from workbench.lab.plan import Lab, Origin, Selection, SweepPlan
 from workbench.lab.result import Result
 from workbench.lab.store import ResultStore
+from workbench.lab.suite_search import load_suite
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = "from workbench.lab import *\n"

@@ -55,9 +55,9 @@ def largest(data):
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
     from tests.lab.conftest import HEAD
-    from workbench.lab.find import load_suite
     from workbench.lab.plan import Lab
     from workbench.lab.store import ResultStore
+    from workbench.lab.suite_search import load_suite
 
     folder = tmp_path_factory.mktemp("lab")
     path = folder / "tiny.py"

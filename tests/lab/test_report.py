@@ -15,11 +15,11 @@ from tests.verify.browser import PROGRAM, WITHOUT
 from workbench.errors import LabError
 from workbench.lab.claim import Macro, MacroValue
 from workbench.lab.data import open_data
-from workbench.lab.find import load_suite
 from workbench.lab.plan import Lab
 from workbench.lab.report_files import write_report
 from workbench.lab.report_text import latex, macro_name, macros_latex, without_paths
 from workbench.lab.store import ResultStore
+from workbench.lab.suite_search import load_suite
 
 needs_browser = pytest.mark.skipif(PROGRAM is None, reason=WITHOUT)
 

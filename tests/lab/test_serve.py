@@ -17,9 +17,9 @@ import pytest
 from tests.lab.conftest import HEAD
 from tests.verify.browser import PROGRAM, WITHOUT
 from workbench.errors import SuiteError
-from workbench.lab.find import load_suite
 from workbench.lab.plan import Lab
 from workbench.lab.store import ResultStore
+from workbench.lab.suite_search import load_suite
 from workbench.lab.web import connection as connection_module
 from workbench.lab.web.pages import MOST_FIELDS, application
 from workbench.lab.web.serve import serve, server

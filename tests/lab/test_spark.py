@@ -17,10 +17,10 @@ from workbench.errors import LabError, SparkError
 from workbench.interrupts import descendants
 from workbench.lab import spark
 from workbench.lab.data import open_data
-from workbench.lab.find import load_suite
 from workbench.lab.plan import Lab, Origin, Selection, SweepPlan, tasks
 from workbench.lab.rows import as_text
 from workbench.lab.store import ResultStore
+from workbench.lab.suite_search import load_suite
 
 ROOT = Path(__file__).resolve().parents[2]
 pytest.importorskip("pyspark")
@@ -97,8 +97,8 @@ def test_a_master_that_does_not_answer():
 def test_a_batch_goes_on_where_a_lost_worker_was(tmp_path, monkeypatch):
     """What the workers do, without Spark."""
     pd = pytest.importorskip("pandas")
-    monkeypatch.setattr("workbench.lab.local.FIRST_FLUSH", 0.0)
-    monkeypatch.setattr("workbench.lab.local.LONGEST_FLUSH", 0.0)
+    monkeypatch.setattr("workbench.lab.local_sweep.FIRST_FLUSH", 0.0)
+    monkeypatch.setattr("workbench.lab.local_sweep.LONGEST_FLUSH", 0.0)
     lab = lab_in(tmp_path, SQUARES)
     todo = tasks(lab, lab.code(), Selection())
     frame = pd.DataFrame([{**vars(t), "point": as_text(t.point), "batch": "b"} for t in todo])

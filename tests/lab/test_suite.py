@@ -8,7 +8,7 @@ import pytest
 from tests.lab.conftest import SQUARES
 from workbench.errors import InputError, SuiteError
 from workbench.lab import Beside, Limits, Output, Region, Suite, mean, median, only, total
-from workbench.lab.find import find_suite, load_suite, suite_file, suite_files
+from workbench.lab.suite_search import find_suite, load_suite, suite_file, suite_files
 
 WORD = Output("a word", kind=str)
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,11 +12,11 @@ from experiments.rules import rule_events
 from tests.lab.conftest import run
 from workbench.executors.table import engines_here
 from workbench.lab.data import open_data
-from workbench.lab.find import load_suite, suite_files
 from workbench.lab.plan import Lab, Selection, tasks
 from workbench.lab.result import Status
 from workbench.lab.rule_runs import RULE_OUTPUTS, rule_run
 from workbench.lab.store import ResultStore
+from workbench.lab.suite_search import load_suite, suite_files
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.publisher import Publisher

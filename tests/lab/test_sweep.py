@@ -13,11 +13,11 @@ import pytest
 
 from tests.lab.conftest import SQUARES, run
 from workbench.errors import LabError, SuiteError
-from workbench.lab import local
-from workbench.lab.find import load_suite
-from workbench.lab.local import sweep
+from workbench.lab import local_sweep
+from workbench.lab.local_sweep import sweep
 from workbench.lab.plan import Lab, Measurement, Origin, Selection, SweepPlan, missing, tasks
 from workbench.lab.result import Measured, Status
+from workbench.lab.suite_search import load_suite
 
 ROOT = Path(__file__).resolve().parents[2]
 SLOW = """
@@ -174,8 +174,8 @@ def test_a_killed_sweep_is_resumed_with_nothing_twice(make_lab):
     lab = make_lab(SLOW)
     code = (
         "import sys; from pathlib import Path; from workbench.lab import plan;"
-        "from workbench.lab.find import load_suite;"
-        "from workbench.lab.local import sweep; from workbench.lab.store import ResultStore;"
+        "from workbench.lab.suite_search import load_suite;"
+        "from workbench.lab.local_sweep import sweep; from workbench.lab.store import ResultStore;"
         "path = Path(sys.argv[1]); lab = plan.Lab(load_suite(path), path, ResultStore(Path(sys.argv[2]), 'tiny'));"
         "list(sweep(lab, plan.tasks(lab, lab.code(), plan.Selection()), plan.Origin.of(lab), 1))"
     )
@@ -213,14 +213,14 @@ def test_files_become_rarer(make_lab, monkeypatch):
     lab = make_lab(SQUARES)
     monkeypatch.setattr(lab.store, "add", lambda results, _: written.append((clock[0], len(results))))
     one = Origin.of(lab).result(tasks(lab, "", Selection())[0], Measured(Status.OK), "")
-    keep = local.Keeper(lab.store)
+    keep = local_sweep.Keeper(lab.store)
     for second in range(100):
         clock[0] = float(second)
         keep.add(one)
         keep.look()
     gaps = [b[0] - a[0] for a, b in pairwise(written)]
     assert gaps == sorted(gaps)
-    assert gaps[-1] <= local.LONGEST_FLUSH + 1
+    assert gaps[-1] <= local_sweep.LONGEST_FLUSH + 1
     assert len(written) < 15
 
 

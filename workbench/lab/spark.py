@@ -26,7 +26,7 @@ from workbench.executors.spark.session import start_session as start
 from workbench.lab import sql
 from workbench.lab.data import Data, make_point_table, number
 from workbench.lab.experiment import digest
-from workbench.lab.local import Keeper, SupervisorSlot
+from workbench.lab.local_sweep import Keeper, SupervisorSlot
 from workbench.lab.plan import Lab, Measurement, Origin
 from workbench.lab.result import Result
 from workbench.lab.rows import arrow, as_text, schema, sound, unflat

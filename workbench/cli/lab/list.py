@@ -21,8 +21,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """List the suites, or the contents of one."""
-    from workbench.lab.find import suite_files
     from workbench.lab.plan import hash_workbench
+    from workbench.lab.suite_search import suite_files
 
     if args.suite:
         _show_suite(open_lab(args, args.suite))

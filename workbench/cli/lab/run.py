@@ -16,10 +16,10 @@ from workbench.cli.progress import Progress
 from workbench.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from workbench.lab.pace import Pace
     from workbench.lab.plan import Lab, Measurement, Origin, Selection, SweepPlan
     from workbench.lab.region import Scalar
     from workbench.lab.result import Result
+    from workbench.lab.sweep_progress import Pace
 
 MOST_SHOWN = 10
 BETWEEN_LINES = 15.0
@@ -45,8 +45,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Make the missing measurements and print a summary; return 0 if all selected points ended well, now or before."""
-    from workbench.lab.pace import Pace
     from workbench.lab.plan import Origin, SweepPlan, default_jobs
+    from workbench.lab.sweep_progress import Pace
 
     lab = open_lab(args, args.suite)
     plan = SweepPlan.of(lab, _selection(args, lab))
@@ -101,7 +101,7 @@ def _results(
     if not todo:
         yield iter(())
     elif is_local(args):
-        from workbench.lab.local import sweep
+        from workbench.lab.local_sweep import sweep
 
         with contextlib.closing(sweep(lab, todo, origin, jobs)) as going:
             yield going

@@ -46,9 +46,9 @@ def places(args: argparse.Namespace) -> str:
 
 def open_lab(args: argparse.Namespace, name: str) -> Lab:
     """Load a suite with its store."""
-    from workbench.lab.find import find_suite, load_suite
     from workbench.lab.plan import Lab
     from workbench.lab.store import ResultStore
+    from workbench.lab.suite_search import find_suite, load_suite
 
     path = find_suite(args.experiments, name)
     suite = load_suite(path)

@@ -27,12 +27,12 @@ from workbench.errors import WorkbenchError
 from workbench.frames import Frame, fork_serving, read_frames, read_tail, write_frame
 from workbench.interrupts import descendants
 from workbench.lab.experiment import Experiment, Limits, Prerequisite
-from workbench.lab.find import load_suite
 from workbench.lab.measure import cgroup, child
 from workbench.lab.measure.machine import MachineLoad
 from workbench.lab.measure.watch import WARM_UP_SECONDS, CallerGone, Child, Watch
 from workbench.lab.result import Measured, Status
 from workbench.lab.suite import Suite
+from workbench.lab.suite_search import load_suite
 from workbench.process_memory import largest_mb
 from workbench.smv.engines.ending import out_of_memory
 

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from workbench.errors import WorkbenchError
 from workbench.lab.plan import Lab
 from workbench.lab.result import Status
-from workbench.lab.web.own_pages import SANDBOX, OwnPagesOnly, policy
+from workbench.lab.web.access_control import SANDBOX, OwnPagesOnly, policy
 from workbench.lab.web.site import Site, page_of, read_selection
 
 LARGEST_FORM, MOST_FIELDS = 1 << 17, 5000

@@ -6,9 +6,9 @@ import threading
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.lab.local import sweep
-from workbench.lab.pace import Pace
+from workbench.lab.local_sweep import sweep
 from workbench.lab.plan import Lab, Origin, Selection, SweepPlan, default_jobs
+from workbench.lab.sweep_progress import Pace
 
 
 class SweepRunner:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import LabError
-from workbench.lab.find import find_suite, suite_files
 from workbench.lab.rows import package
-from workbench.lab.web.own_pages import HOST
+from workbench.lab.suite_search import find_suite, suite_files
+from workbench.lab.web.access_control import HOST
 from workbench.lab.web.site import Site
 
 

@@ -10,7 +10,6 @@ from typing import Any
 from workbench.errors import WorkbenchError
 from workbench.lab.data import open_data
 from workbench.lab.draw import svg
-from workbench.lab.find import load_suite, suite_file, suite_files
 from workbench.lab.measure.client import Client
 from workbench.lab.plan import Lab, Measurement, Selection, SweepPlan, hash_workbench
 from workbench.lab.region import Scalar
@@ -18,6 +17,7 @@ from workbench.lab.report import Report, gather
 from workbench.lab.report_files import environment
 from workbench.lab.result import Measured, Result, Status
 from workbench.lab.store import ResultStore
+from workbench.lab.suite_search import load_suite, suite_file, suite_files
 from workbench.lab.web.runner import SweepRunner
 
 
