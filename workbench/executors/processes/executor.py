@@ -30,7 +30,7 @@ from workbench.executors.backend import Oracle, StepRecord, Steps
 from workbench.executors.overlapped_steps import Overlapped
 from workbench.executors.processes.worker_share import Ended, Failed, WorkerShare, before
 from workbench.executors.reference.executor import Reference
-from workbench.forked import Forked
+from workbench.child_processes import Forked
 from workbench.interrupts import hold
 from workbench.processors.held.group import flatten
 

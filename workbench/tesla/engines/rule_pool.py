@@ -24,7 +24,7 @@ from operator import itemgetter
 from typing import NoReturn
 
 from workbench.errors import Refused, WorkbenchError
-from workbench.forked import Forked
+from workbench.child_processes import Forked
 from workbench.interrupts import hold
 from workbench.tesla.engines.engine import EngineSettings, FixedRules, RuleCost
 from workbench.tesla.engines.facts import fact_tables

@@ -1,7 +1,7 @@
 """Worker processes that decide problems.
 
 The rule of this module: a process that dies costs one verdict, which becomes `unknown`. SIGTERM also stops the engine
-that a process waits for (`workbench/forked.py`).
+that a process waits for (`workbench/child_processes.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection, wait
 
 from workbench.budget import report, work
 from workbench.errors import WorkbenchError
-from workbench.forked import Forked
+from workbench.child_processes import Forked
 from workbench.interrupts import hold
 from workbench.verify.answer.problem import Problem
 from workbench.verify.answer.verdict import Verdict
