@@ -3,8 +3,8 @@
 The rule of this module: a `Budget` bounds all work in its `with` block. Code that checks the clock itself (an engine, a
 search) reads `remaining()`, and reports in its own words how far it came. All other work, plain Python that reads,
 composes, prints or replays, is interrupted by a thread that watches it, and ends in `LimitMet`, which names the phase.
-Foreign code that holds Python's lock cannot be interrupted by a thread; it ends with its process, which `cli.attended`
-kills.
+Foreign code that holds Python's lock cannot be interrupted by a thread; it ends with its process, which
+`cli.supervised` kills.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ def test_an_interruption_while_results_are_written_loses_none(make_lab, monkeypa
             raise interruptions.pop()
 
     monkeypatch.setattr(os, "fsync", interrupted)
-    monkeypatch.setattr(local, "FIRST_FLUSH", 0.0)
+    monkeypatch.setattr(local_sweep, "FIRST_FLUSH", 0.0)
     with pytest.raises(KeyboardInterrupt):
         list(sweep(lab, tasks(lab, lab.code(), Selection()), Origin.of(lab), 1))
     first = lab.store.done()[0]

@@ -99,7 +99,8 @@ FAULTY = {
         (implications.Known, "never_null", lambda self, each: True), "from A(x > 0, x > 0 or y > 0) emit P(n = 1)",
     ),
     "what is larger than 0 is larger than 1": (
-        (known, "implies_bound", lambda one, other: one[0][0] == other[0][0]), "from A(x > 0, x > 1) emit P(n = 1)",
+        (implications, "implies_bound", lambda one, other: one[0][0] == other[0][0]),
+        "from A(x > 0, x > 1) emit P(n = 1)",
     ),
     "null beside or": (
         (merging, "_null_together", lambda held, one, other: True),

@@ -1,7 +1,7 @@
 """Terms for the condition that a number leaves its domain.
 
 The rule of this module: an operation counts only where its result is used. Values that are computed whether or not
-anything depends on them are added by `core.strict`.
+anything depends on them are added by `core.strict_values`.
 """
 
 from __future__ import annotations

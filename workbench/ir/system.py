@@ -188,7 +188,7 @@ class System:
     """In a system with arrays, instead: the end of each input, by name."""
     memories: tuple[Memory, ...] = ()
     strict: frozenset[str] = frozenset()
-    """Definitions of the condition that a number leaves its checked domain inside a processor (`core.strict`)."""
+    """Definitions: a number leaves its checked domain inside a processor (`core.strict_values`)."""
     holding: Mapping[str, Holding] = field(default_factory=dict, compare=False)
     """The instances of queues with lengths only, and how to make the rest."""
     kind: str = "pipeline"

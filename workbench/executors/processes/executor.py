@@ -20,6 +20,7 @@ from functools import partial
 from itertools import zip_longest
 from typing import Any, NoReturn, Self
 
+from workbench.child_processes import Forked
 from workbench.core.domain import Value
 from workbench.core.kinds import Divisible, Push, Said, keeps_copies
 from workbench.core.pipeline import Pipeline
@@ -30,7 +31,6 @@ from workbench.executors.backend import Oracle, StepRecord, Steps
 from workbench.executors.overlapped_steps import Overlapped
 from workbench.executors.processes.worker_share import Ended, Failed, WorkerShare, before
 from workbench.executors.reference.executor import Reference
-from workbench.child_processes import Forked
 from workbench.interrupts import hold
 from workbench.processors.held.group import flatten
 

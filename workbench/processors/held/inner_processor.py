@@ -157,7 +157,7 @@ def end_window(inner: Machine, state: State, last: Maybe) -> Maybe:
 
 
 def computes(following: State, *outs: Emission) -> None:
-    """Record that an inner step computes its next state and its emission (see `core.strict`)."""
+    """Record that an inner step computes its next state and its emission (see `core.strict_values`)."""
     mark_computed(following)
     for out in outs:
         for maybe in slots_of(out):

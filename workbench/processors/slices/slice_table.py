@@ -91,7 +91,7 @@ class FedTable:
         self._mark_computed()
 
     def _mark_computed(self) -> None:
-        """Record what the inner processors compute (see `core.strict`)."""
+        """Record what the inner processors compute (see `core.strict_values`)."""
         with when(self.one):
             self.copies.feed(self.before(self.place), self.front)
         if self.everywhere is not FALSE:

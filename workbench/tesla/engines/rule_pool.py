@@ -23,8 +23,8 @@ from multiprocessing.connection import Connection
 from operator import itemgetter
 from typing import NoReturn
 
-from workbench.errors import Refused, WorkbenchError
 from workbench.child_processes import Forked
+from workbench.errors import Refused, WorkbenchError
 from workbench.interrupts import hold
 from workbench.tesla.engines.engine import EngineSettings, FixedRules, RuleCost
 from workbench.tesla.engines.facts import fact_tables

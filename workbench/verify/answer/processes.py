@@ -11,8 +11,8 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 
 from workbench.budget import report, work
-from workbench.errors import WorkbenchError
 from workbench.child_processes import Forked
+from workbench.errors import WorkbenchError
 from workbench.interrupts import hold
 from workbench.verify.answer.problem import Problem
 from workbench.verify.answer.verdict import Verdict

@@ -1,8 +1,8 @@
 """The search for the smallest capacity of one queue, with a model checker.
 
 The model of a queue is the system that decides its length; every other queue that matters has a proven capacity, or
-is open (`ir.relax`) if it has none. So nothing overflows but the queue in question, and what the model rules out is
-ruled out for unbounded queues. A run that the engine finds is repeated with unbounded queues; only the result of
+is open (`ir.open_queues`) if it has none. So nothing overflows but the queue in question, and what the model rules out
+is ruled out for unbounded queues. A run that the engine finds is repeated with unbounded queues; only the result of
 that counts.
 
 In a long pipeline the model has only the part between the queue and a pipe from which all its events come. If

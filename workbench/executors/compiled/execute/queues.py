@@ -3,7 +3,7 @@
 The rule of this module: the user need not decide, and no estimate is trusted. A queue that provably never holds an
 event has no room. The others initially get what they need where every input has an event in every step, as far as
 counters show: so inputs that come together cost no more than one. If that is too little, they get room that grows
-(`ir.ring.ENDLESS`), and the steps are repeated.
+(`ir.ring_buffer.ENDLESS`), and the steps are repeated.
 """
 
 from __future__ import annotations

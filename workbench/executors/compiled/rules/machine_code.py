@@ -41,7 +41,7 @@ OPTIONS = {
 }  # fmt: skip
 """Compiler options: the kernel allocates nothing, so nothing counts references; and division does not raise."""
 
-_HOT = (ahead, candidates, consumption, hash_tables, index, match, process, search, triggers, undo, values)
+_HOT = (candidates, consumption, hash_tables, index, match, memory_prefetch, process, search, triggers, undo, values)
 INLINED = tuple(each.__name__ for each in _HOT)
 """Modules whose functions every event needs: they are inlined, except long functions with many callers."""
 APART = (values.operate, values.product_fits)
