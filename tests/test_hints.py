@@ -22,7 +22,7 @@ PACKAGE = Path(mistakes.__file__).parents[1]
 MODULES = [
     *sorted((PACKAGE / "language").glob("*.py")),
     *(PACKAGE / f"tesla/{name}.py" for name in (
-        "check", "check_declarations", "older", "own_aggregates", "parser", "scope", "windows",
+        "check", "check_declarations", "older_grammar", "own_aggregates", "parser", "scope", "windows",
     )),
 ]  # fmt: skip
 ELSEWHERE = {

@@ -23,7 +23,7 @@ LAYERS = [
 PLACES = {
     "budget": "errors",
     "interrupts": "errors",
-    "forked": "errors",
+    "child_processes": "errors",
     "framed_process": "errors",
     "frames": "errors",
     "process_memory": "errors",
@@ -119,7 +119,7 @@ AT_MODULE_LEVEL = {
             "texts",
             "threads",
             "transfer",
-            "stretches",
+            "trigger_batches",
         )
     ),
     ("executors/compiled/code/kernels.py", "numba"),

@@ -179,7 +179,7 @@ def test_a_file_that_a_killed_process_wrote_vanishes(tmp_path: Path) -> None:
 
 def test_verdicts_of_a_process_that_is_killed() -> None:
     """They are well-formed objects, and one that fails still decides the exit code."""
-    body = f"""attended.report_missing([{{"property": "p", "verdict": "unknown"}}], 1)
+    body = f"""supervised.report_missing([{{"property": "p", "verdict": "unknown"}}], 1)
             {LOCKED}"""
     done = attended(body, 0.5, None)
     assert [json.loads(line) for line in done.out.splitlines()] == [
