@@ -36,7 +36,7 @@ _HOME = {
     "core.function": ("LIBRARY",),
     "errors": ("Overflow",),
     "faults.loss_and_duplication": ("Duplicate", "Lose"),
-    "faults.delay": ("Delay",),
+    "faults.delay_processor": ("Delay",),
     "faults.unreliable": ("Strike",),
     "processors.moore": ("Transition", "Variable"),
     "tesla.check": ("parse_rules",),

@@ -15,7 +15,7 @@ from workbench.core.fault import Fault, Kind
 from workbench.core.fields import Record
 from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import PipelineError
-from workbench.faults.delay import Delay
+from workbench.faults.delay_processor import Delay
 from workbench.faults.loss_and_duplication import Duplicate, Lose
 from workbench.faults.unreliable import Unreliable
 
