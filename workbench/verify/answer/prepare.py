@@ -120,7 +120,7 @@ class Prepared:
             found = as_term(disjunction(queue.overflow for queue in self.model.queues), BOOL)
             return found
         if self.question.about_overflow:
-            own = {queue.name for queue in self.model.system.own_queues}
+            own = {queue.name for queue in self.question.system.own_queues}
             beside = as_term(disjunction(q.overflow for q in self.model.queues if q.name not in own), BOOL)
             found = OR(self.model.escapes, beside)
             return found
