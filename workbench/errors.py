@@ -203,7 +203,7 @@ class NoCapacity(_OfQueue, Refused):
 
 
 class Overflow(_OfQueue, RuntimeError):
-    """An event arrived at a full queue, or a number left a checked domain (`queue` is empty), in a running pipeline.
+    """A running pipeline ended: at a full queue, or (`queue` is empty) a checked number or a monitored contract.
 
     For a queue inside an inner processor, `queue` is the name without those of the outer processors.
     """

@@ -6,7 +6,8 @@ import workbench as wb
 from workbench.core.contract import ContractKind
 from workbench.errors import LanguageError, PipelineError
 from workbench.language import parse
-from workbench.processors.held.group import flatten, watch
+from workbench.processors.held.contracts import watch
+from workbench.processors.held.group import flatten
 
 
 def stated(body: str) -> list[str]:

@@ -179,3 +179,29 @@ def test_faults_strike_behind_the_assumptions() -> None:
     assert wb.check(loaded, "guarantee(1)").outcome == "holds"
     assert wb.check(loaded, "guarantee(1)", faults=["lose y"]).outcome == "fails"
     assert wb.check(loaded, "guarantee(1)", faults=["lose x"]).outcome == "fails"
+
+
+def test_buffers_are_those_of_legal_inputs() -> None:
+    text = """
+    pipeline p(x: 0..9) -> bool {{
+        {}
+        big = filter(x, x > 3)
+        return trim(x, 2) > big
+    }}"""
+    # `big` waits for the third event; of the two before it only one is large where a small one follows each large one
+    free, legal = (wb.buffers(wb.parse(text.format(each)).get()) for each in ("", "assume x > 3 -> trim(x, 1) <= 3"))
+    assert [free.capacities["gt2.right"], legal.capacities["gt2.right"]] == [2, 1]
+    assert "assume x > 3 -> trim(x, 1) <= 3" in legal.queues[-1].rests_on
+    assert legal.queues[-1].witness.replay == "confirmed by execution"
+    assert not any(queue.queue.startswith("assume") for queue in legal.queues)
+
+
+def test_analyses_are_about_legal_runs() -> None:
+    text = "pipeline p(x: 0..9) -> 0..9 {{ {} return filter(x, even(x)) }}"
+    free, legal = (wb.parse(text.format(each)).get() for each in ("", "assume even(x)"))
+    assert [each.answer for each in wb.constants(free)] == ["varies", "varies"]
+    assert "true" in wb.constants(legal)[0].says
+    assert wb.dead_paths(free).deletable == ()
+    assert wb.dead_paths(legal).deletable == ("even", "filter")
+    assert (wb.longest_silence(free)["unbounded"], wb.longest_silence(legal)["steps"]) == (True, 0)
+    assert wb.latencies(legal)[0]["steps"] == 0

@@ -215,6 +215,17 @@ class Pipeline(Displayed):
         return {queue: room for queue, room in found.items() if room is not None}
 
     @property
+    def own_assumptions(self) -> tuple[Contract, ...]:
+        """The assumptions about its own inputs."""
+        return tuple(each for each in self.contracts if each.is_own_assumption)
+
+    @property
+    def contract_queues(self) -> tuple[str, ...]:
+        """Its queues that belong to contracts, if these are watched; a run does not have them."""
+        prefixes = tuple(f"{each.name}." for each in self.contracts)
+        return tuple(queue for queue in self.queues if queue.startswith(prefixes))
+
+    @property
     def sources(self) -> dict[str, str]:
         """The pipe whose events wait in each of its own queues, by queue name."""
         return {queue: pipe for node in self.nodes for queue, pipe in zip(node.queues, node.inputs, strict=False)}

@@ -100,6 +100,8 @@ class RunOptions:
     """Whether a step without output has a row, too, without events."""
     integers: Integer | None = _of(PIPELINES, flag="-N")
     """The domain of `int`; without it, the numbers of the backend."""
+    check_contracts: bool = _of(PIPELINES, default=False)
+    """Whether the first step that breaks an assumption or a guarantee, also of a pipeline in it, ends the run."""
     fault: Sequence[str] = ()
     """Faults that may strike, in addition to those of the program."""
     seed: int | None = None

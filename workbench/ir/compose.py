@@ -302,7 +302,7 @@ class _Crawl:
             if each.name in contract.reads:
                 name = each.present.name
                 self.coming[name] = both(self.coming.get(name, TRUE), known)
-        return WatchedContract(known, contract.is_own_assumption)
+        return WatchedContract(known, contract.is_own_assumption, str(contract))
 
     def _own_queue(self, node: Node, queue: str, waiting: Any, overflow: Term) -> None:
         """Add a queue inside a processor, in the form of other queues."""

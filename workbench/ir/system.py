@@ -94,10 +94,11 @@ class Queue(NamedTuple):
 
 
 class WatchedContract(NamedTuple):
-    """A contract: the condition that a step keeps it, and whether that is assumed."""
+    """A contract: the condition that a step keeps it, whether that is assumed, and its words."""
 
     kept: Term
     assumed: bool
+    text: str
 
 
 class Block(NamedTuple):

@@ -45,6 +45,7 @@ class RunKeywords(TypedDict, total=False):
     follow: bool
     steps: bool
     integers: Integer
+    check_contracts: bool
     fault: Sequence[str]
     seed: int
     rate: float

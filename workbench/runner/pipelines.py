@@ -186,6 +186,10 @@ class OpenedPipeline:
             from workbench.runner.rules.facts import with_facts
 
             program = with_facts(program, start)
+        if options.check_contracts:
+            from workbench.processors.held.contracts import monitored
+
+            program = monitored(program)
         self.program = program if options.integers is None else program.pipeline.resolve(options.integers)
         self._made: Backend | None = None
         self.row = default_row(PIPELINE, options)

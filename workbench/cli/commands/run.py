@@ -82,6 +82,10 @@ def output_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--with-row", action="store_true", help="write the number of the row that caused an output")
     group.add_argument("--only-true", action="store_true", help="write only rows in which an output is true")
     group.add_argument("--steps", action="store_true", help="also write steps in which nothing comes out")
+    parser.add_argument_group("contracts (.pipe files)").add_argument(
+        "--check-contracts", action="store_true",
+        help="stop at the first row that breaks an assumption or a guarantee",
+    )  # fmt: skip
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any
 
 from hypothesis import strategies as st
@@ -25,10 +25,13 @@ from workbench.core.fields import Map, Tuple
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.core.program import Port, Ported
+from workbench.processors.held.contracts import LegalSteps
 from workbench.processors.held.group import flatten
 
 EXTREME = 4
 """One in `EXTREME` traces has extreme numbers."""
+TRIES = 20
+"""The number of steps that are drawn for each that keeps the assumptions of a pipeline, at most."""
 
 
 @st.composite
@@ -110,13 +113,19 @@ def long_traces(
     In one of `EXTREME` traces some steps have extreme numbers; only some, since a run ends at an overflow. If
     `regrouped`, these are numbers whose sums do not depend on grouping. Oracles of faults are drawn like inputs. The
     clock advances by pauses near the thresholds of the processors, and half of the values are near their landmarks.
+    Steps keep the assumptions of the program; where few do, there are fewer.
     """
-    processors = program.typed.values() if isinstance(program, Pipeline) else ()
+    assumed = [each.body for each in program.own_assumptions] if isinstance(program, Pipeline) else []
+    read = (program, *assumed) if isinstance(program, Pipeline) else ()
+    processors = [each for pipeline in read for each in pipeline.typed.values()]
     landmarks = tuple(dict.fromkeys((type(value), value) for each in processors for value in each.landmarks))
     usual, kinds = _steps(program.ports.inputs, together, regrouped, landmarks)
     mixed = draw(st.integers(1, EXTREME)) == EXTREME
     count = draw(st.integers(0, max_steps))
-    found: list[Mapping[str, Value]] = [draw(draw(kinds) if mixed else usual) for _ in range(count)]
+    drawn = (draw(draw(kinds) if mixed else usual) for _ in range(count * (TRIES if assumed else 1)))
+    legal = filter(LegalSteps(program).admit, drawn) if isinstance(program, Pipeline) else drawn
+    found: list[Mapping[str, Value]] = [*islice(legal, count)]
+    count = len(found)
     if clocks := [port for port in program.ports.inputs if port.clock and isinstance(port.domain, Integers)]:
         pauses = sorted({0, 1, *(max(0, p + by) for each in processors for p in each.pauses for by in (-1, 0, 1))})
         times = accumulate(draw(st.lists(st.sampled_from(pauses), min_size=count, max_size=count)))

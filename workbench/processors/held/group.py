@@ -197,6 +197,11 @@ class Group(Holder):
         _, carried = self._walk(state, [()] * self.in_arity, ends=True)
         return tuple([emission(carried[pipe]) for pipe in self._output_positions])
 
+    def arrive(self, state: State, given: Sequence[Sequence[Value]]) -> tuple[State, list[Sequence[Value]]]:
+        """Make one step with these events on the inputs, some of which may have none: return the state and outputs."""
+        after, carried = self._walk(state, list(given), ends=False)
+        return after, [carried[pipe] for pipe in self._output_positions]
+
     def _walk(
         self, state: State, given: list[Sequence[Value]], *, ends: bool, each: Each = in_turn
     ) -> tuple[State, list[Sequence[Value]]]:
@@ -454,23 +459,6 @@ def _list_inner_contracts(pipeline: Pipeline) -> Iterator[Contract]:
                 reads = tuple(names[shown.get(pipe, pipe)] for pipe in each.reads)
                 call = f"{node.name}.{each.call}" if each.call else node.name
                 yield replace(each, name=f"{node.name}.{each.name}", reads=reads, call=call, where=node.where)
-
-
-def watch(program: Program, wanted: Callable[[Contract], bool] = lambda _: True) -> Pipeline:
-    """Return the flat pipeline with a processor for each wanted contract, which emits its stream on a pipe of its name.
-
-    Those that are watched already stay as they are.
-    """
-    flat = flatten(program)
-    found = [each for each in flat.contracts if each.name not in flat.domains and wanted(each)]
-    if not found:
-        return flat
-    shown = dict(flat.outputs)
-    nodes = [
-        Node(each.name, Group(each.body), tuple(shown.get(pipe, pipe) for pipe in each.reads), (each.name,), each.where)
-        for each in found
-    ]
-    return flatten(replace(flat, nodes=(*flat.nodes, *nodes)))
 
 
 def _names(call: Node, group: Group) -> dict[str, str]:

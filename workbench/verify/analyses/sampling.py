@@ -13,11 +13,14 @@ from workbench.core.pipeline import Pipeline
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator, Step
+from workbench.processors.held.contracts import LegalSteps
 from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Environment
 
 RUNS, STEPS = 12, 24
 """The number of runs, and their maximum length: a few milliseconds together."""
+TRIES = 20
+"""How often a step is drawn that breaks assumptions, before a run does without it."""
 
 
 class SampledRun(NamedTuple):
@@ -61,14 +64,18 @@ class Sampled:
 def _draw_inputs(
     pipeline: Pipeline, env: Environment, chosen: random.Random, length: int
 ) -> Iterator[dict[str, Value]]:
-    """Yield steps that the environment allows, each with some event."""
+    """Yield steps that the environment and the assumptions of the pipeline allow, each with some event."""
     names = list(pipeline.ports.arrivals)
     # every run has its own probability, so that a rare order of events is not rare in all of them
-    weight = chosen.choice((0.3, 0.6, 0.9))
+    legal, weight = LegalSteps(pipeline), chosen.choice((0.3, 0.6, 0.9))
     for _ in range(length):
-        present = env.row.draw(chosen, names, weight)
-        said = [oracle for oracle in pipeline.oracles if chosen.random() < 1 - weight]
-        yield {name: _draw_value(dict(pipeline.inputs)[name], chosen) for name in (*present, *said)}
+        for _ in range(TRIES):
+            present = env.row.draw(chosen, names, weight)
+            said = [oracle for oracle in pipeline.oracles if chosen.random() < 1 - weight]
+            step = {name: _draw_value(dict(pipeline.inputs)[name], chosen) for name in (*present, *said)}
+            if legal.admit(step):
+                yield step
+                break
 
 
 def _draw_value(domain: Any, chosen: random.Random) -> Value:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Self
 
+from workbench.core.contract import Contract
 from workbench.core.domain import BOOL, Domain
 from workbench.core.fields import Tuple
 from workbench.core.function import Function
@@ -196,4 +197,18 @@ def tag_events(pipeline: Pipeline, source: str) -> Pipeline:
         for n in pipeline.nodes
     ]
     outputs = tuple((name, pairs.get(pipe, pipe)) for name, pipe in pipeline.outputs)
-    return replace(pipeline, inputs=inputs, nodes=(*entries, *nodes), outputs=outputs)
+    contracts = tuple(_untag(each, source) for each in pipeline.own_assumptions)
+    return replace(pipeline, inputs=inputs, nodes=(*entries, *nodes), outputs=outputs, contracts=contracts)
+
+
+def _untag(contract: Contract, source: str) -> Contract:
+    """Return an assumption that reads the input `source` without its tags."""
+    body = contract.body
+    tagged = {name for (name, _), pipe in zip(body.inputs, contract.reads, strict=True) if pipe == source}
+    plain = {name: f"{name}.{PLAIN}" for name in tagged}
+    first = Function("value", 1, lambda pair: pair[0])
+    entries = [Node(pipe, ApplyFunction(first), (name,), (pipe,)) for name, pipe in plain.items()]
+    nodes = [replace(node, inputs=tuple(plain.get(pipe, pipe) for pipe in node.inputs)) for node in body.nodes]
+    inputs = tuple((name, Tuple((domain, BOOL)) if name in tagged else domain) for name, domain in body.inputs)
+    outputs = tuple((name, plain.get(pipe, pipe)) for name, pipe in body.outputs)
+    return replace(contract, body=replace(body, inputs=inputs, nodes=(*entries, *nodes), outputs=outputs))

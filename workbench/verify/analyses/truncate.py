@@ -172,8 +172,8 @@ def _fits() -> Property:
     """Return the property that a queue of the truncation never overflows before one of the whole pipeline."""
 
     def term(system: System) -> Any:
-        ours = [queue for name, queue in system.queues.items() if name.startswith("whole.")]
-        theirs = [queue for name, queue in system.queues.items() if not name.startswith("whole.")]
+        ours = [queue for queue in system.own_queues if queue.name.startswith("whole.")]
+        theirs = [queue for queue in system.own_queues if not queue.name.startswith("whole.")]
         return either(negate(overflow_of(theirs)), overflow_of(ours))
 
     return invariant("fits", term, "a queue of the truncation overflows first", about_overflow=True)

@@ -12,7 +12,8 @@ from workbench.core.term import Term
 from workbench.errors import PipelineError
 from workbench.ir.system import System
 from workbench.language.properties import CONTRACTS
-from workbench.processors.held.group import flatten, watch
+from workbench.processors.held.contracts import watch
+from workbench.processors.held.group import flatten
 from workbench.verify.ask.properties import OverDomains, Property, Question, invariant
 
 

@@ -31,9 +31,9 @@ from workbench.language import AnyProgram, Loaded, program_of
 from workbench.language.faults import faultless
 from workbench.language.properties import PROPERTIES, PropertyRow
 from workbench.processors.apply import ApplyFunction
-from workbench.processors.held.group import Group, watch
+from workbench.processors.held.group import Group
 from workbench.verify.ask.formula import atom
-from workbench.verify.ask.properties import OverDomains, Property, Question, conjoin, stepwise_equal
+from workbench.verify.ask.properties import OverDomains, Property, Question, conjoin, stepwise_equal, under_assumptions
 
 EquivalenceMode = Literal["sequence", "stepwise", "approximates"]
 Compared = tuple[list[Node], list[str], list[Property]]
@@ -84,7 +84,8 @@ class Equivalence:
     def pose(self, subject: Program, over: OverDomains) -> tuple[Pipeline, Property]:
         """Return one pipeline that runs both on the same inputs, and the property that they agree."""
         left, right = over(*self.sides(subject))
-        return side_by_side(left, right, self.mode)
+        whole, same = side_by_side(left, right, self.mode)
+        return under_assumptions(whole), same
 
 
 def equivalent_to(other: AnyProgram, mode: EquivalenceMode = "sequence") -> Equivalence:
@@ -124,8 +125,7 @@ def side_by_side(left: Program, right: Program, mode: EquivalenceMode) -> tuple[
     shown = tuple((pipe, pipe) for pipe in outputs)
     contracts = (*_list_assumptions(names[0], left, inputs), *_list_assumptions(names[1], right, inputs))
     whole = Pipeline(f"{names[0]}_and_{names[1]}", left.inputs, (*nodes, *besides), shown, contracts=contracts)
-    posed = watch(whole, lambda each: each.is_own_assumption) if contracts else whole
-    return posed, conjoin(row.written.compared, parts)
+    return whole, conjoin(row.written.compared, parts)
 
 
 def _list_assumptions(name: str, side: Pipeline, inputs: Sequence[str]) -> Iterator[Contract]:

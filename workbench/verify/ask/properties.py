@@ -23,7 +23,7 @@ from workbench.core.term import Term, leaves, var
 from workbench.errors import PipelineError, TypingError
 from workbench.ir.reduce import FLAG, escape_in, observe
 from workbench.ir.system import Pipe, Queue, StateVariable, System
-from workbench.processors.held.group import watch
+from workbench.processors.held.contracts import watch
 from workbench.smv.engines.engine import QueryKind
 from workbench.verify.ask.formula import Formula, atom, build
 
@@ -99,8 +99,12 @@ class Property:
 
     def pose(self, subject: Program, over: OverDomains) -> tuple[Pipeline, Property]:
         """Return the pipeline over finite domains, under its assumptions, and the property to ask of it."""
-        found = over(subject)[0]
-        return (watch(found, lambda each: each.is_own_assumption) if found.contracts else found), self
+        return under_assumptions(over(subject)[0]), self
+
+
+def under_assumptions(pipeline: Pipeline) -> Pipeline:
+    """Return a pipeline that is about runs which meet its assumptions; without any, the pipeline itself."""
+    return watch(pipeline, lambda each: each.is_own_assumption) if pipeline.own_assumptions else pipeline
 
 
 def outputs(system: System) -> list[Term]:

@@ -24,7 +24,7 @@ from workbench.errors import WorkbenchError
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator
 from workbench.language.properties import join_dotted
-from workbench.processors.held.group import watch
+from workbench.processors.held.contracts import watch
 from workbench.processors.moore import Transition, Variable
 from workbench.verify.ask.number_bounds import reaches, terms_in
 

@@ -24,13 +24,21 @@ from workbench.core.program import Program
 from workbench.display import Displayed
 from workbench.errors import DomainError, LimitMet, PipelineError
 from workbench.language import program_of
-from workbench.processors.held.group import with_room
-from workbench.verify.answer.grounds import FOR_EVERY_N, depends_on_no_n, ending, find_number_grounds, misfortunes
+from workbench.processors.held.group import flatten, with_room
+from workbench.verify.answer.grounds import (
+    FOR_EVERY_N,
+    depends_on_no_n,
+    ending,
+    find_number_grounds,
+    list_assumptions,
+    misfortunes,
+)
 from workbench.verify.answer.problem import refuse_full_columns
 from workbench.verify.answer.replay import show_growth, show_overflow
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import ROUNDS, Trace
 from workbench.verify.answer.verdict import Outcome, worst_exit_code
+from workbench.verify.ask.properties import under_assumptions
 from workbench.verify.buffers.pending import search_waiting
 from workbench.verify.buffers.search import QueueMost, QueueQuestion, QueueSearch, Regions, depends_on
 from workbench.verify.finding import Finding
@@ -207,9 +215,10 @@ def buffers(pipeline: Program | str | Path, settings: Settings | None = None, mo
 
 
 def _find_buffers(pipeline: Program, settings: Settings, most: int) -> Buffers:
-    search = _BufferSearch(settings.flat(pipeline).with_capacities({}), settings, most)  # else no queue could be named
+    flat = flatten(under_assumptions(settings.over(pipeline)[0])).with_capacities({})
+    search = _BufferSearch(flat, settings, most)  # else no queue could be named
     start = time.monotonic()
-    found = tuple(search.run())
+    found = tuple(each for each in search.run() if each.queue not in flat.contract_queues)
     elapsed = time.monotonic() - start
     return Buffers(pipeline.name, found, settings.n, str(settings.integers), most, elapsed)
 
@@ -220,8 +229,9 @@ class _BufferSearch:
     def __init__(self, flat: Pipeline, settings: Settings, most: int) -> None:
         self.flat, self.settings, self.most = flat, settings, most
         self.regions = Regions(flat)
-        self.queues = [(node, queue) for node in flat.nodes for queue in (*node.queues, node.pending) if queue]
-        """All queues with their processors, also the queues inside processors."""
+        queues = [(node, queue) for node in flat.nodes for queue in (*node.queues, node.pending) if queue]
+        self.queues = sorted(queues, key=lambda each: each[1] not in flat.contract_queues)
+        """All queues with their processors, also the queues inside processors; those of assumptions first."""
         self.found: list[Buffer] = []
 
     def run(self) -> list[Buffer]:
@@ -286,7 +296,7 @@ def _report(question: QueueQuestion, found: QueueMost, start: float = math.inf) 
         says=f"{answer}: {reason}" if reason else answer,
         runs={} if run is None else {"": run},
         decided=status is not QueueStatus.UNKNOWN,
-        grounds=_list_grounds(found, settings),
+        grounds=_list_grounds(found, settings, pipeline),
         data={"status": status},
         capacity=found.at_least if status is QueueStatus.BOUNDED else None,
         at_least=None if status is QueueStatus.UNBOUNDED else found.at_least,
@@ -315,7 +325,7 @@ def event_bits(domain: Domain) -> int:
     return sum(((part.size or 1) - 1).bit_length() for _, part in scalars(domain))
 
 
-def _list_grounds(found: QueueMost, settings: Settings) -> tuple[str, ...]:
+def _list_grounds(found: QueueMost, settings: Settings, pipeline: Pipeline) -> tuple[str, ...]:
     model = found.model
     if found.verdict:
         return found.verdict.rests_on[1:]
@@ -326,6 +336,7 @@ def _list_grounds(found: QueueMost, settings: Settings) -> tuple[str, ...]:
     every_n, env = depends_on_no_n(model, settings.domain), settings.environment
     numbers = find_number_grounds(model, found.wraps, False, settings.domain, every_n=every_n)
     said = [*(each.text for each in numbers if each.text), *misfortunes(model.system)]
+    said += map(str, list_assumptions(pipeline, model.system))
     if found.region:
         said.append(f"it is enough for any events on '{found.region}', which all of the queue's events come from")
     return (*said, env.describe(), *ending(model.system, may=env.may_end))

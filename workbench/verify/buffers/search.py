@@ -89,15 +89,16 @@ class QueueQuestion:
     def upstream(self, source: str = "") -> Pipeline:
         """Return the part of the pipeline that ends with the processor of this queue; it begins with `source` if given.
 
-        `source` is a pipe, which becomes the input.
+        `source` is a pipe, which becomes the input. With the inputs come the assumptions about them.
         """
         pipeline = self.pipeline
         last = next(node for node in pipeline.nodes if self.queue in (*node.queues, node.pending))
-        nodes = (*pipeline.upstream(last.inputs, source), last)
+        assumed = () if source or self.queue in pipeline.contract_queues else pipeline.own_assumptions
+        nodes = (*pipeline.upstream((*last.inputs, *(each.name for each in assumed)), source), last)
         read = {pipe for node in nodes for pipe in node.inputs}
         inputs = tuple(each for each in pipeline.inputs if each[0] not in pipeline.oracles or each[0] in read)
         inputs = ((source, pipeline.domains[source]),) if source else inputs
-        return Pipeline(pipeline.name, inputs, nodes, (("out", last.outputs[0]),))
+        return Pipeline(pipeline.name, inputs, nodes, (("out", last.outputs[0]),), contracts=assumed)
 
 
 def depends_on(queues: list[str]) -> str:
@@ -277,6 +278,8 @@ class Regions:
     def find(self, question: QueueQuestion) -> QueueMost | None:
         """Find the capacity by the part between a pipe and the queue; None if it is not proven for every N."""
         before = question.upstream()
+        if before.contracts:  # the run with an event on each input at every step may break them
+            return None
         if len(before.nodes) < LONG or before.late or before.oracles:
             return None
         source = self._find_source(before.nodes[-1])

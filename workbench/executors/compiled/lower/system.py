@@ -28,6 +28,7 @@ from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.ring_buffer import ENDLESS
 from workbench.ir.system import Memory, StateVariable, System, instance_of, local_of
+from workbench.processors.held.contracts import MONITOR, UNMONITORED, breaks
 
 Substitution = Mapping[Term, Term]
 """Constants for variables and inputs."""
@@ -251,7 +252,10 @@ def hazards(system: System) -> tuple[Hazard, ...]:
             for pipe in system.pipes.values():
                 if pipe.rows is not None and instance_of(pipe.slots[0].present.name) == instance:
                     escapes = disjunction([escapes, _escaping_in(pipe.rows, kind)])
-            if escapes is not FALSE:
+            contract = system.watched.get(instance.removesuffix(MONITOR)) if instance.endswith(MONITOR) else None
+            if escapes is not FALSE and contract is not None and kind is Overflowing.CHECKED:
+                found.append(Hazard(f"processor '{instance}': {breaks(contract.text)}", UNMONITORED, escapes))
+            elif escapes is not FALSE:
                 told = f"processor '{instance}': a result {what}"
                 found.append(Hazard(told, hint, escapes, beyond_words=kind is Integers))
     happening = zip(found, system.inline(tuple(h.happens for h in found)), strict=True)
