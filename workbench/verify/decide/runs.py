@@ -5,6 +5,7 @@ The rule of this module: what is shown is a run of the system, whatever the engi
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.evaluate import compile_terms
 from workbench.core.ops import as_term, conjunction
 from workbench.core.term import Term, leaves, var
+from workbench.interrupts import checkpoint
 from workbench.ir.system import System
 from workbench.smv.engines.engine import RawTrace
 from workbench.verify.decide.part import Part
@@ -85,13 +87,16 @@ class Runs:
         }
         return {**inputs, **absent} if absent else inputs
 
-    def shorten(self, run: list[RunStep], label: int) -> list[RunStep]:
-        """Return a run to a step that has a label, without steps that are not needed to get there."""
-        inputs = [step.inputs for step in run]
+    def shorten(self, run: list[RunStep], label: int, seconds: float) -> list[RunStep]:
+        """Return a run to a step that has a label, without steps that are not needed, as far as the time suffices."""
+        end, inputs = time.monotonic() + seconds, [step.inputs for step in run]
         size = max(1, len(inputs) // 2)
         while size:
             start = 0
             while start + size < len(inputs):
+                checkpoint()
+                if time.monotonic() > end:
+                    return run
                 found = self.find(inputs[:start] + inputs[start + size :], label)
                 if found is None:
                     start += size

@@ -29,8 +29,8 @@ LASSO_LENGTHS = (48, 384, 48, 384, 1536)
 """The lengths of runs in which a repeated state is looked for, by round."""
 LASSOS = 64
 """Maximum number of lassos of a round that are examined."""
-SHORTENING_STEPS = 4000
-"""Maximum length of a run that is shortened."""
+SHORTENING_SECONDS = 1.0
+"""Maximum time to remove steps from a run."""
 
 
 class _Stop(Exception):
@@ -105,6 +105,7 @@ class _Simulation:
         """Yield columns that begin, with the length of their runs."""
         from workbench.verify.decide.columns import RunColumns
 
+        self._check_limits()
         columns = RunColumns(self.part, labels, ROWS)
         for seed, length in enumerate(lengths):
             columns.begin(seed, periodic=periodic)
@@ -135,8 +136,8 @@ class _Simulation:
         runs = Runs(self.part, [self.invariants[role]])
         run = runs.find(inputs, 0)
         assert run is not None, "columns and Python differ"
-        if len(run) * len(self.part.model.system.variables) <= SHORTENING_STEPS:
-            run = runs.shorten(run, 0)
+        left = self.limits.seconds_left(self.begin)
+        run = runs.shorten(run, 0, SHORTENING_SECONDS if left is None else min(SHORTENING_SECONDS, left / 4))
         return Answer(False, runs.show(run), shortest=len(run) == 1)
 
     # --- lassos

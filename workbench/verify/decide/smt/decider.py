@@ -61,7 +61,10 @@ class SmtDecider(ABC):
         goods = {role: asked.invariant for role, asked in part.asked.items() if asked.invariant is not None}
         found: dict[str, Answer] = {}
         try:
+            session.check_limits()
             transition = Z3Transition(session, part)
+        except OutOfLimits as stop:
+            return dict.fromkeys(goods, Answer(None, reason=str(stop)))
         except (Refused, UnsupportedNode) as error:
             return dict.fromkeys(goods, Answer(None, reason=error.what))
         side = False
@@ -84,6 +87,8 @@ class SmtDecider(ABC):
             return Answer(None, reason=str(stop))
         except (Refused, UnsupportedNode) as error:
             return Answer(None, reason=error.what)
+        except transition.z3.Z3Exception as error:  # such as the end of the memory
+            return Answer(None, reason=f"z3 gave up: {error}")
 
 
 def refuted(transition: Z3Transition, good: Term, inputs: Sequence[Mapping[str, Value]]) -> Answer:

@@ -20,6 +20,8 @@ from workbench.smv.engines.engine import EngineLimits
 
 POLL_SECONDS = 0.03
 """Seconds between two checks of the limits while z3 works."""
+NO_TIMEOUT = 2**32 - 1
+"""The timeout of z3 that is none, in milliseconds."""
 
 
 class OutOfLimits(Exception):
@@ -67,24 +69,24 @@ class Z3Session:
         made.set("ctrl_c", False)
         return made
 
-    def is_sat(self, solver: Any, *given: Any, seconds: float | None = None) -> bool | None:
+    def is_sat(self, solver: Any, seconds: float | None = None) -> bool | None:
         """Return whether the assertions of a solver can be satisfied; None if z3 does not decide it.
 
         Parameters
         ----------
-        given: further conditions for this call: literals.
-        seconds: the maximum time of this call, if it is less than what is left.
+        seconds: the maximum time of this call, if it is less than what is left. After an interrupt, which limits of the
+            session are, a solver may refuse to go on; after a timeout it does not.
 
         Raises
         ------
         OutOfLimits
         """
-        return self.call(lambda: solver.check(*given), seconds)
+        solver.set("timeout", NO_TIMEOUT if seconds is None else max(1, int(seconds * 1000)))
+        return self.call(solver.check)
 
-    def call(self, ask: Callable[[], Any], seconds: float | None = None) -> bool | None:
+    def call(self, ask: Callable[[], Any]) -> bool | None:
         """Return the answer of a call of z3; see `is_sat`."""
         self.check_limits()
-        end = None if seconds is None else time.monotonic() + seconds
         results: list[Any] = []
         thread = threading.Thread(target=self._work, args=(ask, results), daemon=True)
         thread.start()
@@ -92,7 +94,7 @@ class Z3Session:
             while thread.is_alive():
                 thread.join(POLL_SECONDS)
                 checkpoint()
-                if thread.is_alive() and (self._find_exceeded() or (end is not None and time.monotonic() > end)):
+                if thread.is_alive() and self._find_exceeded():
                     self.context.interrupt()
         except BaseException:
             self._stop(thread)
