@@ -12,7 +12,7 @@ from workbench.core.ops import NOT
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Maybe, Processor, State, Stream, event
 from workbench.core.program import Program
-from workbench.core.strict import leaves_domain
+from workbench.core.strict_values import leaves_domain
 from workbench.core.term import Term
 from workbench.errors import Overflow
 from workbench.processors.held.group import Group, flatten
