@@ -94,6 +94,60 @@ def test_the_remedy_for_what_grows_works_and_is_told_once() -> None:
         typed(Cumulate(f.MUL), Range(1, 3))
 
 
+TOTAL = "pipeline p(x: {}) -> any {{ return {} }}"
+WAYS = {
+    "cumulate(x, +, 0, int)": [3, 6, 9, 12, 15],
+    "cumulate(x, +, 0, 0..100)": [3, 6, 9, 12, 15],
+    "cumulate(cast(x, int sat 10), +)": [3, 6, 9, 9, 9],
+    "cumulate(x, add, 0, 0..12)": [3, 6, 9, 12, 12],
+    "window(x, 2, cumulate(+))": [6, 6, 6, 6],
+}
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+@pytest.mark.parametrize(("way", "totals"), WAYS.items())
+def test_every_way_out_of_a_total_that_grows(way: str, totals: list[int], backend: str) -> None:
+    text = "function add(total, x) = min(total + x, 12)\n" + TOTAL
+    with pytest.raises(TypingError, match=r"and grows with every event: 0\.\.9 is next") as found:
+        parse(text.format("0..3", "cumulate(x, +)")).get()
+    assert "cumulate(x, +, 0, int)" in found.value.hint
+    assert "cumulate(x, +, 0, 0..1000)" in found.value.hint
+    assert wb.run(parse(text.format("0..3", way)).get(), {"x": [3] * 5}, backend=backend)["out"] == totals
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+@pytest.mark.parametrize(
+    "processor", ["cumulate(x, +, 0, -2..5)", "slice_last(x, key, cumulate(+, 0, -2..5)).value", "inner(x)"]
+)
+def test_a_total_in_a_declared_range_is_checked(processor: str, backend: str) -> None:
+    text = (
+        "function key(x) = x = x\npipeline inner(x: -2..2) -> -2..5 { return cumulate(x, +, 0, -2..5) }\n"
+        + TOTAL.format("-2..2", processor)
+    )
+    loaded = parse(text).get("p")
+    assert [each.name for each in loaded.obligations] == ["stays-in-range"]
+    assert wb.run(loaded, {"x": [2, 2, 1, -2, -2, -2, -1]}, backend=backend)["out"] == [2, 4, 5, 3, 1, -1, -2]
+    for stream, wrong in (([2, 2, 2], 6), ([-2, -1], -3)):
+        with pytest.raises(Overflow, match=rf"step {len(stream) - 1}: .*of -2\.\.5 gets {wrong}"):
+            wb.run(loaded, {"x": stream}, backend=backend)
+    assert wb.check(loaded, "stays-in-range").outcome == "fails"
+
+
+def test_a_total_that_conditions_keep_in_its_range_is_proved() -> None:
+    text = """
+    function level(n, up) = if up then min(n + 1, 3) else n - 1
+    pipeline p(up: bool) -> 0..3 { return cumulate(up, level, 0, 0..3) }
+    pipeline q(up: bool) -> 0..3 {
+        # every other event goes up
+        turn = cumulate(turn(up, 1), next, 0, 0..1)
+        return cumulate(turn = 1, level, 0, 0..3)
+    }
+    function next(n, one) = 1 - n
+    """
+    assert wb.check(parse(text).get("p"), "stays-in-range").outcome == "fails"
+    assert wb.check(parse(text).get("q"), "stays-in-range").outcome == "holds"
+
+
 def test_what_converges_may_be_as_wide_as_it_likes() -> None:
     """Values in -5..5 that change their sign: nothing grows."""
     flipped = Function("flipped", 2, lambda total, x: MIN(SUB(0, total), ADD(x, 5)))

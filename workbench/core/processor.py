@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from workbench.core.determinism import Determinism
 from workbench.core.domain import Domain, ModelScope, Value
-from workbench.core.fields import resolve
-from workbench.core.function import Function, TypedFunction
-from workbench.errors import PipelineError, Refused, WorkbenchError
+from workbench.core.fields import Vector, resolve
+from workbench.core.function import Function, TypedFunction, on_values
+from workbench.errors import Location, Overflow, PipelineError, Refused, WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.core.memory import Array, Cells
@@ -501,3 +501,24 @@ def specialise_function(function: Function | TypedFunction, inputs: Sequence[Dom
     """Return a parameter function typed for the given domains (again, if it was typed for others)."""
     plain = function.function if isinstance(function, TypedFunction) else function
     return plain.specialise(inputs)
+
+
+def run_in_range(
+    action: Function | TypedFunction | None, gives: str = "", where: Location | str = ""
+) -> Callable[..., Value] | None:
+    """Return an action on values; `gives`: the beginning of the message about a result that leaves its range."""
+    if not (isinstance(action, TypedFunction) and action.obliged):
+        return None if action is None else on_values(action)
+
+    def run(*given: Value) -> Value:
+        try:
+            return action.plain(*given)
+        except Overflow as error:
+            exact = specialise_function(action.function, action.domains)  # typed, so that it reads fields by name
+            got, place = exact(*given), ""
+            if isinstance(action.result, Vector):
+                first, items = action.result.first, zip(got, action.result.fields, strict=True)
+                place, got = next((f" at {first + i}", item) for i, (item, own) in enumerate(items) if item not in own)
+            raise Overflow(f"{gives} {got}{place}", where=where, hint=OBLIGATION_HINT) from error
+
+    return run

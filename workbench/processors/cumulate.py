@@ -11,17 +11,18 @@ from workbench.core import function as f
 from workbench.core.determinism import Determinism
 from workbench.core.domain import ANY, BOOL, INT, Bool, Domain, Range, SomeFloats, Value, outside
 from workbench.core.fields import fit_value
-from workbench.core.function import TypedFunction, fits, on_values
+from workbench.core.function import TypedFunction, fits
 from workbench.core.kinds import Functional
 from workbench.core.ops import PLAIN, WORD_HI, as_term, restrict_to_range
-from workbench.core.processor import Maybe, State, Stream, event, specialise_function
+from workbench.core.processor import Maybe, State, Stream, event, run_in_range, specialise_function
 from workbench.core.term import is_symbolic
 from workbench.core.typing_rules import unify
 from workbench.errors import PipelineError, TypingError
 
 HINT = (
-    "write cumulate(x, {0}, {1}, int); a range needs a bound: a window, or a function such as "
-    "add(total, x) = min(total + x, 100) in cumulate(x, add, 0, 0..100)"
+    "write cumulate(x, {0}, {1}, int), whose numbers in a check -N and --int choose; or declare a range, as in "
+    "cumulate(x, {0}, {1}, 0..1000): a run that leaves it ends, and check shows whether any does; or keep the total "
+    "inside, by a window, or by a function such as add(total, x) = min(total + x, 100) in cumulate(x, add, 0, 0..100)"
 )
 """The advice for a cumulation that leaves its range, formatted with its function and start."""
 FURTHEST = 4096
@@ -56,6 +57,9 @@ class Cumulate(Functional):
             )
 
     def specialise(self, inputs: tuple[Domain, ...]) -> Self:
+        return self._specialise(inputs, checked=isinstance(self.domain, Range))
+
+    def _specialise(self, inputs: tuple[Domain, ...], *, checked: bool) -> Self:
         (events,) = inputs
         domain = self.domain or self._domain(events)
         start = self._start(domain)
@@ -67,11 +71,11 @@ class Cumulate(Functional):
             if isinstance(domain, SomeFloats):
                 hint = f"floats are whole numbers in a check, here {domain}: --values float=LOW..HIGH gives others"
             raise outside(what, start, domain, hint)
-        function = specialise_function(self.function, (domain, events)).into(domain)
+        function = specialise_function(self.function, (domain, events)).into(domain, checked=checked)
         if not fits(function.result, domain):
             raise TypingError(
                 f"'{function.name}' turns {domain} and {events} into {function.result}, "
-                f"which does not fit the accumulated {domain}",
+                f"which does not fit the accumulated {domain}{self._describe_growth(function.result, events)}",
                 hint=HINT.format(self._function, start)
                 if isinstance(domain, Range)
                 else "the function must give back the accumulator's domain",
@@ -82,10 +86,17 @@ class Cumulate(Functional):
         (events,) = inputs
         domain = self._find_reached_range(events, horizon)
         if domain is None or (self.domain is not None and not fits(domain, self.domain)):
-            return self.specialise(inputs)
+            return self._specialise(inputs, checked=False)
         domain = self.domain or domain
         function = specialise_function(self.function, (domain, events))
         return replace(self, function=function, start=self._start(domain), domain=domain)
+
+    def _describe_growth(self, reached: Domain, events: Domain) -> str:
+        """Return words for a range that is wider with every event, if it is."""
+        if not isinstance(reached, Range):
+            return ""
+        further = specialise_function(self.function, (reached, events)).result
+        return f", and grows with every event: {further} is next" if not fits(further, reached) else ""
 
     def _find_reached_range(self, events: Domain, horizon: int) -> Domain | None:
         """Return the range that `horizon` events accumulate; None where none is needed, or it is too large."""
@@ -144,14 +155,22 @@ class Cumulate(Functional):
             assert self.domain is not None
             total = restrict_to_range(self._function(state[0], front[0]), self.domain)  # as narrow as it can be
             return (total,), (event(total),)
-        total = self.function(state[0], front[0])
+        total = (self.function if is_symbolic((state, front)) else self.on_total)(state[0], front[0])
         if type(total) not in PLAIN and is_symbolic(total) and self.domain is not None:
             total = as_term(total, self.domain)
         return (total,), (event(total),)
 
     @property
     def on_total(self) -> Callable[..., Any]:
-        return on_values(self.function)
+        return self._compute
+
+    @cached_property
+    def _compute(self) -> Callable[..., Any]:
+        return run_in_range(self.function, f"the total of {self.domain} gets") or self.function
+
+    @property
+    def has_obligations(self) -> bool:
+        return isinstance(self.function, TypedFunction) and self.function.obliged
 
     @cached_property
     def _is_closed(self) -> bool:

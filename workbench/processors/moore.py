@@ -15,23 +15,23 @@ from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, ModelScope, Range, Value
-from workbench.core.fields import Vector, fit_value, resolve
+from workbench.core.fields import fit_value, resolve
 from workbench.core.findings import Findings
-from workbench.core.function import Function, TypedFunction, fits, on_values, same_domain
+from workbench.core.function import Function, TypedFunction, fits, same_domain
 from workbench.core.ops import EQ, MIN, as_term, disjunction, ite, negate
 from workbench.core.processor import (
     NOTHING,
-    OBLIGATION_HINT,
     Form,
     Maybe,
     Processor,
     State,
     Stream,
     event,
+    run_in_range,
     specialise_function,
 )
 from workbench.core.term import TRUE, Term, const
-from workbench.errors import DomainError, Location, Overflow, PipelineError, TypingError, WorkbenchError, did_you_mean
+from workbench.errors import DomainError, Location, PipelineError, TypingError, WorkbenchError, did_you_mean
 
 Action = Function | TypedFunction
 """A function of the events of a front and of all variables, in this order."""
@@ -265,13 +265,13 @@ class Moore(Processor):
         for t in self.transitions:
             changes, shown = dict(t.updates), f"the transition {t.source} -> {t.target}"
             gives = {v.name: f"{shown}: '{v.name}' of {v.domain} gets" for v in self.variables}
-            updates = tuple(_on_values(changes.get(name), words, t.where) for name, words in gives.items())
-            found[t.source].append((_on_values(t.guard), t.target, updates if t.updates else None))
+            updates = tuple(run_in_range(changes.get(name), words, t.where) for name, words in gives.items())
+            found[t.source].append((run_in_range(t.guard), t.target, updates if t.updates else None))
         return found
 
     @cached_property
     def _emitting(self) -> dict[str, ValueFunction | None]:
-        return {name: _on_values(output, f"state {name} of {self.result} emits") for name, output in self.states}
+        return {name: run_in_range(output, f"state {name} of {self.result} emits") for name, output in self.states}
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         name, *values = state
@@ -347,25 +347,6 @@ class Moore(Processor):
 
     def __str__(self) -> str:
         return f"machine({', '.join(self.names)})"
-
-
-def _on_values(action: Action | None, gives: str = "", where: Location | str = "") -> ValueFunction | None:
-    """Return an action on values; `gives`: the beginning of the message about a result that leaves its range."""
-    if not (isinstance(action, TypedFunction) and action.obliged):
-        return None if action is None else on_values(action)
-
-    def run(*given: Value) -> Value:
-        try:
-            return action.plain(*given)
-        except Overflow as error:
-            exact = specialise_function(action.function, action.domains)  # typed, so that it reads fields by name
-            got, place = exact(*given), ""
-            if isinstance(action.result, Vector):
-                first, items = action.result.first, zip(got, action.result.fields, strict=True)
-                place, got = next((f" at {first + i}", item) for i, (item, own) in enumerate(items) if item not in own)
-            raise Overflow(f"{gives} {got}{place}", where=where, hint=OBLIGATION_HINT) from error
-
-    return run
 
 
 def _advise(name: str, own: Domain, given: TypedFunction) -> str:

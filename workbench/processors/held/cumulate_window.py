@@ -114,7 +114,7 @@ def associative(inner: Processor) -> Cumulate | None:
     assert isinstance(function, TypedFunction)
     # the operators on ranges are those of all integers, so what holds on the range of the totals holds on all ranges
     same = all(domain == found.domain or isinstance(domain, Range) for domain in function.domains)
-    return found if same and function.function.is_associative(found.domain) else None
+    return found if same and not function.obliged and function.function.is_associative(found.domain) else None
 
 
 def fold_of(width: int, inner: Processor) -> CumulateWindow | None:
