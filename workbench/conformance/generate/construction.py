@@ -27,6 +27,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Machine, Processor, Slot
 from workbench.errors import Refused
 from workbench.processors.apply import ApplyFunction
+from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
 from workbench.processors.held.group import Group, flatten
@@ -136,6 +137,8 @@ class Growing:
             if self.has(few):
                 kinds.append(self.slice)
         kinds += [self.machine, self.ring]
+        if self.leaves_ranges and self.has(lambda d: isinstance(d, Range)):
+            kinds.append(self.total)
         if self.has(lambda d: isinstance(d, Bool)):
             kinds += [self.temporal, self.batches] if self.depth > 0 else [self.temporal]
         return kinds
@@ -246,6 +249,12 @@ class Growing:
         )
         variables = Variable("ring", Vector.of(0, 2, Range(0, 2)), (0, 1, 2)), Variable("n", Range(0, 2), 0)
         return Moore(states, transitions, variables), [pipe]
+
+    def total(self) -> DrawnNode:
+        """Draw a sum in a declared range, which it may leave."""
+        pipe = self.pick(lambda d: isinstance(d, Range))
+        single_events = self.widths[pipe.stream.pipe] == 1
+        return Cumulate(f.ADD, 0, Range(-1, 4)) if single_events else Cumulate(f.MAX), [pipe]
 
     def moves(self, pipe: DrawnPipe) -> list[tuple[f.Function | None, f.Function | None]]:
         """Return guards and updates of a variable in 0..2 that stays in range, by a guard or not, or may leave it."""
