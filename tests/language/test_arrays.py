@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.core.domain import BOOL, Range
-from workbench.core.fields import Vector
+from workbench.core.fields import IndexedTuple
 from workbench.errors import Overflow, TypingError, WorkbenchError
 from workbench.language import parse
 
@@ -130,12 +130,12 @@ def test_an_item_that_leaves_its_range_ends_the_run(backend: str) -> None:
 
 
 def test_the_type() -> None:
-    domain = Vector.of(-1, 1, BOOL)
+    domain = IndexedTuple.of(-1, 1, BOOL)
     assert str(domain) == "array(-1..1, bool)"
     assert domain.names() == ("minus1", "0", "1")
     assert (True, False, True) in domain
     assert domain.size == 8
-    assert Vector.of(2, 3, Range(1, 4)).default == (1, 1)
+    assert IndexedTuple.of(2, 3, Range(1, 4)).default == (1, 1)
 
 
 WRONG = {

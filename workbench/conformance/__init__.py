@@ -32,7 +32,7 @@ _HOME = {
     "conformance.written_tests.disagreements": ("disagreement",),
     "core.domain": ("Anything", "Bool", "Enum", "Integer", "Integers", "Range", "Reals", "Texts"),
     "core.fault": ("Fault", "Kind"),
-    "core.fields": ("FrozenMap", "Map", "Nullable", "Record", "Tuple", "Vector"),
+    "core.fields": ("FrozenMap", "Map", "Nullable", "Record", "Tuple", "IndexedTuple"),
     "core.function": ("LIBRARY",),
     "errors": ("Overflow",),
     "faults.loss_and_duplication": ("Duplicate", "Lose"),

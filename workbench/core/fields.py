@@ -103,13 +103,13 @@ class Record(Tuple):
 
 
 @dataclass(frozen=True)
-class Vector(Tuple):
+class IndexedTuple(Tuple):
     """Values of one kind that a computed index reads, counted from `first`: `array(0..7, bool)`. A value is a tuple."""
 
     first: int = 0
 
     @classmethod
-    def of(cls, first: int, last: int, element: Domain) -> Vector:
+    def of(cls, first: int, last: int, element: Domain) -> IndexedTuple:
         """Return the arrays with these indices."""
         return cls((element,) * (last - first + 1), first)
 
@@ -231,8 +231,8 @@ def rewrite(domain: Domain, replace: Callable[[Domain], Domain]) -> Domain:
     """Return `domain` with `replace` applied to its scalar parts, innermost first."""
     if isinstance(domain, Record):
         return Record(tuple(rewrite(f, replace) for f in domain.fields), domain.labels)
-    if isinstance(domain, Vector):
-        return Vector(tuple(rewrite(f, replace) for f in domain.fields), domain.first)
+    if isinstance(domain, IndexedTuple):
+        return IndexedTuple(tuple(rewrite(f, replace) for f in domain.fields), domain.first)
     if isinstance(domain, Tuple):
         return Tuple(tuple(rewrite(f, replace) for f in domain.fields))
     if isinstance(domain, Map):

@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 from workbench.core import typing_rules as rules
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Integer, Integers, Overflowing, Range, Reals, SomeFloats
-from workbench.core.fields import Nullable, Record, Vector, parts
+from workbench.core.fields import IndexedTuple, Nullable, Record, parts
 from workbench.core.term import FALSE, OVERLOADS, TRUE, Fields, Items, Term, const, intern, is_symbolic, is_view, like
 from workbench.core.typing_rules import coerce, corners, literal_domain, unify
 from workbench.errors import TypingError
@@ -550,7 +550,7 @@ def as_term(value: Any, domain: Domain) -> Any:
         return value
     if isinstance(value, tuple) and is_symbolic(value):
         items = (as_term(v, d) for v, (_, d) in zip(value, parts(domain), strict=True))
-        kind = Fields if isinstance(domain, Record) else Items if isinstance(domain, Vector) else None
+        kind = Fields if isinstance(domain, Record) else Items if isinstance(domain, IndexedTuple) else None
         return kind.of(domain, items) if kind is not None else like(value, items)
     if not isinstance(value, Term):
         return const(value, domain)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from workbench.core.determinism import Determinism
 from workbench.core.domain import Domain, ModelScope, Value
-from workbench.core.fields import Vector, resolve
+from workbench.core.fields import IndexedTuple, resolve
 from workbench.core.function import Function, TypedFunction, on_values
 from workbench.errors import Location, Overflow, PipelineError, Refused, WorkbenchError
 
@@ -516,7 +516,7 @@ def run_in_range(
         except Overflow as error:
             exact = specialise_function(action.function, action.domains)  # typed, so that it reads fields by name
             got, place = exact(*given), ""
-            if isinstance(action.result, Vector):
+            if isinstance(action.result, IndexedTuple):
                 first, items = action.result.first, zip(got, action.result.fields, strict=True)
                 place, got = next((f" at {first + i}", item) for i, (item, own) in enumerate(items) if item not in own)
             raise Overflow(f"{gives} {got}{place}", where=where, hint=OBLIGATION_HINT) from error

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from workbench.core.domain import BOOL, Domain, Label, Reals, Value
-from workbench.core.fields import Map, Record, Tuple, Vector, join_parts, parts, scalars, split
+from workbench.core.fields import IndexedTuple, Map, Record, Tuple, join_parts, parts, scalars, split
 from workbench.errors import Refused, TypingError, WorkbenchError
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class Fields(Parts):
 class Items(Parts):
     """A symbolic value of an array."""
 
-    domain: Vector
+    domain: IndexedTuple
 
 
 class Entries(Parts):
@@ -327,7 +327,7 @@ def whole(domain: Domain, flat: Iterator[Term]) -> Any:
     if isinstance(domain, Map) and domain.finite:
         return Entries.of(domain, [whole(domain.slot, flat) for _ in domain.slots])
     if isinstance(domain, Tuple):
-        kind = Fields if isinstance(domain, Record) else Items if isinstance(domain, Vector) else Parts
+        kind = Fields if isinstance(domain, Record) else Items if isinstance(domain, IndexedTuple) else Parts
         return kind.of(domain, [whole(field, flat) for field in domain.fields])
     return next(flat)
 
@@ -376,7 +376,7 @@ def domain_of(value: Any) -> Domain:
     if isinstance(value, Fields):
         return Record(tuple(map(domain_of, value)), value.domain.labels)
     if isinstance(value, Items):
-        return Vector(tuple(map(domain_of, value)), value.domain.first)
+        return IndexedTuple(tuple(map(domain_of, value)), value.domain.first)
     if isinstance(value, tuple):
         return Tuple(tuple(map(domain_of, value)))
     if isinstance(value, Term):

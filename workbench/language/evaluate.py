@@ -100,7 +100,7 @@ class Evaluator:
             return self.field(e)
         if isinstance(e, s.Index):
             return self.index(e)
-        if isinstance(e, s.Store):
+        if isinstance(e, s.ItemUpdate):
             return self.apply(WRITE_ITEM, self.values(e.parts), e)
         raise e.error(f"'{e}' is not a value", _explain_misplaced(e))
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain, Enum, Value
-from workbench.core.fields import FrozenMap, Map, Vector, within
+from workbench.core.fields import FrozenMap, IndexedTuple, Map, within
 from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import Function
 from workbench.core.pipeline import Node, Pipeline
@@ -77,7 +77,7 @@ class _Machine:
             raise v.error(what, f"write var {v.name}: {kind}" + ("" if v.start else " = ..."))
         self.domains[v.name] = kind
         start = FrozenMap() if v.start is None else self.value(v.start)
-        if isinstance(kind, Vector) and not isinstance(start, tuple):
+        if isinstance(kind, IndexedTuple) and not isinstance(start, tuple):
             start = (start,) * len(kind.fields)
         return Variable(v.name, kind, start, v.where)
 
@@ -108,7 +108,7 @@ class _Machine:
             hint = did_you_mean(update.name, known, "variables are: ") or "write var NAME: TYPE = START"
             raise update.error(f"there is no variable '{update.name}'", hint)
         own = self.domains.get(update.name)
-        if isinstance(update.value, s.Store) and own is not None and not isinstance(own, Vector):
+        if isinstance(update.value, s.ItemUpdate) and own is not None and not isinstance(own, IndexedTuple):
             hint = f"write {update.name} := ..., or var {update.name}: array(0..7, {own}) = ..."
             raise update.error(f"'{update.name}' of {own} is no array", hint)
         return update.name, self._function(update.value, self.domains.get(update.name))
@@ -140,9 +140,9 @@ def _join_writes(updates: Sequence[s.UpdateSyntax]) -> list[s.UpdateSyntax]:
         if update.index is None:
             found.append(update)
             continue
-        before = next((u for u in found if u.name == update.name and isinstance(u.value, s.Store)), None)
+        before = next((u for u in found if u.name == update.name and isinstance(u.value, s.ItemUpdate)), None)
         array = before.value if before else s.Identifier(update.name, where=update.where)
-        stored = replace(update, value=s.Store(array, update.index, update.value, where=update.where), index=None)
+        stored = replace(update, value=s.ItemUpdate(array, update.index, update.value, where=update.where), index=None)
         found = [stored if u is before else u for u in found] if before else [*found, stored]
     return found
 

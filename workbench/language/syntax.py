@@ -93,7 +93,7 @@ class Index(Expression):
 
 
 @dataclass(frozen=True)
-class Store(Expression):
+class ItemUpdate(Expression):
     """The array `array` with another value at an index."""
 
     within: ClassVar[tuple[str, ...]] = ("array", "index", "value")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Enum, Integer, Label, Overflowing, Range
-from workbench.core.fields import Map, Nullable, Record, Tuple, Vector
+from workbench.core.fields import IndexedTuple, Map, Nullable, Record, Tuple
 from workbench.errors import did_you_mean
 from workbench.language import syntax as s
 from workbench.language.evaluate import at
@@ -57,7 +57,7 @@ def domain(e: s.Expression, constant: Callable[[s.Expression], object], *, array
                 raise e.key.error(
                     f"the indices of an array are a range, not {indices}", f"write array(0..7, {e.value})"
                 )
-            return Vector.of(indices.lo, indices.hi, inner(e.value))
+            return IndexedTuple.of(indices.lo, indices.hi, inner(e.value))
         if isinstance(e, s.MapType):
             if e.base != "map":
                 raise e.error(f"'{e}' is not a type", f"write map({e.key}, {e.value})")

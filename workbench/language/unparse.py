@@ -90,7 +90,7 @@ _RULES: dict[str, Callable[[Any], tuple[str, int]]] = {
     "Identifier": lambda e: (e.name, _POSTFIX),
     "Field": _field,
     "Index": lambda e: (f"{_inside(e.value, _POSTFIX)}[{e.index}]", _POSTFIX),
-    "Store": lambda e: (f"{e.array}[{e.index}] := {e.value}", _LOOSEST),
+    "ItemUpdate": lambda e: (f"{e.array} with [{e.index}] := {e.value}", _LOOSEST),
     "Operation": _operation,
     "Temporal": _temporal,
     "TupleOf": lambda e: (f"({_list(e.items)}{',' if len(e.items) == 1 else ''})", _POSTFIX),

@@ -21,7 +21,7 @@ from workbench.conformance.generate.samples import fitting
 from workbench.conformance.generate.single import Draw, cumulation, numbers
 from workbench.core import function as f
 from workbench.core.domain import Bool, Domain, Integer, Integers, Range
-from workbench.core.fields import Map, Tuple, Vector
+from workbench.core.fields import IndexedTuple, Map, Tuple
 from workbench.core.join import Join
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Machine, Processor, Slot
@@ -247,7 +247,7 @@ class Growing:
             Transition(source, target, guard, (("ring", self.draw(writes)), ("n", g.TURN)))
             for source, target, guard in moves
         )
-        variables = Variable("ring", Vector.of(0, 2, Range(0, 2)), (0, 1, 2)), Variable("n", Range(0, 2), 0)
+        variables = Variable("ring", IndexedTuple.of(0, 2, Range(0, 2)), (0, 1, 2)), Variable("n", Range(0, 2), 0)
         return Moore(states, transitions, variables), [pipe]
 
     def total(self) -> DrawnNode:
