@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,6 +19,7 @@ from tests.examples import examples
 from workbench.conformance.generate.domains import EXTREMES, values
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Enum, Range
 from workbench.core.fields import Record, Tuple
+from workbench.errors import InputError
 from workbench.events.input_columns import decode_column
 from workbench.events.values import dump_json, to_json
 from workbench.executors.compiled.execute.columns import column
@@ -109,3 +111,13 @@ def test_a_log_of_them(tmp_path: Path, backend: Any) -> None:
     found = pq.read_table(made).to_pydict()
     assert [n for n in found["n"] if n is not None] == [i for i in range(400) if i % 3 == 1]
     assert list(map(repr, found["x"])) == [repr(row["x"]) for row in rows]
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "s", "D"])
+def test_dates_of_numpy_are_no_numbers_unless_the_user_says_so(unit: str) -> None:
+    """Whatever their unit: numpy itself makes whole numbers of the finest."""
+    program = wb.parse("pipeline p(t: int) -> int { return t }").get()
+    days = np.array(["2026-11-24", "1970-01-02"], f"M8[{unit}]")
+    with pytest.raises(InputError, match="expected a whole number, not datetime"):
+        wb.run(program, {"t": days})
+    assert wb.run(program, {"t": days}, time_format="auto")["out"].tolist() == [20_781 * 86_400, 86_400]

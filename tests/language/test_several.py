@@ -141,6 +141,16 @@ MEANING = {
             §s -> s when x > 3
         }
     """,
+    "a machine with a misspelt state": """
+        machine m(x: int) -> bool {
+            var §n: 0..3 = 7
+            state closed: §fals
+            state open: true
+            closed -> §opne when x > 3 / n := §k
+            §opened -> closed when x < 3
+            open -> closed when x < 3 §and "a"
+        }
+    """,
     "in one expression": """
         pipeline p(x: int) -> int {
             a = §u + x * §v

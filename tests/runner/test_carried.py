@@ -349,3 +349,17 @@ def test_a_run_that_stops_and_goes_on(backend: str, tmp_path: Path) -> None:
         del options["state"]
         wb.run(SOURCE.get("both"), given, output=tmp_path / "whole.csv", **options)
         assert out.read_text() == (tmp_path / "whole.csv").read_text()
+
+
+def test_a_key_that_no_row_has_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It is no error: some keys are rare."""
+    (tmp_path / "in.jsonl").write_text('{"x": 1, "user": {"name": "ann"}}\n')
+    program = wb.parse("pipeline p(x: int) -> int { return x }").get()
+    for key, hint in (
+        ("user.name", r"--carry user copies the object"),
+        ("usr", "did you mean 'user'?"),
+        ("z", "there are: x, user"),
+    ):
+        with caplog.at_level("INFO", "workbench"):
+            assert list(wb.run(program, tmp_path / "in.jsonl", carry=key)) == [{"out": 1}]
+        assert f"no row has a key '{key}' ({hint})" in caplog.text

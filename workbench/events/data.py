@@ -157,6 +157,9 @@ def _sequence(given: Any, name: str) -> Any:
 
 
 def _values(given: Any) -> Sequence[Any]:
+    """Return the Python values of an array or a list; times as such, of which numpy makes numbers if they are finer."""
+    if getattr(getattr(given, "dtype", None), "kind", "") in ("m", "M"):
+        given = given.astype(f"{given.dtype.kind}8[us]")
     return list(given.tolist() if hasattr(given, "tolist") else given)
 
 

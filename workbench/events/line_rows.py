@@ -20,6 +20,7 @@ from workbench.events.lines import BOM, count_lines, number_lines, whole_lines
 from workbench.events.parts import FilePart, parts_of_lines
 from workbench.events.reading_options import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader, Taker
+from workbench.events.values import CopiedCells
 
 MOST = 1000
 """Maximum number of key sets whose column maps are cached."""
@@ -96,6 +97,11 @@ class RecordReader(LineReader):
                 declared = f"{outer}: {{{field}: {self.domains.get(name, 'int')}}}"
                 hint = f"where {outer} is an object, declare {declared} and write {missing[0]}"
             raise InputError(f"no row has a key '{missing[0]}'", hint=hint)
+        for key in missing if self._seen else ():
+            if isinstance(self.domains.get(key), CopiedCells):
+                outer, dot, _ = key.partition(".")
+                nested = f"--carry {outer} copies the object" if dot and outer in self._seen else ""
+                self.reporter.report_once(f"no row has a key '{key}' ({nested or did_you_mean(key, self._seen)})")
 
     def whose(self, column: int, path: str) -> str:
         del column

@@ -221,7 +221,7 @@ def _member(value: Value, domain: Domain) -> Value:
         if isinstance(domain, Word) and type(value) is int:
             raise UnreadableError("a whole number of 64 bits", "the reference backend has integers of any size")
         hint = "declare the input as float" if fraction else ""
-        if isinstance(value, str) and domain.numeric and DATE.match(value):
+        if domain.numeric and (isinstance(value, date) or (isinstance(value, str) and DATE.match(value))):
             hint = DATE_REMEDY
         if isinstance(domain, Words) and isinstance(value, dict | list):
             hint = "a key is a text or a number, no object"

@@ -19,7 +19,7 @@ from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator, FunctionBody, at
 from workbench.language.types import constants as enumerated
 from workbench.language.types import domain
-from workbench.processors.moore import Moore, Transition, Variable
+from workbench.processors.moore import Moore, Transition, Variable, check_states
 
 if TYPE_CHECKING:
     from workbench.language.elaborate import Elaborator
@@ -93,14 +93,18 @@ class _Machine:
             raise speaking.error(what, "write machine NAME(...) -> TYPE {")
 
     def _transition(self, t: s.TransitionSyntax) -> Transition:
-        findings = Findings()
+        findings, target = Findings(), t.source  # it stands for an unknown one: transitions below are judged as usual
+        states = [state.name for state in self.syntax.machine.states] if self.syntax.machine else []
+        with self.file.findings.apart():
+            check_states(t.source, t.target, states or (t.source, t.target), t.where, t.target_at)
+            target = t.target
         guard = findings.each((t.guard,), self._action)
         written = _join_writes(t.updates)
         updates = findings.each(written, self._update)
         findings.refuse()
-        if len(guard) + len(updates) < 1 + len(written):
+        if len(guard) + len(updates) < 1 + len(written) or (states and t.source not in states):
             raise FollowUp
-        return Transition(t.source, t.target, guard[0], updates, t.where, t.target_at)
+        return Transition(t.source, target, guard[0], updates, t.where, t.target_at)
 
     def _update(self, update: s.UpdateSyntax) -> tuple[str, Function]:
         known = [v.name for v in self.syntax.machine.variables] if self.syntax.machine else []

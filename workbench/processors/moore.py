@@ -113,10 +113,7 @@ class Moore(Processor):
 
     def _check(self, transition: Transition, names: Sequence[str], closed: set[str]) -> None:
         shown, where = f"the transition {transition.source} -> {transition.target}", transition.where
-        for name, place in ((transition.source, where), (transition.target, transition.target_at or where)):
-            if name not in names:
-                what, hint = f"{shown}: there is no state '{name}'", did_you_mean(name, names, "states are: ")
-                raise PipelineError(what, where=place, hint=hint)
+        check_states(transition.source, transition.target, names, where, transition.target_at or where)
         if transition.source in closed:
             raise PipelineError(
                 f"{shown} is never taken: one above it, from the same state, has no guard",
@@ -347,6 +344,16 @@ class Moore(Processor):
 
     def __str__(self) -> str:
         return f"machine({', '.join(self.names)})"
+
+
+def check_states(
+    source: str, target: str, names: Sequence[str], where: Location | str, target_at: Location | str
+) -> None:  # fmt: skip
+    """Raise PipelineError if a transition is from or to a state that is none of these."""
+    for name, place in ((source, where), (target, target_at)):
+        if name not in names:
+            what = f"the transition {source} -> {target}: there is no state '{name}'"
+            raise PipelineError(what, where=place, hint=did_you_mean(name, names, "states are: "))
 
 
 def _advise(name: str, own: Domain, given: TypedFunction) -> str:
