@@ -88,6 +88,11 @@ BODIES = [
     "return window(x, 2, «summ→sum»)",
     "a, c = fork(x)\n return «fork(x)→a» + 1",
     "return cast(x, «3→0..3»)",
+    # contracts
+    "h = x + 1\n assume «h→x» > 3\n return h",
+    "«assume→guarantee» out > 3\n return x + 1",
+    "assume x«→ <= 100»\n return x",
+    "h = x + 1\n guarantee «h→out» > 3\n return h * 2",
     # faults
     "fault «loose→lose» x\n return x",
     "fault lose «xx→x»\n return x",

@@ -24,6 +24,8 @@ def test_they_read_inputs_and_a_guarantee_reads_outputs() -> None:
         "guarantee1(x, out): guarantee out > x",
         "guarantee2(out): guarantee out > 0",
     ]
+    assert stated("assume x > 0  assume x > 0") == ["assume1(x): assume x > 0", "assume2(x): assume x > 0"]
+    assert stated("assume1 = x + 1  assume x > 0") == ["assume1_(x): assume x > 0"]
 
 
 def test_the_words_stay_names() -> None:
