@@ -469,7 +469,9 @@ def test_bad_rows_are_counted_by_reason(workbench: Run, tmp_path: Path) -> None:
     (tmp_path / "p.pipe").write_text("pipeline p(x: int) -> int { return x }")
     done = workbench("run", tmp_path / "p.pipe", "--input", tmp_path / "a.log", *pattern)
     assert done.out.splitlines() == ["t,out", "5,1", "6,3", "7,5"]
-    told = "3 of 6 rows were skipped; 2: column 't': expected a time from, 1: the line does not match --pattern; the"
+    told = (
+        "3 of 6 rows were skipped; 2: column 't': expected a time from ... on, as in the row before, 1: the line does"
+    )
     assert told in done.err
 
 

@@ -70,3 +70,20 @@ def test_a_summary_has_notes_before_the_rate():
     assert reporter.summary(1.5) == (
         "3,000 rows, 5,000 events in, 0 events out, 2 bad rows, 7 phases, 1.50 s, 2,000 rows a second"
     )
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("column 'price': expected a number, not 'x'", "column 'price': expected a number"),
+        ("this line has 3 cells, the header has 2", "this line has ... cells, the header has ..."),
+        (
+            "column 't': expected a time from 2026-11-24T08:00:00 on, as in the row before (--late 10s waits), not '7'",
+            "column 't': expected a time from ... on, as in the row before",
+        ),
+        ("not a JSON value: Expecting value at column 3: {'a", "not a JSON value"),
+        ("input 'a 1': expected an integer 0..3, not 9", "input 'a 1': expected an integer ..."),
+    ],
+)
+def test_bad_rows_of_a_kind_differ_in_their_values(reason: str, kind: str) -> None:
+    assert BadRow("log.csv", 3, reason, "").kind == kind

@@ -3,6 +3,7 @@
 import io
 import random
 import re
+import shlex
 from decimal import Decimal
 
 import pyarrow as pa
@@ -232,3 +233,23 @@ def test_lines_are_numbered_as_in_the_file(tmp_path) -> None:
 def test_marks_that_are_none(options, what) -> None:
     with pytest.raises(InputError, match=what):
         run(PRICES, "log.csv", **options)
+
+
+@pytest.mark.parametrize("cell", ["NA", "N/A", "-", "NaN", "null", "(null)", "\\N"])
+def test_a_usual_text_for_nothing_has_a_hint_that_is_followed(cell, tmp_path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text(f"id,price\n1,2.5\n2,{cell}\n")
+    with pytest.raises(InputError, match="expected a number, not") as found:
+        outputs(PRICES, log)
+    option, text = shlex.split(found.value.hint)[:2]
+    assert (option, text) == ("--null", cell)
+    assert outputs(PRICES, log, null=text) == {"i": [1, 2], "p": [2.5]}
+
+
+def test_a_comment_in_front_of_the_header_has_a_hint(tmp_path) -> None:
+    log, program = tmp_path / "log.csv", parse("pipeline p(price: float) -> float { return price }").get()
+    log.write_text("# made by hand\nprice\n2.5\n")
+    with pytest.raises(InputError, match="the first line '# made by hand' is neither") as found:
+        run(program, log)
+    assert found.value.hint == "--comment '#' leaves out lines that begin with it"
+    assert run(program, log, comment="#").to_dict() == {"out": [2.5]}

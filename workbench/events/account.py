@@ -25,6 +25,9 @@ MOST_KINDS = 4
 """The maximum number of kinds of bad rows that are listed with their counts."""
 _REPORTING = Lock()
 """Held while something is reported once that several threads may report at the same time."""
+_WHOSE = re.compile(r"((?:column|input) '[^']*': )?(.*)", re.DOTALL)
+_VALUE = re.compile(r"'[^']*'|\"[^\"]*\"|[+-]?\d\S*")
+"""A pattern for values in the reason for a bad row."""
 
 
 class BadRow(NamedTuple):
@@ -38,8 +41,8 @@ class BadRow(NamedTuple):
     @property
     def kind(self) -> str:
         """The reason without the values of this row."""
-        found = re.match(r"((column|input) '[^']*': )?[^:'\"\d]*", self.reason)
-        return found[0].strip(" ,(") if found else ""
+        whose, what = _WHOSE.fullmatch(self.reason).groups("")  # type: ignore[union-attr]
+        return whose + _VALUE.sub("...", re.split(r": |, not | \(", what)[0])
 
 
 @dataclass

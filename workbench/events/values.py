@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -30,6 +31,8 @@ DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}")
 DATE_REMEDY = "--time-format auto reads dates in inputs of numbers as seconds since 1970"
 GROUPED = re.compile(r"[+-]?[0-9]{1,3}([.,][0-9]{3})+([.,][0-9]+)?")
+NOTHING = frozenset(("na", "n/a", "-", "null", "none", "nil", "nan", "?", "(null)", "\\n", "missing"))
+"""Texts that many logs have where there is no number."""
 DEEPEST = 200
 """Maximum nesting of a JSON value of any type."""
 TRUTH = {"true": True, "false": False, "1": True, "0": False}
@@ -368,6 +371,10 @@ def _parse_cell(cell: str, text: str, domain: Domain) -> Value:
             raise UnreadableError(describe_domain(domain), _explain_marks(text))
         if DATE.match(text):
             raise UnreadableError(describe_domain(domain), DATE_REMEDY)
+        if text.lower() in NOTHING:
+            raise UnreadableError(
+                describe_domain(domain), f"--null {shlex.quote(text)} makes cells with this text empty"
+            )
         return None
     if isinstance(domain, Reals):
         return double(text)

@@ -81,7 +81,8 @@ class CsvReader(RowReader):
             text = line.decode(errors="replace").rstrip("\r")
             self.between = certain_delimiter(text, self.quote, self.between, self.reading.decimal, self._count_fed)
             if self.between != "," and self.between in text:
-                what = f"cells are separated by {self.between!r}, as the header shows"
+                mark = "tabs" if self.between == "\t" else repr(self.between)
+                what = f"cells are separated by {mark}, as the header shows"
                 self.reporter.report_once(f"{what} (--delimiter names another one)")
 
     def _count_fed(self, names: Sequence[str]) -> int:
@@ -301,10 +302,11 @@ class CsvReader(RowReader):
                 self.cell(row[0], self.domains[self.only])
         except UnreadableError as error:
             name = row[0].strip()  # names with other characters would need quotes on a command line
+            hint = f"read this column as the input: --column {self.only}={name}" if name.isidentifier() else ""
             raise InputError(
                 f"the first line '{short(row[0])}' is neither the input's name '{self.only}' nor "
                 f"a value of {self.domains[self.only]}",
-                hint=f"read this column as the input: --column {self.only}={name}" if name.isidentifier() else "",
+                hint="--comment '#' leaves out lines that begin with it" if name.startswith("#") else hint,
             ) from error
         return True
 
