@@ -48,7 +48,7 @@ def test_the_tables_of_rules(workbench: Run) -> None:
     rules = "models/tesla/fire.tesla"
     found = workbench("export", rules, "--show", "plan").out
     assert found.startswith("columns\n")
-    assert "\n  1: Temp by own.0, kept for 300000000\n" in found
+    assert "\n  1: Temp by own.0, retained for 300000000\n" in found
     assert "\n  trigger Smoke -> r1, r2 = own.0\n" in found
     wrong = workbench("export", rules, "--show", "python")
     assert wrong.code == 2

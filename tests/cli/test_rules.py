@@ -35,7 +35,7 @@ def test_a_plan_tells_what_predicates_find_in_a_log(workbench, tmp_path):
     # s: 1 + 2 + 2 of 7; x + $x: of 1, 4 and null 0 + 1 + 2; x: 1 + 2 + 2; all: that of the last B and the first A
     assert "2.3 candidates each, fitting 14.3 %" in told
     assert "(s >= $t: 71.4 %; x + $x > 3: 42.9 %; x != 9: 71.4 %)" in told
-    assert "what takes least first: x + $x > 3; s >= $t" in told
+    assert "the cheapest first: x + $x > 3; s >= $t" in told
     few = workbench(*plan, "--head", "2", "--json").out
     found = json.loads(few)["steps"][0]["steps"][0]["sample"]
     assert (found["events"], found["asked"], found["candidates"]) == (2, 1, 1)

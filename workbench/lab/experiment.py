@@ -105,7 +105,7 @@ class Experiment:
             unknown = (list_required(function) - set(axes) - extra) if function else set()
             if unknown:
                 raise SuiteError(
-                    f"experiment '{self.name}' asks for '{sorted(unknown)[0]}', which is no axis of its region",
+                    f"experiment '{self.name}' takes '{sorted(unknown)[0]}', which is no axis of its region",
                     hint=f"the axes are {', '.join(axes)}; prerequisites are named in `needs`",
                 )
         for name in [*axes, *self.outputs]:

@@ -119,7 +119,7 @@ def _describe_sample(step: dict[str, Any]) -> Iterator[str]:
         each = found["candidates"] / found["looked"]
         yield f"    {each:,.1f} candidates each, fitting {_part(found['fitting'], found)}" + f" ({told})" * bool(told)
     if len(step["asked"]) > 1:
-        yield f"    asked in this order, what takes least first: {'; '.join(step['asked'])}"
+        yield f"    evaluated in this order, the cheapest first: {'; '.join(step['asked'])}"
 
 
 def _part(count: int, found: dict[str, Any]) -> str:
@@ -194,7 +194,7 @@ def _split_lines(found: dict[str, Any]) -> Iterator[str]:
         yield from () if found["reason"] else (f"time cannot be cut: {time['reason']}",)
     else:
         again = "processed" if time["fed"] else "put into columns"
-        yield f"time can be cut: the events of the {time['reach']} before a stretch are {again} for it again"
+        yield f"time can be cut: the events of the {time['reach']} before a time slice are {again} for it again"
 
 
 def draw_plan(plan: SetPlan) -> str:
@@ -239,7 +239,7 @@ def _all_parts(rule: t.Rule) -> list[t.Predicate | t.Aggregate]:
 
 
 def _where(found: dict[str, Any]) -> list[str]:
-    return [f"    where {', '.join(found['where'])}: asked here, as soon as it is known"] if found["where"] else []
+    return [f"    where {', '.join(found['where'])}: evaluated here, as soon as it is known"] if found["where"] else []
 
 
 def _conditions(plan: SetPlan, rule: int, step: int) -> list[str]:
@@ -253,7 +253,7 @@ def _indexes(plan: SetPlan, type: str) -> Iterator[str]:
     for rule in plan.triggered[type]:
         index = plan.index(rule)
         name = plan.rules.declarations[type].attributes[index.attribute].name if index else ""
-        how = f"found by {name} {index.operator} a constant" if index else "asked each time"
+        how = f"found by {name} {index.operator} a constant" if index else "evaluated each time"
         groups[how] = groups.get(how, 0) + 1
     yield from (f"{plural(count, 'rule')} {how}" for how, count in groups.items())
 
@@ -265,8 +265,8 @@ def _reach(column: PlannedColumn, timed: bool) -> str:
     if column.reach is None:
         return "forever"
     if column.latest:
-        return f"kept of the latest {column.latest} events" + (f" and for {column.reach}" if column.reach else "")
-    return f"kept for {_span(column.reach, timed)}"
+        return f"retained of the latest {column.latest} events" + (f" and for {column.reach}" if column.reach else "")
+    return f"retained for {_span(column.reach, timed)}"
 
 
 def _span(reach: int, timed: bool) -> str:

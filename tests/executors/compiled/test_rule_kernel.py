@@ -464,14 +464,14 @@ emit P(x = $y * 2, f = TIME(A)) consuming A
         format_tables(memory(text).rule_tables)
         == """\
 columns
-  0: A if own.0 own.1 + 9 < require by own.0, kept for 5
-  1: A if own.1 0 > require, kept for 5
-  2: Q, kept for 0 or 3 events
+  0: A if own.0 own.1 + 9 < require by own.0, retained for 5
+  1: A if own.1 0 > require, retained for 5
+  2: Q, retained for 0 or 3 events
 rule pairs
   trigger B, if own.0 0 > require -> r1, r2 = own.0
-  each A in column 0 by r2 0 to 5 before r1, own.1 > r2, put aside
+  each A in column 0 by r2 0 to 5 before r1, own.1 > r2, stored
   count Q in column 2 0 to 3 events before r1 -> r5, where r5 2 < require
-  take what step 1 has put aside -> r3, r4 = own.1
+  take what step 1 has stored -> r3, r4 = own.1
   not A in column 1 between r3 and r1
   emit P(0 = r4 2 *, 1 = time(r3) real) consuming r3 limit 3
 """
@@ -493,9 +493,9 @@ emit P(x = 0, f = $p * B.x)
         format_tables(memory(text).rule_tables)
         == """\
 columns
-  0: A, kept for 5
-  1: B by own.0, kept for 4
-  2: F by own.0, kept for 0
+  0: A, retained for 5
+  1: B by own.0, retained for 4
+  2: F by own.0, retained for 0
 rule waits
   trigger A -> r1, r2 = own.0
   first F in column 2 by r2 of all -> r3

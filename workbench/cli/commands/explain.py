@@ -1,4 +1,4 @@
-"""Explain why rules have told something, or have not: the events, windows and conditions of the nearest matches."""
+"""Explain why rules emitted a composite event, or did not: events, windows and conditions of the nearest matches."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def simplified_rules(
             with share(1):
                 found = asking.step(made) if seconds else None
         except LimitMet as met:
-            asking.undecided.append(UndecidedRewriting(rules.name, "what has not been asked about yet", met.what))
+            asking.undecided.append(UndecidedRewriting(rules.name, "the rest, which was not examined", met.what))
             found = None
         if found is None:
             return RuleSimplification(rules, made, tuple(steps), tuple(asking.undecided))

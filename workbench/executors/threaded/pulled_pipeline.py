@@ -27,7 +27,7 @@ def graph_of(pipeline: object) -> Pipeline:
     if not isinstance(found, Pipeline):
         kind = "a processor" if isinstance(pipeline, Processor) else "something else"
         raise PipelineError(
-            f"a pipeline is wanted, and {pipeline} is {kind}",
+            f"pull mode takes a pipeline, and {pipeline} is {kind}",
             hint="say what comes in: @wb.pipeline(x=wb.INT) above def name(x): return processor(x)",
         )
     return found

@@ -150,7 +150,7 @@ def _warn(name: str, where: Location | str, inputs: Sequence[tuple[str, PipeLag]
     return PipelineError(
         f"'{name}' pairs events of different times: its inputs lag by different numbers of events ({lags})",
         where=where,
-        hint=f"write {' and '.join(early)}, or {' and '.join(late)}; where this is meant, lagging(...) around {later}"
+        hint=f"write {' and '.join(early)}, or {' and '.join(late)}; if this is intended, lagging(...) around {later}"
         if later
         else "write the shifts before the events are repeated",
     )

@@ -28,8 +28,8 @@ MOST_CHOSEN = 16
 FEW_TRIGGERED = 8
 """Minimum number of rules with one trigger type for an index, which is slower for fewer rules."""
 CROWDED = (
-    "; its constant filter is asked there: too many filters of this type to ask each event",
-    "; its constants are part of the key: too many filters of this type to ask each event",
+    "; its constant filter is evaluated there: too many filters of this type to evaluate for each event",
+    "; its constants are part of the key: too many filters of this type to evaluate for each event",
 )
 """Reasons why a predicate has no column for its filter: with a test of candidates, and without."""
 

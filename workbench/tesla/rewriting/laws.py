@@ -206,7 +206,11 @@ def of_a_rule(makes: Callable[[ResolvedRule], Iterator[t.Rule]]) -> Callable[[Ru
 
 
 LAWS = (
-    Law("implied", "what holds by the constraints beside and before it need not be asked", of_a_rule(_iterate_implied)),
+    Law(
+        "implied",
+        "what holds by the constraints beside and before it need not be evaluated",
+        of_a_rule(_iterate_implied),
+    ),
     Law(
         "never",
         "a rule whose constraints contradict each other emits nothing, and another one emits its type, too",

@@ -66,7 +66,8 @@ def examine(verdict: Verdict, *, brief: bool = False) -> Verdict:
     """
     if verdict.problem is None:
         raise WorkbenchError(
-            f"it is not known what '{verdict.property}' was asked of", hint="examine what `check` gave in this process"
+            f"it is not known what '{verdict.property}' was decided for",
+            hint="examine what `check` gave in this process",
         )
     if verdict.outcome is Outcome.UNKNOWN or verdict.problem.system:
         return verdict
@@ -141,7 +142,9 @@ class _Examination:
         wraps, clamps = self.verdict.wraps, self.verdict.ground("saturates")
         if wraps or clamps:
             word = "wraps" if wraps else "saturates"
-            return _report("arithmetic", Reliance.WEAK, f"{word} on some run: nothing is said about unbounded integers")
+            return _report(
+                "arithmetic", Reliance.WEAK, f"{word} on some run: this proves nothing about unbounded integers"
+            )
         if wraps is None or clamps is None:
             return _report("arithmetic", Reliance.UNKNOWN, "not decided whether it wraps or saturates")
         return _report("arithmetic", Reliance.CONFIRMED, "never wraps or saturates where the property sees it")

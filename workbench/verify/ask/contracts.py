@@ -55,7 +55,7 @@ def contract_kept(of: str, number: int) -> Property:
 
 
 def _unposed(system: System) -> Question:
-    raise AssertionError(f"a contract of {system.name} is asked about before it is watched")
+    raise AssertionError(f"a contract of {system.name} is checked before it is watched")
 
 
 def _speaks(contract: Contract, system: System) -> tuple[tuple[str, Term], ...]:

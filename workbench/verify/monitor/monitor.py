@@ -104,7 +104,7 @@ class Watching:
         """Make the problem of a property; it takes what `check` takes, except comparisons."""
         row = PROPERTIES.get(str(prop).partition("(")[0])
         if row is not None and row.mode:
-            raise InputError(f"'{prop}' compares two pipelines; it is asked with `workbench equiv`")
+            raise InputError(f"'{prop}' compares two pipelines; `workbench equiv` decides it")
         asked = problem(self.subject, prop, self.settings)
         path = self.system.path if isinstance(self.system, SmvSystem) else self.system
         return MonitorProblem(self.subject, asked.prop, self.settings, asked.syntax, system=path, watch=self)

@@ -84,7 +84,7 @@ class RuleMost(Most):
     queue: str = ""
     grows: bool = True
     argument: str = COUNTED
-    reason: str = "no more were asked about"
+    reason: str = "larger ones were not tried"
 
     def finding(self, model: ModelledRules) -> Finding:
         """Report what is known."""

@@ -322,7 +322,7 @@ def total(view: MapView, name: str, measure: Addend) -> Any:
     if base is None:
         return const(0, INT)
     if base.prefix:
-        raise Refused(f"'{name}' is asked of a map in a map", hint="keep a number for each key beside it")
+        raise Refused(f"'{name}' is applied to a map in a map", hint="keep a number for each key beside it")
     base.table.totals[name] = measure
     found: Term = symbol(base.table, name)
     for change in changes(view, base)[0]:

@@ -63,7 +63,7 @@ def _format_column(rule_tables: RuleTables, number: int) -> str:
     found += _format_key(rule_tables.tables, index)
     found += f" banded by own.{index.banded}" if index.banded != records.NONE else ""
     lookback = "forever" if index.lookback == records.FOREVER else f"for {index.lookback}"
-    return f"{found}, kept {lookback}" + (f" or {index.count} events" if index.count else "")
+    return f"{found}, retained {lookback}" + (f" or {index.count} events" if index.count else "")
 
 
 def _type_in(rule_tables: RuleTables, number: int) -> str:
@@ -105,7 +105,7 @@ def _format_step(rule_tables: RuleTables, rule: Any, step: Any) -> str:
     if kind == records.StepKind.WAITING:
         return "each match that waits"
     if kind == records.StepKind.TAKE:
-        return f"take what step {step.list} has put aside -> r{step.slot}{_format_actions(tables, rule, step)}"
+        return f"take what step {step.list} has stored -> r{step.slot}{_format_actions(tables, rule, step)}"
     triggers = kind == records.StepKind.TRIGGER
     name = rule_tables.plan.rules.events[int(step.type)] if triggers else _type_in(rule_tables, int(step.column))
     found = f"{kind.name.lower()} {name}" + (f".{step.cell}" if step.cell != records.NONE else "")
@@ -124,7 +124,7 @@ def _format_step(rule_tables: RuleTables, rule: Any, step: Any) -> str:
         found += f", from {format_code(tables, step.initial, step.initial_end)} on"
         found += f" by {format_code(tables, step.combine, step.combine_end)}"
     if step.later:
-        return f"{found}, put aside"
+        return f"{found}, stored"
     found += f" -> r{step.slot}" if kind != records.StepKind.NOT else ""
     return found + _format_actions(tables, rule, step)
 

@@ -117,7 +117,7 @@ class FactAccesses:
             yield f"    {each.query.sql}"
             yield f"    {'; '.join(each.steps)}"
             if each.rest:
-                yield f"    asked of each row: {', '.join(each.rest)}"
+                yield f"    evaluated for each row: {', '.join(each.rest)}"
             if each.index:
                 yield f"    an index would help: {self.index(each)}"
             elif each.scans:

@@ -219,7 +219,7 @@ class FactDatabase:
                 continue
             if asked and version != self.version:
                 what = "the facts have changed before an event had all its answers"
-                raise FactsError(what, where=self.path, hint="a query had to be asked again", reason="changed")
+                raise FactsError(what, where=self.path, hint="a query had to be repeated", reason="changed")
             return found
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:

@@ -139,7 +139,7 @@ class FactTables(dict[str, Any]):
                 return found
             why = f"has more than {most:,} rows"
         what = f"facts of type '{type}' are held in memory there, and {rows} {why}"
-        hint = "--backend cdp or aip asks the database; compiled, too, by equations or two bounds that triggers give"
+        hint = "--backend cdp or aip queries the database; compiled, too, by equations or two bounds that triggers give"
         raise Refused(what, hint=hint)
 
     def close(self) -> None:

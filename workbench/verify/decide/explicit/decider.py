@@ -199,7 +199,7 @@ class _Run:
         if self.plan.refused & set(self.part.required):  # nothing is gained by the rest
             required = {}
             if not count_states:
-                return found | {role: Answer(None, reason="asked besides") for role in goals}
+                return found | {role: Answer(None, reason="a question beside the others") for role in goals}
         side = {role: goal for role, goal in goals.items() if role not in required}
         try:
             self.space = Space(self.part.model.system, self.part.assume, self.plan.labels)
