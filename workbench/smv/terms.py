@@ -221,7 +221,7 @@ class SmvTerms(Fold[str]):
         return self._combine_bits(term, f"{a} & {b}", "", a, b)
 
     def _combine_bits(self, term: Term, words: str, outside: str, a: str, b: str) -> str:
-        """Return an operation on words; of numbers, which have no bits in SMV, from those that both have."""
+        """Return an operation on bits: that of SMV on words; on numbers, arithmetic on the bits that both have."""
         if word_width(term.domain):
             return f"({words})"
         left, right = term.args

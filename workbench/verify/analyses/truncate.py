@@ -130,7 +130,7 @@ class Truncated:
     def is_as_good(self, verdict: Verdict, speaking: Mapping[str, Verdict]) -> bool:
         """Whether the verdict of a comparison is conclusive.
 
-        Within bounds it is if something was compared: each output that emits can come from both pipelines before a
+        A verdict within bounds is conclusive if something was compared: each output that emits can come from both pipelines before a
         queue overflows.
         """
         if verdict.outcome is not Outcome.WITHIN_BOUNDS:

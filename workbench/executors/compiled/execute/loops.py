@@ -129,7 +129,7 @@ class InTurn:
         """Ignore the pool: there is no work to share."""
 
     def ranges(self, one: Compiled, first: int, last: int, kind: LoopKind) -> Iterator[StepRange]:
-        """Yield these steps in ranges, as long as tables have room for."""
+        """Yield these steps in ranges, each of as many steps as the tables have space for."""
         while first < last:
             length = max(1, min(BLOCK, one.fitting()) // kind.size) * kind.size
             yield first, (first := min(first + length, last)), one.loops.loop(kind)

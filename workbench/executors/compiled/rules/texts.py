@@ -25,7 +25,7 @@ MOST_LETTERS = 1 << 24
 
 
 def make_room(memory: KernelMemory, status: KernelStatus, codes: TextCodes, block: Iterable[int] = ()) -> None:
-    """Enlarge the array, or add the data on texts, for want of which the kernel has stopped; see `add_texts`."""
+    """Supply what the kernel lacked when it stopped: a larger array, or data on texts (see `add_texts`)."""
     if status in (KernelStatus.MISSING_TEXT, KernelStatus.MISSING_JOINED):
         add_texts(memory, status, codes, block)
     else:
