@@ -52,7 +52,7 @@ For people who look up one processor: its call, what it emits, a run, its variab
 the formula of each output. `scripts/entries.py` makes this page from the classes in `workbench/processors`.
 
 In a run, a column is a step and `end` is the end of the streams. A dot is no event, and several events of a step stand
-in brackets. What is shown is what the reference executor emits; it is compared with the specification of the class.
+in brackets. The reference executor computes the runs; the script compares them with the specifications of the classes.
 """
 
 

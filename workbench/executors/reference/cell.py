@@ -75,8 +75,8 @@ class Cell:
     def plan(self, index: int, wide: Sequence[bool]) -> CellPlan:
         """Return what the loop of the executor needs of the cell.
 
-        These are its number, the cell, its step, and its source: the one pipe that it reads, `JOINED` or `SEVERAL`. Then
-        its only target, or -1; whether that target is wide; and all targets, each with whether it is wide.
+        These are its number, the cell, its step, and its source: the one pipe that it reads, `JOINED` or `SEVERAL`;
+        then its only target, or -1; whether that target is wide; and all targets, each with whether it is wide.
         """
         narrow = not any(wide[slot] for slot in self.sources)
         source = self.sources[0] if len(self.sources) == 1 else JOINED if self.queues else SEVERAL

@@ -130,8 +130,8 @@ class Truncated:
     def is_as_good(self, verdict: Verdict, speaking: Mapping[str, Verdict]) -> bool:
         """Whether the verdict of a comparison is conclusive.
 
-        A verdict within bounds is conclusive if something was compared: each output that emits can come from both pipelines before a
-        queue overflows.
+        A verdict within bounds is conclusive if something was compared: each output that emits can come from both
+        pipelines before a queue overflows.
         """
         if verdict.outcome is not Outcome.WITHIN_BOUNDS:
             return verdict.outcome is Outcome.HOLDS
