@@ -29,11 +29,11 @@ def make(**changes):
     ("mistake", "word"),
     [
         (lambda: Suite("no/name", ""), "cannot be called"),
-        (lambda: make(region=Region(k=1)), "asks for 'n'"),
+        (lambda: make(region=Region(k=1)), "takes 'n'"),
         (lambda: make(n=Output("n")), "both an axis and an output"),
         (lambda: make(status=Output("s")), "'status' cannot be"),
         (lambda: make(repeat=0), "repeated 0 times"),
-        (lambda: make(expected=lambda q: None), "asks for 'q'"),
+        (lambda: make(expected=lambda q: None), "takes 'q'"),
         (lambda: make(needs=print), "no prerequisite"),
         (lambda: make(y=Output("y", kind=list)), "cannot be of type"),
         (lambda: make().table("t", of="squares", rows="n", cells={}), "no experiment 'squares'"),
