@@ -28,6 +28,8 @@ MOST_PAIRS = 400
 """Maximum number of candidates about pairs."""
 MOST_COLUMNS = 48
 """Maximum number of variables in affine relations."""
+MOST_EQUATIONS = 400
+"""Number of samples of which affine relations are computed, up to twice as many."""
 PRIME = 2**31 - 1
 """Affine relations are computed modulo this prime, and kept if they hold exactly."""
 MOST_FACTOR = 1000
@@ -74,6 +76,7 @@ class Candidates:
     def _list_by_cases(self, kind: Callable[[SampledCondition], Iterator[Any]]) -> Iterator[Any]:
         """Yield candidates of a kind under each condition that controls others."""
         for literal in self._list_cases():
+            self.transition.session.check_limits()
             yield from (self.z3.Implies(literal.condition, each) for each in kind(literal))
 
     def _list_literals(self) -> Iterator[SampledCondition]:
@@ -194,7 +197,8 @@ def _stack(columns: RunColumns, rows: Any) -> Any:
 def _find_relations(rows: Any) -> Iterator[tuple[int, Any]]:
     """Yield the affine relations of points: a constant, and factors whose products with each point add up to it."""
     count = rows.shape[1]
-    matrix = np.concatenate([np.ones((len(rows), 1), np.int64), rows], axis=1) % PRIME
+    some = rows[:: max(1, len(rows) // MOST_EQUATIONS)]  # what holds for them is tried on all
+    matrix = np.concatenate([np.ones((len(some), 1), np.int64), some], axis=1) % PRIME
     pivots: list[int] = []
     rank = 0
     for column in range(count + 1):
