@@ -274,6 +274,8 @@ RULES = [
     "from Smoke and each Temp within 9 s from Smoke where TIME(Temp) > «2 s→2000000» emit Smoke(area = 1)",
     "from Smoke and last Temp «as T→»(area == 1) «→as T »within 1 from Smoke emit Smoke(area = 1)",
     "from Smoke «as S→»[$a = area] «→as S »emit Smoke(area = $a)",
+    "from Smoke emit Smoke(area = Smoke.area «mod→%» 2)",
+    "from Smoke where Smoke.area «div→/» 2 > 1 emit Smoke(area = 1)",
     "«fact→declare fact» Gate(area: int)",
     "from Smoke and «last→each» Zone emit Smoke(area = 1)",
     "from Smoke and each Temp «in→within» 5 min from Smoke emit Smoke(area = 1)",
