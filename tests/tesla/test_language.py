@@ -216,6 +216,15 @@ MISTAKES = {
     ),
     "length": ("from Smoke and not Temp within §X from Smoke emit Smoke(area = 1)", "found 'X'", "say how long"),
     "nothing to begin with": ("from §3 emit Smoke(area = 1)", "expected a name, found '3'", "begins with the event"),
+    "brackets behind": ("from Smoke(area > 1)§[$a = area] emit Smoke(area = $a)", "found '['", "before constraints"),
+    "condition in brackets": ("from Smoke[§area > 1] emit Smoke(area = 1)", "found 'area'", "brackets bind parameters"),
+    "window without an event": (
+        "from Smoke and $n = COUNT(Temp within 5 min§) emit Smoke(area = $n)", "found ')'", "within 5 min from NAME",
+    ),
+    "no emit": ("from Smoke(area > 1)§", "found the end", "a rule ends with what it emits"),
+    "values in a head": (
+        "define Fire(area §= Smoke.area, value = 1) from Smoke", "found '='", "where x = B.y",
+    ),
     "div": ("from Smoke emit Smoke(area = Smoke.area §div 2)", "found 'div'", "rules divide with /, as floats"),
     "mod": ("from Smoke emit Smoke(area = Smoke.area §mod 2)", "found 'mod'", "the remainder is written %"),
     "selection": ("from Smoke and Temp §within 1 from Smoke emit Smoke(area = 1)", "found 'within'", "each, first"),

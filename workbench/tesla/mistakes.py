@@ -34,6 +34,16 @@ def _habit(expected: frozenset[str], found: str) -> str:
         return "constraints come before 'as': last TYPE(a == $a) as NAME"
     if found == "'fact'" and "DECLARE" in expected:
         return "write 'declare fact'"
+    if found == "'['" and {"AS", "EMIT"} <= expected:
+        return "parameters come before constraints: TYPE[$a = attribute](value > 1)"
+    if expected == {"PARAMETER"}:
+        return "brackets bind parameters, as in TYPE[$a = attribute]; conditions stand in parentheses: TYPE(value > 1)"
+    if expected == {"DOTS", "FROM"}:
+        return "a window begins or ends at an event: within 5 min from NAME"
+    if {"EMIT", "WHERE"} <= expected and found == "the end of the text":
+        return "a rule ends with what it emits: emit TYPE(attribute = value)"
+    if found == "'='" and {"COLON", "COMMA"} <= expected:
+        return "types stand here, as in define A(x: int) from ...; values are given behind it: where x = B.y"
     if "LEADING" in expected:
         return "a rule begins with the event that triggers it: from TYPE(...) as NAME and ..."
     if {"INT", "FLOAT", "FOREVER"} <= expected:
