@@ -19,8 +19,8 @@ from workbench.core.range_escape import Bounded, can_escape, escape_condition
 from workbench.core.term import FALSE, TRUE, Term, const, leaves, var
 from workbench.ir.system import Definition, Instance, Queue, StateVariable, System, instance_of
 
-FLAG = "overflow"
-"""The instance of the sticky flag."""
+FLAG = "(overflow)"
+"""The instance of the sticky flag; no processor can have this name."""
 
 
 @dataclass(frozen=True)
@@ -160,10 +160,13 @@ def _with_flag(system: System, overflows: Term) -> tuple[System, Term]:
 
 
 def observe(system: System, name: str, variables: Iterable[StateVariable], definitions: Iterable[Definition]) -> System:
-    """Return the system with an observer: an instance that watches and influences nothing."""
+    """Return the system with an observer: an instance that watches and influences nothing.
+
+    `name` is in parentheses, so that no processor has it.
+    """
     return replace(
         system,
         variables=(*system.variables, *variables),
         definitions=(*system.definitions, *definitions),
-        instances=(*system.instances, Instance(name, name.capitalize(), "an observer", ())),
+        instances=(*system.instances, Instance(name, name.strip("()").capitalize(), "an observer", ())),
     )

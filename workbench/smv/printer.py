@@ -16,6 +16,7 @@ from workbench.core.domain import Domain, Enum, Integer
 from workbench.core.fold import postorder
 from workbench.core.ops import AND, ITE, NOT
 from workbench.core.term import Term
+from workbench.ir.reduce import FLAG
 from workbench.ir.system import Instance, System, by_instance, instance_of, local_of
 from workbench.smv.terms import SmvTerms, as_word, bare, constant, enum_labels, type_of
 
@@ -168,9 +169,9 @@ class _Printer:
         used = {t.name: None for t in postorder(own.values()) if t.is_var}
         others = list(dict.fromkeys(other for other in map(instance_of, used) if other != instance.name))
         roles = {source: role for role, source in reversed(instance.roles)}
-        if len(others) > 1 and "overflow" in others:
-            others.remove("overflow")
-            others.append("overflow")
+        if len(others) > 1 and FLAG in others:
+            others.remove(FLAG)
+            others.append(FLAG)
         ranks = {source: rank for rank, (_, source) in reversed(list(enumerate(instance.roles)))}
         others.sort(key=lambda o: ranks.get(o, len(roles)))
         formal = _make_unique([roles.get(o, o) for o in others], self.taken)
@@ -271,11 +272,11 @@ def _list_names(names: Sequence[str]) -> str:
 
 
 def _make_unique(names: Sequence[str], taken: Set[str] = frozenset()) -> dict[str, str]:
-    """Return SMV identifiers for names: dots become underscores, clashes (also with names taken) get a number."""
+    """Return SMV identifiers for names, without parentheses; clashes (also with names taken) get a number."""
     found: dict[str, str] = {}
     used = set(taken)
     for name in names:
-        base = as_word(name)
+        base = as_word(name.strip("()"))
         base = f"{base}_" if base in RESERVED or not (base[0].isalpha() or base[0] == "_") else base
         candidate, count = base, 1
         while candidate in used:

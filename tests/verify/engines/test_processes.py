@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -237,8 +238,12 @@ def test_a_worker_that_does_not_start(pynusmv: PynusmvEngine, monkeypatch: pytes
 
 def test_found_engines() -> None:
     found = {engine.name: engine for engine in find_engines()}
-    assert list(found) == ["explicit", "algebra", "pynusmv", "nusmv", "nuxmv", "bmc", "ic3"]
-    assert [found.pop(name).version for name in ("explicit", "algebra")] == ["built in"] * 2
+    readers = ["pynusmv", "nusmv", "nuxmv", "bmc", "ic3"]
+    own = ["explicit", "algebra", "simulation", "induction", "invariants", "spacer"]
+    assert list(found) == [*own[:2], *readers, *own[2:]]
+    versions = [found.pop(name).version for name in own]
+    assert versions[:3] == ["built in"] * 3
+    assert find_spec("z3") is None or all(version.startswith("z3 ") for version in versions[3:])
     for name, engine in found.items():
         if engine.usable:
             assert get_engine(name).version() == engine.version

@@ -17,8 +17,8 @@ from workbench.errors import PipelineError
 from workbench.executors.dataflow.numbering import NumberedGraph, number_graph, renumber_graph
 from workbench.processors.held.group import Group
 
-LOG = "log"
-"""The name of vertex 1."""
+LOG = "(log)"
+"""The name of vertex 1, which no processor can have."""
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def _words(verdict: Verdict, steps: int | None) -> str:
 # --- latency --------------------------------------------------------------------------------------------------------
 
 
-WATCH = "latency"
+WATCH = "(latency)"
 """The name of the observer that stores whether the tagged event has come."""
 
 

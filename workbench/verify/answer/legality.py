@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 ENDS = "ends"
 """The role of the question whether a queue of the assumptions overflows."""
+OBSERVER = "(events)"
+"""The name of the observer that counts the events on an input."""
 COUNTED = 64
 """Maximum number of events of an input that are counted to find the step of a contradiction."""
 
@@ -80,6 +82,6 @@ def _count_events(prepared: Prepared, source: Input) -> int:
 
 def _observe_events(system: System, source: Input) -> tuple[System, Term]:
     """Return the system with an observer that counts the events on an input, and the count before a step."""
-    count = var("events:count", Range(0, COUNTED))
+    count = var(f"{OBSERVER}:count", Range(0, COUNTED))
     after = ite(AND(source.present, LT(count, COUNTED)), count + 1, count)
-    return observe(system, "events", [StateVariable(count.name, count.domain, 0, after)], []), count
+    return observe(system, OBSERVER, [StateVariable(count.name, count.domain, 0, after)], []), count

@@ -29,7 +29,7 @@ from workbench.verify.ask.formula import Formula, atom, build
 
 LEAVES_RANGE = "a number leaves its range"
 """The end of a run in which a number does not fit."""
-SILENCE = "silence"
+SILENCE = "(silence)"
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ def _silence(system: System, k: int, silent: Term) -> tuple[System, Term]:
     """Return the system with an observer that counts silent steps up to k (shared if present), and the count."""
     known = {variable.name: variable.domain for variable in system.variables}
     first = f"{SILENCE}:count"
-    observer = SILENCE if first not in known or known[first] == Range(0, k) else f"{SILENCE}_{k}"
+    observer = SILENCE if first not in known or known[first] == Range(0, k) else f"(silence {k})"
     count = var(f"{observer}:count", Range(0, k))
     if count.name in known:
         return system, count

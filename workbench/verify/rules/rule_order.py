@@ -42,7 +42,7 @@ from workbench.verify.rules.variants import Variation, read_output, same_events
 
 ANSWERS = "depends", "does not depend"
 EVENTS = "simultaneous events"
-OBSERVER = "exchanged"
+OBSERVER = "(exchanged)"
 EXPLICIT = 20.0
 """Seconds for the explicit search, which comes first: sets of states of two copies side by side are large."""
 
