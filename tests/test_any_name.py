@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from workbench.verify.analyses.measure import latency
 
-NAMES = ("log", "overflow", "silence", "latency", "events", "exchanged", "main", "init", "self", "end", "case_", "lambda")
+NAMES = ("log", "overflow", "silence", "latency", "events", "exchanged", "main", "init", "self", "end", "lambda")
 TEXT = """
 pipeline p(x: 0..3) -> 0..8 {{ {0} = x + 1  return {0} + {0} }}
 check always (out >= 2)
