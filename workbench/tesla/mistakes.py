@@ -40,7 +40,7 @@ def _habit(expected: frozenset[str], found: str) -> str:
         return "brackets bind parameters, as in TYPE[$a = attribute]; conditions stand in parentheses: TYPE(value > 1)"
     if expected == {"DOTS", "FROM"}:
         return "a window begins or ends at an event: within 5 min from NAME"
-    if {"EMIT", "WHERE"} <= expected and found == "the end of the text":
+    if {"EMIT", "WHERE"} <= expected and not found.startswith("'"):  # the text ends
         return "a rule ends with what it emits: emit TYPE(attribute = value)"
     if found == "'='" and {"COLON", "COMMA"} <= expected:
         return "types stand here, as in define A(x: int) from ...; values are given behind it: where x = B.y"
