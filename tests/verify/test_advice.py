@@ -19,7 +19,7 @@ from tests.verify.engines.models import COUNTER, HARD, long
 from workbench.cli.output import block
 from workbench.smv.engines.engine import Answer, EngineLimits, Query, Reached, Task
 from workbench.verify.answer.prepare import prepare
-from workbench.verify.answer.verdict import Vacuity
+from workbench.verify.answer.verdict import Ground, Vacuity
 from workbench.verify.decide import deciders
 from workbench.verify.decide.part import Decision, Part
 from workbench.verify.decide.table import Turn
@@ -87,6 +87,12 @@ def test_queues_that_there_are_not_cannot_be_shorter() -> None:
             == ("shorter queues: -Q 1 (2 now; a smaller question)", "more time: --timeout 20")[-hints:]
         )
         assert len(verdict.advice) == hints
+
+
+def test_queues_that_overflow_are_not_made_shorter() -> None:
+    overflowing = (Ground("queues", "", {"add.left": 3}), Ground("overflow", "", True))
+    advice = replace(limited("time", n=2, q=3), grounds=overflowing).advice
+    assert not any("shorter queues" in each for each in advice)
 
 
 def test_what_cannot_be_smaller_is_not_named() -> None:

@@ -75,7 +75,7 @@ def _narrow(verdict: Verdict, problem: Problem) -> Iterator[str]:
     if queues is None and any(flatten(each.pipeline).queues for each in problem.sides):  # the model was not composed
         queues = {"": verdict.q} if isinstance(verdict.q, int) else verdict.q
     largest = max((queues or {}).values(), default=0)
-    if largest > 1:
+    if largest > 1 and not verdict.ground("overflow"):  # shorter ones would overflow sooner
         yield f"shorter queues: -Q 1 ({largest} now; a smaller question)"
 
 
