@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from workbench import INT, Integer, Outcome, Settings, check, equiv, parse
 from workbench.builder import Builder
-from workbench.cli.output import block
+from workbench.cli.output import block, short
 from workbench.core.function import user_function
 from workbench.ir.compose import compose
 from workbench.language import parse_property
 from workbench.processors import ApplyFunction
 from workbench.processors.held.group import flatten
+from workbench.verify.answer.check import _Conclusion
 from workbench.verify.answer.examine import enough_values, examine, uses_python
 from workbench.verify.answer.prepare import prepare
 from workbench.verify.answer.verdict import Ground, Reliance
@@ -43,6 +44,16 @@ def test_briefly_only_the_bounds_are_tried() -> None:
     assert "    - N = 4, modular integers" in block(verdict).splitlines()
     trivial = check(parse("pipeline p(x: int) -> int { return x }").get(), "no-overflow")
     assert examine(trivial, brief=True).examined == ()
+
+
+def test_nothing_is_concluded_from_an_overflow_that_is_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the time ends between the property and the question whether a queue overflows."""
+    monkeypatch.setattr(_Conclusion, "_happens", lambda self, role: None if role == "overflow" else False)
+    verdict = check(parse("pipeline p(x: int) -> int { return x + trim(x, 1) }").get(), "never(out > 3)", Settings(n=4))
+    assert verdict.outcome is Outcome.WITHIN_BOUNDS
+    assert verdict.ground("overflow") is None
+    assert "overflow undecided" in short(verdict)
+    assert "every Q" not in {each.kind for each in examine(verdict).examined}
 
 
 COUNT = "pipeline p(x: int) -> int { return cumulate(turn(x, 1), +) }"

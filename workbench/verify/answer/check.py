@@ -276,7 +276,8 @@ class _Conclusion:
         yield Ground(
             "queues", self._explain_bounds(), {each.name: each.capacity for each in self.prepared.model.queues}
         )
-        yield Ground("overflow", "", self._happens("overflow") or (asked and self.formula_outcome is Outcome.FAILS))
+        shown = asked and self.formula_outcome is Outcome.FAILS
+        yield Ground("overflow", "", True if shown else self._happens("overflow"))
         yield Ground("asked", "", asked)
         if self.prepared.ranges:
             leaves = self._happens("ranges")  # never True: `decide` asks the property up to there
