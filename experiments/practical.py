@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "models" / "practical"
 SECONDS = {"small": 1.0, "middle": 10.0, "large": 60.0}
 """The sizes, with the seconds that a check of a program of that size may take."""
-ENGINES = ["explicit", "pynusmv", "bmc"]
+ENGINES = ["explicit", "pynusmv", "invariants", "spacer"]
 """The engines that are asked alone, of the small size."""
 
 _SIZE = re.compile(r"^# (?P<size>small|middle|large): +(?P<values>.*)$", re.MULTILINE)
