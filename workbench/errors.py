@@ -280,8 +280,8 @@ class LimitMet(WorkbenchError, TimeoutError):
         return type(self), (self.limit, self.phase)
 
 
-class FormulaTooLong(EngineError):
-    """A formula is too long for a command of a model checker: a limit of this engine, not of others."""
+class TextTooLong(EngineError):
+    """A model or formula is too long for engines that read text: a limit of these engines, not of others."""
 
 
 class EngineMissing(WorkbenchError, LookupError):

@@ -253,7 +253,7 @@ def test_a_map_that_is_refused_for_its_own_reason(
         (["run", GOOD], "--input"),
         (["run", GOOD, "--input", "-", "--backend", "gpuu"], "did you mean 'gpu'?"),
         (["run", GOOD, "--inptu", "-"], "--inptu\n  hint: did you mean '--input'?"),
-        (["run", GOOD, "--input", "-", "--thousands", "."], "--thousands .\n  hint: see workbench run --help"),
+        (["run", GOOD, "--input", "-", "--zebra", "."], "--zebra .\n  hint: see workbench run --help"),
         (["check", GOOD, "--enginne", "bmc"], "did you mean '--engine'?"),
         (["lab", "report", "x", "--format", "pdf"], "--format pdf\n  hint: see workbench lab report --help"),
         (["lab", "run", "x", "--jbs=2"], "did you mean '--jobs'?"),

@@ -256,8 +256,8 @@ def test_how_values_are_shown(value, text):
 def test_a_notebook_shows_tables_and_plots(data):
     shown = data.grid("wide")._repr_html_()
     assert shown.count("<tr>") == 3
-    assert "<th>q = 10, paper</th>" in shown
-    assert "<td>b&#x27;b</td>" in shown
+    assert '<th style="text-align:left">q = 10, paper</th>' in shown
+    assert '<td style="text-align:left">b&#x27;b</td>' in shown
     plot = data.drawn("line")
     assert plot._repr_svg_().startswith("<svg")
     assert len(repr(plot)) < 200

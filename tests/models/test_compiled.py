@@ -80,7 +80,7 @@ def draws(one: Any) -> bool:
 @pytest.mark.parametrize("together", [True, False], ids=["every input", "some inputs"])
 @pytest.mark.parametrize("pipeline", [one for one in EVERY if runs(one) and draws(one)])
 def test_a_model(pipeline: Pipeline, together: bool) -> None:
-    """Queues of 40 events: some overflow, in the same step on both sides."""
+    """Queues of 40 events: some overflow, or numbers leave their range, in the same step on both sides."""
     chance, room = random.Random(1), dict.fromkeys(flatten(pipeline).queues, 40)
     steps = [
         {name: event(domain, chance) for name, domain in pipeline.inputs if together or chance.random() < 0.6}
@@ -94,7 +94,7 @@ def test_a_model(pipeline: Pipeline, together: bool) -> None:
         failed = error
         with pytest.raises(Overflow) as caught:
             executor.outputs(steps)
-        assert str(caught.value).split(":")[0] == str(failed).split(":")[0] == f"step {len(rows)}"
+        assert [f"step {len(rows)}: " in text for text in (str(caught.value), str(failed))] == [True, True]
         assert executor.outputs(steps[: len(rows)]) == rows
     else:
         assert executor.outputs(steps) == rows

@@ -8,14 +8,17 @@ memories are variables. Integer domains of 2^k values are words of k bits, other
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
 
 from workbench.budget import phase
 from workbench.core.domain import Domain, Enum, Integer
-from workbench.core.fold import postorder
+from workbench.core.fold import Fold, postorder
 from workbench.core.ops import AND, ITE, NOT
-from workbench.core.term import Term
+from workbench.core.term import Term, leaves
+from workbench.errors import TextTooLong
 from workbench.ir.reduce import FLAG
 from workbench.ir.system import Instance, System, by_instance, instance_of, local_of
 from workbench.smv.terms import SmvTerms, as_word, bare, constant, enum_labels, type_of
@@ -29,11 +32,20 @@ RESERVED = frozenset(
 )
 
 
+MOST_OPERATORS = 1_000_000
+"""Maximum number of operators of a text. A term is written as a tree, which may be far larger than the term."""
+
+
 @dataclass(frozen=True)
 class SmvModel:
-    """A printed model: its text, the variable order, and the translation of names and values."""
+    """A model for SMV engines: the variable order, the translation of names and values, and its text.
 
-    text: str
+    Attributes
+    ----------
+    write: writes the text, when an engine reads it.
+    """
+
+    write: Callable[[], str]
     order: tuple[str, ...]
     names: Mapping[str, str]
     """Qualified name of an input leaf, variable or definition to its SMV name."""
@@ -42,8 +54,24 @@ class SmvModel:
     watch: tuple[str, ...] = ()
     """Inputs that are definitions, whose values a trace must show nevertheless."""
 
+    @cached_property
+    def text(self) -> str:
+        """The model as text.
+
+        Raises
+        ------
+        TextTooLong: it would have more than `MOST_OPERATORS` operators.
+        """
+        return self.write()
+
     def formula(self, term: Term) -> str:
-        """Return a term over the system's names as an SMV expression in `main`."""
+        """Return a term over the system's names as an SMV expression in `main`.
+
+        Raises
+        ------
+        TextTooLong: see `text`.
+        """
+        _refuse_long([term])
         return self.terms(term)
 
     def value(self, name: str, text: str) -> object:
@@ -74,7 +102,6 @@ class Surroundings:
     taken: frozenset[str]
 
 
-@phase("printing the model")
 def print_model(
     system: System,
     *,
@@ -83,7 +110,7 @@ def print_model(
     header: Sequence[str] = (),
     surroundings: Surroundings | None = None,
 ) -> SmvModel:
-    """Print a system.
+    """Return the model of a system, whose text is not yet written.
 
     Parameters
     ----------
@@ -99,6 +126,20 @@ def _find_domains(system: System) -> list[Domain]:
     """Return the domains of all terms: an enumeration may occur only inside a term, in a comparison."""
     terms = [*(v.next for v in system.variables), *(d.term for d in system.definitions)]
     return list(dict.fromkeys(term.domain for term in postorder(terms)))
+
+
+class _OperatorCount(Fold[int]):
+    """The number of operators of a term that is written as a tree."""
+
+    def default(self, term: Term, *args: int) -> int:
+        return bool(args) + sum(args)
+
+
+def _refuse_long(terms: Iterable[Any]) -> None:
+    count = _OperatorCount()
+    size = sum(count(leaf) for term in terms for leaf in leaves(term))
+    if size > MOST_OPERATORS:
+        raise TextTooLong(f"its SMV text would have {size:,} operators; the most are {MOST_OPERATORS:,}")
 
 
 class _Printer:
@@ -138,6 +179,14 @@ class _Printer:
         return found
 
     def model(self, assume: Sequence[Term], fair: Sequence[Term], header: Sequence[str]) -> SmvModel:
+        watch = tuple(self.names[name] for name in self.driven if name in self.names)
+        terms = SmvTerms(self.names, self.labels)
+        write = partial(self._write, terms, assume, fair, header)
+        return SmvModel(write, self._order_bits(), self.names, self.domains, terms, watch)
+
+    @phase("printing the model")
+    def _write(self, terms: SmvTerms, assume: Sequence[Term], fair: Sequence[Term], header: Sequence[str]) -> str:
+        _refuse_long([*self.system.names().values(), *assume, *fair])
         lines = []
         rows = [(self.instance_names[i.name], *self._print_instance(i), i.comment) for i in self.system.instances]
         wide = max((len(f"{n} : {m}{p};") for n, m, p, _ in rows), default=0)
@@ -146,15 +195,12 @@ class _Printer:
             lines.append(f"    {text.ljust(wide)}  -- {comment}" if comment else f"    {text}")
         if self.around:
             lines.insert(0, f"    {self.around.name} : {self.around.module};")
-        terms = SmvTerms(self.names, self.labels)
         main = ["MODULE main", *self._print_constants(), *(["  VAR", *lines] if lines else [])]
         main += [f"  INVAR {terms(term)};" for term in assume]
         main += [f"  JUSTICE {terms(term)};" for term in fair]
         top = [f"-- {line}".rstrip() for line in header]
         modules = [self.around.modules, *self.modules] if self.around else self.modules
-        text = "\n".join([*top, "", *modules, *main, ""])
-        watch = tuple(self.names[name] for name in self.driven if name in self.names)
-        return SmvModel(text, self._order_bits(), self.names, self.domains, terms, watch)
+        return "\n".join([*top, "", *modules, *main, ""])
 
     def _print_constants(self) -> list[str]:
         """Return a declaration of the enumeration labels that no variable's type declares."""

@@ -88,7 +88,7 @@ def test_what_has_no_news_is_not_run():
     steps[11] = {"x": 1}
     assert list(running.streamed([*steps, END])) == [r.outputs for r in reference.trace([*steps, END])]
     counts = running.executions
-    assert running.phases == counts["(log)"] == 1001
+    assert running.phases == counts["log"] == 1001
     assert counts["kept"] == 101
     assert counts["total"] == 1
     assert counts["add"] == 101  # what filter lets through, and what y brings
@@ -104,9 +104,9 @@ def test_a_group_can_be_one_vertex(manager):
     called = builder.add(Group(figure), [x], name="it")
     whole = builder.build({"sums": called[0], "thirds": called[1]})
     running, reference = Dataflow(whole, manager, groups=True), Reference(whole)
-    assert running.vertices.names == ("(log)", "it")
+    assert running.vertices.names == ("log", "it")
     assert running.trace([*STEPS, END]) == reference.trace([*STEPS, END])
-    assert running.executions == {"(log)": 61, "it": 61}
+    assert running.executions == {"log": 61, "it": 61}
 
 
 def inverse(n, a):
@@ -362,7 +362,7 @@ def test_mistakes_of_who_makes_one():
         with pytest.raises(PipelineError, match="at least one phase"):
             Dataflow(figure, ahead=ahead, batch=batch)
     with pytest.raises(PipelineError, match="is none of the vertices"):
-        Dataflow(figure, order=("(log)", "tripled"))
+        Dataflow(figure, order=("log", "tripled"))
     with pytest.raises(InputError, match=r"no option 'ahed'\n  hint: did you mean 'ahead'"):
         Dataflow(figure, ahed=1)  # type: ignore[call-arg]
     with pytest.raises(PipelineError, match="nothing runs by itself"):

@@ -17,8 +17,8 @@ from workbench.errors import PipelineError
 from workbench.executors.dataflow.numbering import NumberedGraph, number_graph, renumber_graph
 from workbench.processors.held.group import Group
 
-LOG = "(log)"
-"""The name of vertex 1, which no processor can have."""
+LOG = "log"
+"""The name of vertex 1; with a `_` if a processor has it."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,12 @@ class VertexGraph:
         ------
         PipelineError: the vertices form a cycle, or the order has other vertices.
         """
-        cells: dict[str, list[int]] = {LOG: []}
-        writer = {name: LOG for name, _ in flat.inputs}
-        before: dict[str, dict[str, None]] = {LOG: {}}
+        log = LOG
+        while log in parts.values():
+            log += "_"
+        cells: dict[str, list[int]] = {log: []}
+        writer = {name: log for name, _ in flat.inputs}
+        before: dict[str, dict[str, None]] = {log: {}}
         for number, node in enumerate(flat.nodes):
             vertex = parts[node.name]
             cells.setdefault(vertex, []).append(number)
@@ -60,7 +63,7 @@ class VertexGraph:
             own.update((writer[pipe], None) for pipe in node.inputs if writer[pipe] != vertex)
             writer.update(dict.fromkeys(node.outputs, vertex))
             if looks_at_log(flat, node.name):
-                own[LOG] = None
+                own[log] = None
         if order and sorted(order) != sorted(before):
             raise PipelineError(f"the order {', '.join(order)} is none of the vertices", hint=", ".join(before))
         try:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from workbench.budget import uninterruptible
-from workbench.errors import EngineError, EngineMissing, FormulaTooLong
+from workbench.errors import EngineError, EngineMissing, TextTooLong
 from workbench.process_memory import largest_mb
 
 from .confinement import confine
@@ -383,14 +383,14 @@ def one_line(formula: str) -> str:
 
     Raises
     ------
-    EngineError: the formula does not fit into a command; FormulaTooLong if that is because of its length.
+    EngineError: the formula does not fit into a command; TextTooLong if that is because of its length.
     """
     text = " ".join(line.split("--")[0] for line in formula.splitlines())
     given = {"where": f"{text[:60]}...", "hint": "use the engine 'pynusmv'"}
     if '"' in text:
         raise EngineError("this formula has a quotation mark, and cannot be given to an executable", **given)
     if (length := len(text.encode())) > _LONGEST_LINE:
-        raise FormulaTooLong(f"this formula is too long for an executable: {length} bytes", **given)
+        raise TextTooLong(f"this formula is too long for an executable: {length} bytes", **given)
     return text
 
 

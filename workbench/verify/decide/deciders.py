@@ -18,7 +18,7 @@ from workbench.budget import phase
 from workbench.core.domain import Bool, Range
 from workbench.core.fold import postorder
 from workbench.core.ops import ADD, MUL, SUB
-from workbench.errors import EngineDisagreement, EngineMissing, FormulaTooLong
+from workbench.errors import EngineDisagreement, EngineMissing, TextTooLong
 from workbench.ir.system import StateVariable, System
 from workbench.smv.engines.engine import Answer, Engine, EngineLimits, Reached, patience, unshown
 from workbench.verify.decide.part import Decider, Decision, Part
@@ -36,7 +36,7 @@ class SmvDecider:
         """See `Decider.decide`."""
         try:
             result = self.engine.check(part.task(count_states=count_states), limits)
-        except FormulaTooLong as error:  # a limit of its own
+        except TextTooLong as error:  # a limit of its own
             return Decision({role: Answer(None, reason=error.what) for role in part.asked}, self.name)
         answers = {
             role: replace(answer, shortest=self._is_shortest(part, role))

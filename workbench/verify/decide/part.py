@@ -84,11 +84,15 @@ class Part:
         found = self.printed()
         if not self._long:
             return found
+        return replace(found, write=partial(self._write_long, found), order=(*self._long.values(), *found.order))
+
+    def _write_long(self, found: SmvModel) -> str:
+        """Write the text with the variables of long atoms."""
         lines = [found.text.rstrip()]
         for atom, name in self._long.items():
             lines += [f"  VAR {name} : boolean;", f"  ASSIGN init({name}) := FALSE;"]
             lines.append(f"  ASSIGN next({name}) := {found.formula(atom)};")
-        return replace(found, text="\n".join([*lines, ""]), order=(*self._long.values(), *found.order))
+        return "\n".join([*lines, ""])
 
     @cached_property
     def _long(self) -> dict[Term, str]:
