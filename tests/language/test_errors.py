@@ -55,6 +55,16 @@ SYNTAX = {
     "choice in an operator": (body("return 1 + §if b then x else 2"), "found 'if'", "in parentheses"),
     "negation in a comparison": (body("return filter(x, b = §not b)"), "found 'not'", "in parentheses"),
     "reserved word": (body("§then = x\nreturn then"), "found 'then'", ""),
+    "update in a guard": (
+        "machine m(x: int) { var n: int = 0\n state a\n a -> a when n §:= 3 }",
+        "':=' has no meaning here",
+        "updates stand behind '/'",
+    ),
+    "update without /": (
+        "machine m(x: int) { var n: int = 0\n state a\n a -> a when x > 1 n §:= 3 }",
+        "':=' has no meaning here",
+        "updates stand behind '/'",
+    ),
     "single quotes": (body("return filter(x, §'a' = 'a')"), "has no meaning here", "double quotes"),
 }
 
@@ -104,6 +114,27 @@ NAMES = {
         "pipeline p(x: int) -> §y: int { y = x + 1\n return y + 1 }",
         "the output 'y' shows 'y + 1', but another pipe is called 'y'",
         "give the pipe or the output another name",
+    ),
+    "output is an input": (
+        "pipeline p(path: int) -> §path: int { return filter(path, path > 3) }",
+        "the output 'path' shows 'filter(path, path > 3)', but the input is called 'path'",
+        "give the output another name, e.g. path_out",
+    ),
+    "variable in property": (
+        "machine m(x: int) { var n: 0..3 = 0\n state a }\ncheck always (§n.present -> n >= 0)",
+        "'n' is a variable of the machine, and properties read pipes",
+        "types or stays-in-range show that it stays in 0..3; to state more, emit it, e.g. state a: n",
+    ),
+    "variable of a called machine": (
+        "machine m(x: int) { var n: bool = true\n state a }\n"
+        "pipeline p(x: int) -> any { y = m(x)\n return y }\ncheck always (y.§n)",
+        "'y.n' is a variable of the machine, and properties read pipes",
+        "emit it, e.g. state a: n",
+    ),
+    "state in property": (
+        "machine m(x: int) { state locked }\ncheck always (x > 0 -> state = §lockd)",
+        "pipeline m has no pipe 'lockd'",
+        "did you mean 'locked'?",
     ),
     "function in function": ("function f(v) = §g(v)", "there is no function 'g'", ""),
     "name in function": ("function f(value) = §valeu + 1", "there is no 'valeu' here", "'value'"),
@@ -198,7 +229,11 @@ ARITY = {
 }
 
 TYPES = {
-    "logic on int": (body("return filter(x, x §and b)"), "'and' needs bool, not values of int", ""),
+    "logic on int": (
+        body("return filter(x, x §and b)"),
+        "'and' needs bool, not values of int",
+        "compare it, e.g. x > 0",
+    ),
     "mean of a window": (body("return window(x, 3, §average)"), "not 'average'", "window(x, 3, cumulate(+)) / 3"),
     "count": (body("return §count(x)"), "no processor, pipeline or function 'count'", "cumulate(turn(x, 1), +)"),
     "mean": (body("return cumulate(x, §mean)"), "is a function, not 'mean'", "a mean is"),

@@ -172,7 +172,7 @@ def test_capacities_and_drawing():
 
 MISTAKES = {
     "never taken": ("state a: x\na -> a\n§a -> a when x > 1", "is never taken"),
-    "no condition": ("state a: x\n§a -> a when x", "'x' is a condition, and gives int"),
+    "no condition": ("state a: x\n§a -> a when x", "'x' is not a condition: it gives int"),
     "unknown name": ("state a: §y", "there is no 'y' here"),
     "unknown variable": ("state a: x\na -> a / §n := 1", "there is no variable 'n'"),
     "unknown field": ("state a: x\na -> a when r.§k = 1", "has no field 'k'"),
@@ -183,7 +183,11 @@ MISTAKES = {
     "two values": ("var n: int = 0\nstate a: x\n§a -> a / n := 1, n := 2", "gives 'n' two values"),
     "taken": ("var §x: int = 0\nstate a: x", "the name 'x' is taken"),
     "too wide": ("var n: 0..3 = 0\nstate a: x\n§a -> a / n := n + 4", "'n' of 0..3 gets 4..7"),
-    "no range": ("var n: int mod 4 = 0\nstate a: x\n§a -> a / n := 4", "'n' of int mod 4 gets 4..4"),
+    "no range": ("var n: int mod 4 = 0\nstate a: x\n§a -> a / n := 4", "'n' of int mod 4 gets 4"),
+    "too wide, to no state": (
+        "var n: 0..3 = 0\nstate a: x\n§a -> bb / n := 5\nstate b: x",
+        "the transition a -> bb: 'n' of 0..3 gets 5",
+    ),
     "start": ("var n: 0..3 = 7\nstate a: x", "begins with 7"),
     "silent": ("state a", "no state of machine m emits anything"),
     "wrong output": ("state a: true", "state a emits bool, not int"),
@@ -211,7 +215,10 @@ def test_mistakes(body, message):
     ("type", "update", "hint", "followed"),
     [
         ("0..3", "n + 7", "keep it inside, e.g. min(n + 7, 3), or declare n: int", ("0..3", "min(n + 7, 3)")),
-        ("2..3", "1", "keep it inside, e.g. max(1, 2), or declare n: int", ("int", "1")),
+        ("2..3", "n - 3", "keep it inside, e.g. max(n - 3, 2), or declare n: int", ("int", "n - 3")),
+        ("2..3", "1", "write a value of 2..3, or declare var n: 1..3", ("1..3", "1")),
+        ("0..3", "5", "write a value of 0..3, or declare var n: 0..5", ("0..5", "5")),
+        ("0..3", '"a"', "write a number of 0..3", ("0..3", "3")),
         ("0..3", "e", "e is a label, and n a number: write if e = p then 1 else 0", ("0..3", "if e = p then 1 else 0")),
         ("0..3", "b", "b is a condition, and n a number: write if b then 1 else 0", ("0..3", "if b then 1 else 0")),
         ("int mod 4", "6", "declare int mod 7", ("int mod 7", "6")),

@@ -335,8 +335,19 @@ def logic(op: Operator, args: tuple[Term, ...]) -> Domain:
     """Type connectives."""
     for arg in args:
         if not isinstance(arg.domain, Bool | Anything):
-            raise TypingError(f"'{op.symbol}' needs bool, not values of {arg.domain}")
+            what = f"'{op.symbol}' needs bool, not values of {arg.domain}"
+            raise TypingError(what, hint=advise_condition(arg.domain))
     return BOOL
+
+
+def advise_condition(domain: Domain, value: str = "x") -> str:
+    """Return the advice about a value that is no condition, where one is needed."""
+    shown = f"({value})" if value.startswith("if ") else value
+    if isinstance(domain, Texts | SomeTexts):
+        return f'compare it, e.g. {shown} = "text"'
+    if isinstance(domain, Enum):
+        return f"compare it, e.g. {shown} = {domain.labels[0]}"
+    return f"compare it, e.g. {shown} > 0" if domain.numeric else ""
 
 
 def present(op: Operator, args: tuple[Term, ...]) -> Domain:

@@ -197,9 +197,11 @@ class Elaborator:
             returned = str(written[i]) if len(written) == len(names) and s.is_short(written[i]) else pipe
             _check_output(syntax, port, body.domain(port.type), made.domains[pipe], returned)
             if name in made.domains and pipe != name:
-                what = f"the output '{name}' shows '{returned}', but another pipe is called '{name}'"
-                named = "give the pipe or the output another name"
-                raise port.error(what, named if port.name else "rename the pipe, or name the output: -> name: TYPE")
+                kind, other = ("input", "the input") if name in dict(made.inputs) else ("pipe", "another pipe")
+                what = f"the output '{name}' shows '{returned}', but {other} is called '{name}'"
+                free = f"give the output another name, e.g. {name}_out"
+                named = free if kind == "input" else "give the pipe or the output another name"
+                raise port.error(what, named if port.name else f"rename the {kind}, or name the output: -> name: TYPE")
 
         Findings().all(range(len(names)), check)
         return made

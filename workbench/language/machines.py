@@ -93,18 +93,19 @@ class _Machine:
             raise speaking.error(what, "write machine NAME(...) -> TYPE {")
 
     def _transition(self, t: s.TransitionSyntax) -> Transition:
-        findings, target = Findings(), t.source  # it stands for an unknown one: transitions below are judged as usual
+        # the source stands for an unknown target: transitions below are judged as usual
+        findings, target, unknown = Findings(), t.source, t.target
         states = [state.name for state in self.syntax.machine.states] if self.syntax.machine else []
         with self.file.findings.apart():
             check_states(t.source, t.target, states or (t.source, t.target), t.where, t.target_at)
-            target = t.target
+            target, unknown = t.target, ""
         guard = findings.each((t.guard,), self._action)
         written = _join_writes(t.updates)
         updates = findings.each(written, self._update)
         findings.refuse()
         if len(guard) + len(updates) < 1 + len(written) or (states and t.source not in states):
             raise FollowUp
-        return Transition(t.source, target, guard[0], updates, t.where, t.target_at)
+        return Transition(t.source, target, guard[0], updates, t.where, t.target_at, unknown)
 
     def _update(self, update: s.UpdateSyntax) -> tuple[str, Function]:
         known = [v.name for v in self.syntax.machine.variables] if self.syntax.machine else []

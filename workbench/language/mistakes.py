@@ -98,13 +98,24 @@ def explain(
     words = _describe(expected, name_terminals(terminals, vocabulary))
     what = f"expected {_either(words)}, found {found}" if expected else f"{found} has no meaning here"
     hint = (
-        _slip(shown, column, vocabulary.slips)
+        _update(error)
+        or _slip(shown, column, vocabulary.slips)
         or vocabulary.habit(expected, found)
         or _comma(error, expected, shown[: column - 1])
         or _find_open_bracket(lines, line, column, expected)
         or _foreign_letter(error)
     )
     return LanguageError(what, where=Location(file, line, column, shown, length), hint=hint)
+
+
+def _update(error: UnexpectedInput) -> str:
+    """Return a hint for an update of a machine that does not stand behind '/'."""
+    if not isinstance(error, UnexpectedToken) or error.token.type != "ASSIGN":
+        return ""
+    expected = frozenset(error.accepts or error.expected)
+    # a name after a guard is taken for the source of the next transition
+    behind = "_UPDATES" in expected or expected == {"ARROW"}
+    return "updates stand behind '/': a -> b when x > 1 / n := 3; in a guard, equality is written =" if behind else ""
 
 
 def _foreign_letter(error: UnexpectedInput) -> str:

@@ -30,8 +30,10 @@ from workbench.core.processor import (
     run_in_range,
     specialise_function,
 )
+from workbench.core.readable import show_value
 from workbench.core.term import TRUE, Term, const
-from workbench.errors import DomainError, Location, PipelineError, TypingError, WorkbenchError, did_you_mean
+from workbench.core.typing_rules import advise_condition
+from workbench.errors import DomainError, Location, PipelineError, TypingError, WorkbenchError, did_you_mean, listed
 
 Action = Function | TypedFunction
 """A function of the events of a front and of all variables, in this order."""
@@ -54,6 +56,11 @@ class Transition:
     """The place in the user's text."""
     target_at: Location | str = field(default="", compare=False)
     """The place of its target in the user's text."""
+    unknown: str = field(default="", compare=False)
+    """The target in the user's text, where that is no state and `target` stands for it."""
+
+    def __str__(self) -> str:
+        return f"the transition {self.source} -> {self.unknown or self.target}"
 
 
 @dataclass(frozen=True)
@@ -112,7 +119,7 @@ class Moore(Processor):
             self._check_arity(f"the output of '{name}'", output, "")
 
     def _check(self, transition: Transition, names: Sequence[str], closed: set[str]) -> None:
-        shown, where = f"the transition {transition.source} -> {transition.target}", transition.where
+        shown, where = str(transition), transition.where
         check_states(transition.source, transition.target, names, where, transition.target_at or where)
         if transition.source in closed:
             raise PipelineError(
@@ -202,10 +209,11 @@ class Moore(Processor):
 
     def _transition(self, t: Transition, domains: tuple[Domain, ...], untrue: list[Term]) -> Transition:
         """Type a transition, given conditions that hold; append the condition that it is not taken."""
-        shown = f"the transition {t.source} -> {t.target}"
-        guard = t.guard and _type_action(t.guard, domains, shown, t.where)
+        shown = str(t)
+        guard = None if t.guard is None else _type_action(t.guard, domains, shown, t.where)
         if guard is not None and not isinstance(guard.result, Bool | Anything):
-            raise TypingError(f"{shown}: '{guard.name}' is a condition, and gives {guard.result}", where=t.where)
+            what = f"{shown}: '{guard.name}' is not a condition: it gives {_show_range(guard.result)}"
+            raise TypingError(what, where=t.where, hint=advise_condition(guard.result, guard.name))
         own = {variable.name: variable.domain for variable in self.variables}
         condition = guard.body if isinstance(guard, TypedFunction) and isinstance(guard.result, Bool) else None
         known = untrue if condition is None else [*untrue, condition]
@@ -214,7 +222,7 @@ class Moore(Processor):
             name, given = named
             found = _type_action(given, domains, shown, t.where).into(own[name], known, checked=True)
             if not fits(found.result, own[name]):
-                what = f"{shown}: '{name}' of {own[name]} gets {found.result}"
+                what = f"{shown}: '{name}' of {own[name]} gets {_show_range(found.result)}"
                 raise TypingError(what, where=t.where, hint=_advise(name, own[name], found))
             return name, found
 
@@ -260,8 +268,8 @@ class Moore(Processor):
         """The transitions out of each state."""
         found: dict[str, list[_Way]] = {name: [] for name in self.names}
         for t in self.transitions:
-            changes, shown = dict(t.updates), f"the transition {t.source} -> {t.target}"
-            gives = {v.name: f"{shown}: '{v.name}' of {v.domain} gets" for v in self.variables}
+            changes = dict(t.updates)
+            gives = {v.name: f"{t}: '{v.name}' of {v.domain} gets" for v in self.variables}
             updates = tuple(run_in_range(changes.get(name), words, t.where) for name, words in gives.items())
             found[t.source].append((run_in_range(t.guard), t.target, updates if t.updates else None))
         return found
@@ -364,18 +372,36 @@ def _advise(name: str, own: Domain, given: TypedFunction) -> str:
         return f"{given.name} is {kind}, and {name} a number: write if {given.name}{asked} then 1 else 0"
     if isinstance(own, Integer) and isinstance(got, Range) and got.lo >= 0:
         return f"declare {replace(own, n=got.hi + 1)}"
+    if isinstance(own, Range) and isinstance(got, Range) and got.lo == got.hi:
+        return f"write a value of {own}, or declare var {name}: {Range(min(own.lo, got.lo), max(own.hi, got.hi))}"
     if isinstance(own, Range) and isinstance(got, Range):
         inside = f"min({given.name}, {own.hi})" if got.hi > own.hi else f"max({given.name}, {own.lo})"
         return f"ranges are exact: keep it inside, e.g. {inside}, or declare {name}: int"
-    return ""
+    return _advise_value(own)
+
+
+def _show_range(domain: Domain) -> str:
+    """Return a domain as text: a number if it is the only value."""
+    return str(domain.lo) if isinstance(domain, Range) and domain.lo == domain.hi else str(domain)
+
+
+def _advise_value(domain: Domain) -> str:
+    """Return the advice about a value of another kind than the domain's."""
+    if isinstance(domain, Bool):
+        return "write true, false or a condition"
+    if isinstance(domain, Enum):
+        return f"write one of {listed(domain.labels)}"
+    return f"write a number of {domain}" if domain.numeric else ""
 
 
 def _check_start(variable: Variable) -> None:
     if variable.start not in variable.domain:
+        is_number, larger = type(variable.start) is int, "choose a larger domain, or another start"
+        shown = repr(variable.start) if isinstance(variable.start, str) else show_value(variable.start)
         raise DomainError(
-            f"the variable '{variable.name}' begins with {variable.start!r}, not a value of {variable.domain}",
+            f"the variable '{variable.name}' begins with {shown}, not a value of {variable.domain}",
             where=variable.where,
-            hint="choose a larger domain, or another start",
+            hint=larger if variable.domain.numeric and is_number else _advise_value(variable.domain) or larger,
         )
 
 
