@@ -28,6 +28,28 @@ def test_without_checks_the_usual_properties(workbench: Run, pipe: Callable[[str
     assert [line.split()[2] for line in done.out.splitlines()] == ["liveness", "response", "no-overflow"]
 
 
+TWO = """
+pipeline spec<k = 4>(x: 0..3) -> bool { return x > k }
+check always (out)
+pipeline other(x: 0..3) -> bool { return x <= trim(x, 1) + 3 }
+check always (out)
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["-Q", "1"]])
+def test_all_pipelines_of_a_file_are_checked(workbench: Run, pipe: Callable[[str], Path], options: list[str]) -> None:
+    file = pipe(TWO)
+    done = workbench("check", file, "--quiet", *options)
+    assert (done.code, done.out.count("of spec"), done.out.count("of other")) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("options", [[], ["--param", "k=1"], ["-Q", "le.left=2"], ["-p", "liveness"]])
+def test_one_pipeline_of_a_file_is_checked(workbench: Run, pipe: Callable[[str], Path], options: list[str]) -> None:
+    name = "spec" if "--param" in options else "other"
+    done = workbench("check", f"{pipe(TWO)}:{name}", "--quiet", *options)
+    assert (done.code, done.out.count("  of ")) == (int(name == "spec"), 1)
+
+
 def test_a_failing_property_with_its_run(workbench: Run) -> None:
     done = workbench("check", MODELS / "figure_2a.pipe", "-p", "no-overflow", "-Q", 1)
     assert done.code == 1

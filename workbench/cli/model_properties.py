@@ -33,6 +33,15 @@ def list_properties(loaded: Loaded, given: Sequence[str]) -> list[PropertySyntax
     return [*(loaded.checks or map(parse_property, DEFAULT)), *loaded.obligations]
 
 
+def list_file_properties(default: Loaded) -> list[tuple[Loaded, Sequence[PropertySyntax]]]:
+    """Return the properties that a file states, by pipeline; if it states none, those to check on the default one."""
+    source = default.source
+    loaded = [default if name == default.name else source.get(name) for name in source.complete]
+    if any(each.checks for each in loaded):
+        return [(each, (*each.checks, *each.obligations)) for each in loaded]
+    return [(each, list_properties(each, ()) if each is default else each.obligations) for each in loaded]
+
+
 def list_rule_properties(rules: RuleSet, given: Sequence[str]) -> Sequence[str]:
     """Return the properties to check on rules; by default, that each type of composite can occur."""
     return given or [f"can({name})" for name in rules.composites]

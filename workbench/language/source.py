@@ -49,6 +49,11 @@ class Source:
         return tuple(p.name for p in self.tree.pipelines)
 
     @property
+    def complete(self) -> tuple[str, ...]:
+        """The names of the pipelines whose parameters all have defaults, in the order of the file."""
+        return tuple(p.name for p in self.tree.pipelines if all(each.default is not None for each in p.parameters))
+
+    @property
     def default(self) -> str:
         """The pipeline for a reference without a name: `main`, else the last."""
         if not self.pipelines:

@@ -6,7 +6,12 @@ import argparse
 
 from workbench.cli import options as o
 from workbench.cli import run_files
-from workbench.cli.model_properties import list_properties, list_rule_properties, property_option
+from workbench.cli.model_properties import (
+    list_file_properties,
+    list_properties,
+    list_rule_properties,
+    property_option,
+)
 from workbench.cli.model_settings import pipeline_settings, rule_bounds, rule_settings
 
 
@@ -30,11 +35,17 @@ def execute(args: argparse.Namespace) -> int:
     if o.is_rules(args.file):
         return _rules(args)
     loaded = o.load(args.file, args.param, args.fault)
+    from workbench.language import split_reference
+
+    named = any("".join(each) for each in args.Q)  # queues of one pipeline
+    whole = not (split_reference(args.file)[1] or args.property or args.fault or args.param or named)
+    asked = list_file_properties(loaded) if whole else [(loaded, list_properties(loaded, args.property))]
     from workbench.cli.output import decide_all
     from workbench.verify.answer.problem import problem
 
-    settings = pipeline_settings(args, loaded.pipeline)
-    problems = [problem(loaded, syntax, settings) for syntax in list_properties(loaded, args.property)]
+    problems = [
+        problem(each, syntax, pipeline_settings(args, each.pipeline)) for each, found in asked for syntax in found
+    ]
     return decide_all(problems, args)
 
 

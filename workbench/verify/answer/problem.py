@@ -216,8 +216,7 @@ def problems(
         asked += [syntax for syntax in (*source.checks, *source.obligations) if str(syntax) not in more]
         return tuple(problem(source, syntax, settings) for syntax in asked)
     source = source if isinstance(source, Source) else read_file(source)
-    whole = [each.name for each in source.tree.pipelines if all(p.default is not None for p in each.parameters)]
-    return tuple(found for name in whole for found in problems(source.get(name), settings, more))
+    return tuple(found for name in source.complete for found in problems(source.get(name), settings, more))
 
 
 def check(
