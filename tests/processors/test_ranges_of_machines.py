@@ -10,6 +10,7 @@ from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.errors import Overflow, TypingError
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.language import load, parse
+from workbench.show.timeline import timeline
 from workbench.verify.answer.problem import check, problems
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome
@@ -105,6 +106,20 @@ def test_a_run_ends_where_a_number_leaves_its_range(other):
     with pytest.raises(Overflow, match=r"step 3: .* the transition s -> s: 'n' of 0\.\.3 gets 4") as caught:
         list(Running(pipeline).trace([TRUE] * 4))
     assert caught.value.where.line == 5
+
+
+@pytest.mark.parametrize(
+    ("use", "name"), [("", "n"), ("pipeline call(e: bool) -> any { c = count(e)\n return c }\n", "c.n")]
+)
+def test_a_counterexample_shows_the_variable(use, name):
+    text = COUNT.partition("check")[0].replace("s -> s when e / n := n + 1", "s -> s / n := n + 1")
+    pipeline = parse(text + use).get("call" if use else None).pipeline
+    run = check(pipeline, wb.properties.stays_in_range()).counterexample
+    assert run is not None
+    assert [step.variables for step in run.steps] == [{name: n} for n in (1, 2, 3, 3)]
+    assert [step["variables"] for step in run.to_json()["steps"]] == [{name: n} for n in (1, 2, 3, 3)]
+    (row,) = (row for row in timeline(run, pipeline).rows if row.kind == "var")
+    assert (row.name, row.cells) == (name, ("1", "2", "3", "3"))
 
 
 def test_compiled_code_says_the_same():

@@ -24,7 +24,7 @@ from workbench.language.evaluate import Evaluator
 from workbench.language.faults import faultless, faulty
 from workbench.named_files import Folders, allow, find_named, follow_links
 from workbench.processors.held.group import flatten
-from workbench.processors.moore import Moore
+from workbench.processors.moore import Moore, Variable, name_variables
 
 
 @dataclass(frozen=True)
@@ -273,27 +273,20 @@ def check_names(e: s.Expression, pipeline: Pipeline, labels: Mapping[str, str]) 
     flat = flatten(pipeline)
     known = [*pipeline.domains, *dict(pipeline.outputs), *(n.name for n in pipeline.nodes)]
     inside = {word.partition(".")[0] for word in (*flat.domains, *(n.name for n in flat.nodes))}
-    variables = _list_variables(flat)
+    variables = name_variables(flat.nodes)
     for part in s.walk(e):
         path = properties.join_dotted(part)
         if path in variables and path not in {*known, *labels}:
-            raise part.error(f"'{path}' is a variable of the machine, and properties read pipes", variables[path])
+            _, machine, position = variables[path]
+            hint = _advise_variable(machine, machine.variables[position])
+            raise part.error(f"'{path}' is a variable of the machine, and properties read pipes", hint)
         if isinstance(part, s.Identifier) and part.name not in {*known, *inside, *labels, "overflow"}:
             what = f"pipeline {pipeline.name} has no pipe '{part.name}'"
             raise part.error(what, did_you_mean(part.name, [*known, *labels]))
 
 
-def _list_variables(flat: Pipeline) -> dict[str, str]:
-    """Return the variables of machines, by the names that a property of this flat pipeline would give them.
-
-    With each comes a hint for who writes it in a property.
-    """
-    found = {}
-    for node in flat.nodes:
-        if isinstance(node.processor, Moore):
-            for variable in node.processor.variables:
-                ranged = f"types or stays-in-range show that it stays in {variable.domain}; to state more, "
-                hint = f"emit it, e.g. state {node.processor.names[0]}: {variable.name}, and read the output"
-                hint = ranged * isinstance(variable.domain, Range) + hint
-                found[node.name.removesuffix("machine") + variable.name] = hint
-    return found
+def _advise_variable(machine: Moore, variable: Variable) -> str:
+    """Return the advice about a variable of a machine in a property."""
+    ranged = f"types or stays-in-range show that it stays in {variable.domain}; to state more, "
+    hint = f"emit it, e.g. state {machine.names[0]}: {variable.name}, and read the output"
+    return ranged * isinstance(variable.domain, Range) + hint

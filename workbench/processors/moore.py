@@ -8,7 +8,7 @@ emitted again. Nothing is emitted before the first front.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -19,6 +19,7 @@ from workbench.core.fields import fit_value, resolve
 from workbench.core.findings import Findings
 from workbench.core.function import Function, TypedFunction, fits, same_domain
 from workbench.core.ops import EQ, MIN, as_term, disjunction, ite, negate
+from workbench.core.pipeline import Node
 from workbench.core.processor import (
     NOTHING,
     Form,
@@ -352,6 +353,19 @@ class Moore(Processor):
 
     def __str__(self) -> str:
         return f"machine({', '.join(self.names)})"
+
+
+def name_variables(nodes: Iterable[Node]) -> dict[str, tuple[Node, Moore, int]]:
+    """Return the variables of machines by the names that users know: `n`, or `call.n` of a machine that is called.
+
+    Each is given by the node, its machine and the position in the machine's variables.
+    """
+    return {
+        f"{node.name.removesuffix('machine')}{variable.name}": (node, node.processor, position)
+        for node in nodes
+        if isinstance(node.processor, Moore)
+        for position, variable in enumerate(node.processor.variables)
+    }
 
 
 def check_states(

@@ -66,6 +66,9 @@
         if (faulty) row.label = faulty;
         if (!faulty || row.cells.some((cell) => cell !== NONE)) this.rows.push(row);
       }
+      for (const name of Object.keys(this.steps[0].variables || {})) {
+        this.rows.push({ kind: "var", name, label: name, cells: this.steps.map((step) => show(step.variables[name])) });
+      }
       for (const name of Object.keys(this.steps[0].queues)) this.rows.push(...this.queue(name));
       for (const [name, cells] of Object.entries(growing || {})) {
         this.rows.push({ kind: "match", name, label: name, cells: cells.map((cell) => cell || NONE) });
@@ -222,7 +225,7 @@
     for (const row of run.rows) {
       const divides = row.kind !== before && (before === "smv" || (row.kind === "queue" && !["", "held"].includes(before)));
       before = row.kind;
-      const words = { smv: "smv", in: "in", fault: "fault", out: "out", queue: "queue", match: "match" };
+      const words = { smv: "smv", in: "in", fault: "fault", out: "out", var: "var", queue: "queue", match: "match" };
       const line = make("tr", { class: divides ? `${row.kind} first` : row.kind },
         make("td", { class: "kind" }, words[row.kind] || ""), make("th", { scope: "row" }, row.label));
       for (const column of steps) {

@@ -1,9 +1,9 @@
 """Timelines: a run as a table of steps and pipes, for the terminal and for reports.
 
 `timeline` arranges a `Trace` (a monitored system's variables first, then the inputs, then the pipes in topological
-order, then the queues with their lengths at the end of each step and, below, the events that wait in them);
-`render_timeline` draws it with characters. Reports draw the same `Timeline` in their own way. Everything is readable
-without colour: signs mark the errors.
+order, then the variables of machines, then the queues with their lengths at the end of each step and, below, the
+events that wait in them); `render_timeline` draws it with characters. Reports draw the same `Timeline` in their own
+way. Everything is readable without colour: signs mark the errors.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from workbench.processors.held.group import flatten
 from workbench.smv.terms import show_smv
 from workbench.verify.answer.trace import Trace
 
-RowKind = Literal["smv", "in", "fault", "pipe", "out", "queue", "held"]
+RowKind = Literal["smv", "in", "fault", "pipe", "out", "var", "queue", "held"]
 NO_EVENT = "·"
 ENDED = "■"
 MARKS: Mapping[str, str] = {
-    "smv": "smv", "in": "in", "fault": "fault", "pipe": "", "out": "out", "queue": "queue", "held": "",
+    "smv": "smv", "in": "in", "fault": "fault", "pipe": "", "out": "out", "var": "var", "queue": "queue", "held": "",
 }  # fmt: skip
 """The prefix of each kind of row."""
 _GROUP: Mapping[str, str] = {
-    "smv": "smv", "in": "pipe", "fault": "pipe", "pipe": "pipe", "out": "pipe", "queue": "queue", "held": "queue",
+    "smv": "smv", "in": "pipe", "fault": "pipe", "pipe": "pipe", "out": "pipe", "var": "pipe",
+    "queue": "queue", "held": "queue",
 }  # fmt: skip
 """The group of each kind of row; a rule separates groups."""
 MOST_HELD = 20
@@ -90,7 +91,7 @@ def timeline(
     capacities: the capacity of every queue, or by name; by default those of the run, else the pipeline's own.
     """
     flat = None if pipeline is None else flatten(pipeline)
-    rows = [*_outside(trace), *_pipes(trace, flat), *_queues(trace, flat, capacities)]
+    rows = [*_outside(trace), *_pipes(trace, flat), *_variables(trace), *_queues(trace, flat, capacities)]
     return Timeline(tuple(rows), len(trace.steps), trace.loop, trace.shows)
 
 
@@ -128,6 +129,13 @@ def _pipes(trace: Trace, flat: Pipeline | None) -> Iterator[Row]:
     for name in seen:
         if name not in inputs:
             yield row("out" if name in shown else "pipe", name)
+
+
+def _variables(trace: Trace) -> Iterator[Row]:
+    """Yield the variables of machines."""
+    for name in dict.fromkeys(name for step in trace.steps for name in step.variables):
+        values = [step.variables[name] for step in trace.steps]
+        yield Row("var", name, tuple(show_queue((value,), trace.domains.get(name)) for value in values))
 
 
 def _struck(said: Value | None) -> str:

@@ -29,6 +29,7 @@ from workbench.ir.reduce import Model, escape_in
 from workbench.ir.simulate import Simulator, Step
 from workbench.ir.system import Input, System, instance_of
 from workbench.processors.held.group import flatten
+from workbench.processors.moore import Moore, name_variables
 from workbench.smv.engines.engine import RawTrace
 from workbench.smv.printer import SmvModel
 from workbench.verify.answer.trace import ROUNDS, Growth, Trace, TraceStep, Waiting
@@ -69,10 +70,12 @@ def decode(
         gap = len(inputs) - 1
     replay = f"model gap at step {gap}" if gap is not None else _confirm_outside(environment, raw, run.replay)
     keeping = {node: node.processor for node in pipeline.nodes if isinstance(node.processor, Keeping)}
-    kept_inside = _hold_inside(pipeline, keeping, bounds, inputs)
+    # other rounds of a loop may have other values
+    variables = name_variables(pipeline.nodes) if raw.loop is None else {}
+    kept_inside = _hold_inside(pipeline, keeping, variables, bounds, inputs)
     steps = tuple(
-        replace(step, outside=environment.outside(state), contents={**step.contents, **kept})
-        for step, state, kept in zip(show_steps(pipeline, inputs, run), raw.steps, kept_inside, strict=False)
+        replace(step, outside=environment.outside(state), contents={**step.contents, **kept}, variables=values)
+        for step, state, (kept, values) in zip(show_steps(pipeline, inputs, run), raw.steps, kept_inside, strict=False)
     )
     varies = () if raw.loop is None else _find_varying(run, len(inputs), raw.loop)
     inside = {
@@ -80,7 +83,11 @@ def decode(
         for node, each in keeping.items()
         for queue, as_ in zip(node.inside, each.queue_domains, strict=False)
     }
-    domains = {**pipeline.domains, **inside}
+    domains = {
+        **{name: moore.variables[i].domain for name, (_, moore, i) in variables.items()},
+        **pipeline.domains,
+        **inside,
+    }
     shows = f"{shows}: {run.stop}" if run.stop else shows
     return Trace(steps, raw.loop, shows, shortest, replay, domains, bounds, varies, whole)
 
@@ -147,19 +154,24 @@ def contents(pipeline: Pipeline, steps: Sequence[Step | TraceStep]) -> list[dict
 
 
 def _hold_inside(
-    pipeline: Pipeline, keeping: Mapping[Node, Keeping], bounds: Mapping[str, int], inputs: Inputs
-) -> Iterator[dict[str, Sequence[Value]]]:
-    """Yield the contents of queues inside of processors at the end of each step, as far as processors show them."""
+    pipeline: Pipeline,
+    keeping: Mapping[Node, Keeping],
+    variables: Mapping[str, tuple[Node, Moore, int]],
+    bounds: Mapping[str, int],
+    inputs: Inputs,
+) -> Iterator[tuple[dict[str, Sequence[Value]], dict[str, Value]]]:
+    """Yield the contents of queues inside of processors, and variables of machines, at the end of each step."""
     executor = Reference(pipeline, bounds)
     for given in inputs:
         with suppress(Overflow):  # then the queues are unchanged
-            if keeping:
+            if keeping or variables:
                 executor.step(given)
-        yield {
+        held = {
             queue: values
             for node, processor in keeping.items()
             for queue, values in zip(node.inside, processor.queue_contents(executor.states[node.name]), strict=False)
         }
+        yield held, {name: executor.states[node.name][1 + i] for name, (node, _, i) in variables.items()}
 
 
 def heard(pipeline: Pipeline, given: Mapping[str, Value], pipes: Mapping[str, Value | None]) -> Mapping[str, Value]:

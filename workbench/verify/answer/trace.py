@@ -40,6 +40,9 @@ class TraceStep:
     outside: Mapping[str, str] = field(default_factory=dict)
     """For a monitor: the variables of the system that it watches, as the engine prints their values."""
 
+    variables: Mapping[str, Value] = field(default_factory=dict)
+    """Variable of a machine to its value at the end of the step, or the last one where the step ends the run."""
+
     def __repr__(self) -> str:
         carried = [f"{name} = {value}" for name, value in self.pipes.items() if value is not None]
         waiting = [f"{count} in {name}" for name, count in self.queues.items() if count]
@@ -111,6 +114,11 @@ class Trace:
                 },
                 "overflows": list(s.overflows),
                 **({"ends": True} if s.ends else {}),
+                **(
+                    {"variables": {n: plain(v, self.domains.get(n)) for n, v in s.variables.items()}}
+                    if s.variables
+                    else {}
+                ),
                 **_list_strikes(flat, s.pipes),
                 **({"system": dict(s.outside)} if s.outside else {}),
             }
