@@ -1,6 +1,7 @@
 """The tutorial and the how-tos are worked through, each in an empty folder: files are written, commands run.
 
-A block whose fence names a file (```` ```pipe alarm.pipe ````) is that file; `...` stands for any output.
+A block whose fence names a file (```` ```pipe alarm.pipe ````) is that file; `...` stands for any output. The steps of
+continuous integration (`- run: ...`) are run, too, and must not fail.
 """
 
 import io
@@ -22,6 +23,7 @@ GUIDES = [
     *sorted(page for page in HOWTO.glob("*.md") if page.stem != "README"),
 ]
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+STEP = re.compile(r"^- run: (.*)$", re.MULTILINE)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
 
@@ -31,9 +33,13 @@ def test_guide(guide: Path, tmp_path: Path, workbench: Run, monkeypatch: pytest.
     commands = 0
     for language, file, text in BLOCK.findall(guide.read_text(encoding="utf-8")):
         if file:
+            (tmp_path / file).parent.mkdir(exist_ok=True)
             (tmp_path / file).write_text(text, encoding="utf-8")
         for line, wanted in COMMAND.findall(text) if language == "console" else ():
             assert shows(wanted, output(line, workbench, monkeypatch)), line
+            commands += 1
+        for line in STEP.findall(text) if language == "yaml" else ():
+            in_shell(line)
             commands += 1
     assert commands
 
@@ -42,12 +48,17 @@ def output(line: str, workbench: Run, monkeypatch: pytest.MonkeyPatch) -> str:
     """What a command prints: `workbench` runs here, what stands before it or is another program in a shell."""
     before, program, given = line.rpartition("workbench ")
     if not program:
-        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
-        return subprocess.run(["bash", "-c", line], capture_output=True, check=True, text=True, env=env).stdout
+        return in_shell(line)
     piped = subprocess.run(["bash", "-c", before.rstrip("| ") or "true"], capture_output=True, check=True).stdout
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(piped)))
     return workbench(*shlex.split(given)).out
+
+
+def in_shell(line: str) -> str:
+    """What a command prints in a shell, in which `workbench` is a program; it must not fail."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(["bash", "-c", line], capture_output=True, check=True, text=True, env=env).stdout
 
 
 def test_every_guide_is_in_the_list() -> None:

@@ -1,9 +1,9 @@
-"""`div` of floats: where it is warned of, and that the remedies silence the warning."""
+"""`div` of floats, and patterns that escape: where they are warned of, and that the remedies silence the warning."""
 
 import pytest
 
 import workbench as wb
-from workbench.processors.held.warnings import division_warnings
+from workbench.processors.held.warnings import division_warnings, pattern_warnings
 
 TEXT = """
 function half(v) = v div 2
@@ -60,3 +60,29 @@ def test_python_means_it() -> None:
     """`//` of Python's floats rounds down, too."""
 
     assert not division_warnings(wb.pipeline(x=wb.FLOAT)(lambda x: x // 2).pipeline)
+
+
+def matching(pattern: str) -> wb.Source:
+    return wb.parse(
+        f'function found(s) = not matches(s, "{pattern}")\npipeline p(s: str) -> bool {{ return found(s) }}'
+    )
+
+
+@pytest.mark.parametrize("pattern", [r"\\bdisk\\b", r"^a \\d+", r"(\\w+)"])
+def test_a_backslash_that_is_escaped_is_warned_of(pattern: str) -> None:
+    (warning,) = pattern_warnings(matching(pattern).get().pipeline)
+    assert str(warning).startswith("<text>:2:37: '\\\\' in a pattern is one backslash of the log")
+    assert not pattern_warnings(matching(pattern.replace("\\\\", "\\")).get().pipeline)
+
+
+@pytest.mark.parametrize("pattern", [r"C:\\Users", r"[\\]bin", r"\bdisk\b", "disk"])
+def test_other_patterns_are_not(pattern: str) -> None:
+    assert not pattern_warnings(matching(pattern).get().pipeline)
+
+
+def test_patterns_mean_what_is_written(caplog: pytest.LogCaptureFixture) -> None:
+    """A text has no escapes: two backslashes are those of the regular expression, one of the log."""
+    log = {"s": ["a disk is full", r"a \bdisk\b"]}
+    assert wb.run(matching(r"\\bdisk\\b").get(), log) == {"out": [True, False]}
+    assert "in a pattern is one backslash" in caplog.text
+    assert wb.run(matching(r"\bdisk\b").get(), log) == {"out": [False, True]}

@@ -119,6 +119,7 @@ def _text_result(op: Operator, args: tuple[Term, ...]) -> Domain:
     return STR
 
 
+MATCHES = _row("matches", 2, _regex, texts.matches, "matches")
 TEXT_OPERATORS = (
     CONCAT,
     _row("length", 1, rules.text_length, len, "text_length"),
@@ -126,7 +127,7 @@ TEXT_OPERATORS = (
     _row("contains", 2, _condition, lambda text, part: part in text, "contains"),
     _row("starts_with", 2, _condition, str.startswith, "starts_with"),
     _row("ends_with", 2, _condition, str.endswith, "ends_with"),
-    _row("matches", 2, _regex, texts.matches, "matches"),
+    MATCHES,
     _row("replace", 3, rules.text_of, texts.replace, "replace"),
     _row("substring", 3, _check_text_and_numbers, texts.substring, "substring"),
     _row("to_int", 1, _whole, texts.to_int, "to_int", null="may", simplify=_unless(Reals, Texts, Enum)),

@@ -1,4 +1,4 @@
-"""Warn of what a pipeline may do but seldom should: joins of events of different times, and `div` of floats.
+"""Warn of what a pipeline may do but seldom should: joins of events of different times, `div` of floats, escapes.
 
 The rule of this module: each warning has its place in the user's text and a remedy, and is reported once.
 """
@@ -6,6 +6,7 @@ The rule of this module: each warning has its place in the user's text and a rem
 from __future__ import annotations
 
 import logging
+import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -13,6 +14,7 @@ from typing import Any
 
 from workbench.core.domain import Reals, SomeFloats
 from workbench.core.function import TypedFunction
+from workbench.core.named_operators import MATCHES
 from workbench.core.ops import DIV
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
@@ -23,6 +25,8 @@ from workbench.processors.held.lags import lag_warnings
 LOG = logging.getLogger("workbench")
 _said = deque[str](maxlen=1000)
 """The warnings that have been given."""
+_ESCAPED = re.compile(r"\\\\[bBdDsSwW]")
+"""What is seldom meant in a pattern: a backslash of the log, and behind it the letter of a class."""
 MOST_SAID = 5
 """Maximum number of warnings about joins of one pipeline; the number of further ones is one line."""
 
@@ -36,6 +40,7 @@ def report_warnings(pipeline: Pipeline, say: Callable[[str], object] = LOG.warni
             f"{more} more joins in {pipeline.name} pair events of different times (draw marks them all)"
         ]
     texts += map(str, pipeline.derive("division warnings", lambda: division_warnings(pipeline)))
+    texts += map(str, pipeline.derive("pattern warnings", lambda: pattern_warnings(pipeline)))
     for text in texts:
         if text not in _said:
             _said.append(text)
@@ -44,7 +49,7 @@ def report_warnings(pipeline: Pipeline, say: Callable[[str], object] = LOG.warni
 
 def division_warnings(pipeline: Pipeline) -> list[PipelineError]:
     """Return a warning for each place in a text that divides floats by `div`, which rounds down."""
-    places = dict.fromkeys(_float_divisions(pipeline))
+    places = dict.fromkeys(_places(pipeline, _divides_floats))
     what, hint = (
         "'div' of floats rounds down: 7.5 div 2 is 3.0",
         "write x / y for the quotient, floor(x / y) to round it down",
@@ -52,14 +57,24 @@ def division_warnings(pipeline: Pipeline) -> list[PipelineError]:
     return [PipelineError(what, where=where, hint=hint) for where in places]
 
 
-def _float_divisions(pipeline: Pipeline) -> Iterator[Location]:
-    """Yield the places of such divisions; those that Python writes as `//` are meant."""
+def pattern_warnings(pipeline: Pipeline) -> list[PipelineError]:
+    """Return a warning for each place in a text whose pattern escapes the backslash of a class."""
+    places = dict.fromkeys(_places(pipeline, _escapes_a_backslash))
+    what, hint = (
+        r"'\\' in a pattern is one backslash of the log: a text in a pipeline has no escapes",
+        r"write \b, \d, \s, \w with one backslash, and [\\] for a backslash of the log",
+    )
+    return [PipelineError(what, where=where, hint=hint) for where in places]
+
+
+def _places(pipeline: Pipeline, is_warned_of: Callable[[Term], bool]) -> Iterator[Location]:
+    """Yield the places of such terms in a text; a place in Python is meant."""
     for node in pipeline.nodes:
         inner, terms = list[Pipeline](), list[Term]()
         _collect(pipeline.typed[node.name], inner, terms)
         for each in inner:
-            yield from _float_divisions(each)
-        if isinstance(node.where, Location) and any(map(_divides_floats, terms)):
+            yield from _places(each, is_warned_of)
+        if isinstance(node.where, Location) and any(is_warned_of(each) for term in terms for each in _parts(term)):
             yield node.where
 
 
@@ -79,13 +94,20 @@ def _collect(value: Any, pipelines: list[Pipeline], terms: list[Term]) -> None:
             _collect(getattr(value, field.name), pipelines, terms)
 
 
-def _divides_floats(term: Term) -> bool:
+def _parts(term: Term) -> Iterator[Term]:
+    """Yield the term and all that it contains, each once."""
     seen, open_terms = set[int](), [term]
     while open_terms:
         each = open_terms.pop()
-        if each.op is DIV and isinstance(each.domain, Reals | SomeFloats):
-            return True
         if id(each) not in seen:
             seen.add(id(each))
             open_terms += each.args
-    return False
+            yield each
+
+
+def _divides_floats(term: Term) -> bool:
+    return term.op is DIV and isinstance(term.domain, Reals | SomeFloats)
+
+
+def _escapes_a_backslash(term: Term) -> bool:
+    return term.op is MATCHES and _ESCAPED.search(str(term.args[1].payload)) is not None
