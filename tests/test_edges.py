@@ -27,6 +27,7 @@ from workbench.core.program import Port, Ports
 from workbench.errors import WorkbenchError
 from workbench.events.read import read_blocks
 from workbench.events.reading_options import Reading
+from workbench.extras import install_extra
 from workbench.language.load import parameters
 from workbench.language.parser import parse_check, parse_expression, parse_trouble
 from workbench.language.properties import elaborate
@@ -296,7 +297,7 @@ def test_backends_say_what_they_need(hidden: str, tmp_path: Path) -> None:
     assert codes == ["2"] * 4 + ["0"] * len(some), said
     for name in names:
         assert said.count(f"backend '{name}' needs the package {hidden.partition(',')[0]}") == 2
-    assert said.count("pip install 'streamproof[fast]'") == 4
+    assert said.count(install_extra("fast")) == 4
     assert "unexpected" not in said
 
 

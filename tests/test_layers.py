@@ -32,6 +32,7 @@ PLACES = {
     "named_files": "errors",
     "python_files": "errors",
     "display": "errors",
+    "extras": "errors",
     "lazy_names": "errors",
     "builder": "processors",
     "runner": "verify",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import workbench as wb
 from tests.verify.engines.conftest import engine_or_skip
 from tests.verify.engines.models import COUNTER, HARD, long
 from workbench.cli.output import block
+from workbench.extras import install_extra
 from workbench.smv.engines.engine import Answer, EngineLimits, Query, Reached, Task
 from workbench.verify.answer.prepare import prepare
 from workbench.verify.answer.verdict import Ground, Vacuity
@@ -74,6 +76,37 @@ def test_a_limit_of_time_is_raised_or_the_model_made_smaller() -> None:
     assert first == "all the time for a short counterexample or proof: --engine bmc"
     assert last == "more time: --timeout 600"
     assert len(going.advice) == 4
+
+
+def test_a_large_state_is_no_matter_of_visiting_all() -> None:
+    """2^46 states are too many one by one: an engine that came as far by other means is named, if there is one."""
+    limit = limited("time", n=8, q=3)
+
+    def first(bits: int, *more: Reached) -> str:
+        seen = Reached("explicit", "states seen: 7,000,000", steps=5)
+        return replace(limit, reached=(seen, *more, Reached("model", "", further=False, bits=bits))).advice[0]
+
+    induction = Reached("induction", "no counterexample of up to 5 steps", steps=5)
+    visiting, smaller = "all the time for the states, one by one: --engine explicit", limit.advice[0]
+    assert first(45) == first(45, induction) == visiting
+    assert first(46) == first(46, induction._replace(steps=4)) == first(46, Reached("simulation", "runs")) == smaller
+    assert first(46, induction) == "all the time for the engine that came farthest: --engine induction"
+    described = undecided(n=8, q=3).reached[-1]
+    assert f" {described.bits} bits" in described.text
+
+
+def test_engines_that_are_not_installed_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They decide invariants, of pipelines: whether outputs still come is none."""
+    monkeypatch.setattr(
+        "workbench.verify.answer.advice.find_spec", lambda name: None if name == "z3" else find_spec(name)
+    )
+    missing = (
+        "not installed: induction, invariants, spacer (z3), which decide windows over large numbers: "
+        + install_extra("smt")
+    )
+    assert limited("time", n=8, q=3).advice[0] == undecided(n=8).advice[0] == missing
+    asked = wb.problem(wb.parse(SOURCE).get(), "liveness", wb.Settings(seconds=2.0))
+    assert not any("not installed" in said for said in asked.make_undecided("time limit of 2 s met").advice)
 
 
 def test_queues_that_there_are_not_cannot_be_shorter() -> None:

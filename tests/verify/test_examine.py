@@ -56,6 +56,17 @@ def test_nothing_is_concluded_from_an_overflow_that_is_not_decided(monkeypatch: 
     assert "every Q" not in {each.kind for each in examine(verdict).examined}
 
 
+def test_what_guards_show_is_a_proof_and_not_vacuous() -> None:
+    """Without the guard of a token bucket the same update leaves its range."""
+    machine = "machine m(e: bool) -> bool {{ var n: 0..3 = 3\nstate s: true\ns -> s when {} / n := n - 1 }}"
+    shown = check(parse(machine.format("e and n > 0")).get(), "stays-in-range")
+    assert shown.rests_on == ("types and guards show that every update stays in its range: no engine was needed",)
+    assert examine(shown).examined == ()
+    assert check(parse(machine.format("e")).get(), "stays-in-range").outcome == "fails"
+    trivial = check(parse("pipeline p(x: int) -> int { return x }").get(), "no-overflow")
+    assert [each.kind for each in examine(trivial).examined] == ["vacuity"]
+
+
 COUNT = "pipeline p(x: int) -> int { return cumulate(turn(x, 1), +) }"
 
 

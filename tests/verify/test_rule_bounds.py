@@ -53,6 +53,23 @@ def compared(left, right, **options):
     ).decide()
 
 
+@pytest.mark.parametrize(("most", "advice"), [(12, "leave -Q out, or -Q 14"), (100, "-Q 102")])
+def test_the_capacity_that_rules_need_is_proposed(most, advice):
+    """Those that are counted, and the one that triggers; where no model without `-Q` is so large, that is no advice."""
+    rules = parse_rules(
+        f"declare A(x: int) declare D(x: int)\n"
+        f"from A and $n = COUNT(A within 10 from A) where $n > {most} emit D(x = 1)", "asked"
+    )  # fmt: skip
+    bounds = replace(BOUNDS, room=2)
+    assert rule_problem(rules, "never(D)", bounds, deepen=False).decide().advice == (
+        f"the capacity that the rules need: {advice} (2 now)",
+    )
+    if most == 12:
+        for followed in (BOUNDS, replace(BOUNDS, room=14)):
+            assert rule_problem(rules, "never(D)", followed).decide().outcome is Outcome.FAILS
+        assert rule_problem(rules, "never(D)", replace(BOUNDS, room=13), deepen=False).decide().outcome != Outcome.FAILS
+
+
 def test_three_failed_logins_come():
     """Three that fail, and a login; the question whether that never is, and whether it can be, have one answer."""
     assert asked(FRAUD, "never(Takeover)", "can(Takeover)") == [("fails", 4), ("holds", 4)]

@@ -29,6 +29,7 @@ from workbench.cli import supervised
 from workbench.cli.commands import helps
 from workbench.cli.help_pages import PagedParser, UsageError
 from workbench.errors import LimitMet, Location, WorkbenchError, did_you_mean
+from workbench.extras import install_extra
 
 INTERRUPTED = 128 + signal.SIGINT
 """The exit code after Ctrl-C for callers of `run`; the program itself uses the number of the signal."""
@@ -211,7 +212,7 @@ def _missing(error: ModuleNotFoundError) -> WorkbenchError | None:
     if package in ("", "workbench"):
         return None
     extra = next((extra for name, extra, _ in EXTRAS if name == package), "fast")
-    hint = f"pip install 'streamproof[{extra}]'; workbench doctor says what else is missing"
+    hint = f"{install_extra(extra)}; workbench doctor says what else is missing"
     return WorkbenchError(f"this needs the package {package}, which is not installed", hint=hint)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import IO, Any, NamedTuple, cast
 
 from workbench.errors import InputError
+from workbench.extras import install_extra
 
 Bytes = bytes | bytearray | memoryview
 
@@ -87,7 +88,7 @@ def _arrow() -> Any:
     try:
         import pyarrow
     except ImportError as error:
-        hint = "pip install 'streamproof[lab]'; or use gzip"
+        hint = f"{install_extra('lab')}; or use gzip"
         raise InputError("zstandard needs pyarrow, which is not installed", hint=hint) from error
     return pyarrow
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import InputError, did_you_mean
 from workbench.extensions import PartTable, files, rows
+from workbench.extras import install_extra
 
 if TYPE_CHECKING:
     from workbench.events.rows import RowReader
@@ -25,7 +26,7 @@ USUAL = "csv"
 """The default format."""
 PIPED = "jsonl"
 """The format for pipes and terminals to which another one cannot be written."""
-PYARROW = {"pyarrow": "pip install 'streamproof[lab]'"}
+PYARROW = {"pyarrow": install_extra("lab")}
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ from workbench.events.values import (
     short,
 )
 from workbench.events.writers import RowWriter
+from workbench.extras import install_extra
 from workbench.interrupts import hold
 
 BATCH = 4096
@@ -58,7 +59,7 @@ def arrow_errors(name: str, where: str) -> Iterator[None]:
     try:
         import pyarrow as pa
     except ImportError as error:
-        hint = "install the extra 'lab': pip install 'streamproof[lab]'; or use CSV or JSON lines"
+        hint = f"install the extra 'lab': {install_extra('lab')}; or use CSV or JSON lines"
         raise InputError(f"{name} needs pyarrow, which is not installed", where=where, hint=hint) from error
     try:
         yield

@@ -31,6 +31,7 @@ from workbench.executors.run_options import (
     output_files,
 )
 from workbench.extensions import later, rows
+from workbench.extras import install_extra
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
@@ -233,7 +234,7 @@ KEY = BackendOption("--key", "a run of its own for each value of this column", {
 STATE = BackendOption("--state", "resume from the state in FILE; save it at the end", {"metavar": "FILE"})
 PYTHON_SECONDS = 12e-6
 """Approximate time in seconds that Python takes for a row of a pipeline, or for an event that a rule examines."""
-NUMBA = dict.fromkeys(("numba", "numpy", "pyarrow"), "pip install 'streamproof[fast]'")
+NUMBA = dict.fromkeys(("numba", "numpy", "pyarrow"), install_extra("fast"))
 """Packages that several backends need."""
 
 

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from workbench.errors import LabError
+from workbench.extras import install_extra
 from workbench.lab.result import OF_GPUS, Measured, Result, Status
 
 TEXTS = ("key", "experiment", "point", "code", "run", "status", "reason", "outputs", "limited_by", "commit", "command",
@@ -21,7 +22,7 @@ INTEGERS = ("repetition", "seed")
 COLUMNS = (*TEXTS, *INTEGERS, *NUMBERS, "reliable")
 OBJECTS = ("point", "outputs", "machine", "versions")
 """Columns that hold the text of a JSON object."""
-MISSING = "install the extra 'lab': pip install 'streamproof[lab]'"
+MISSING = f"install the extra 'lab': {install_extra('lab')}"
 
 
 def package(purpose: str, name: str, *parts: str) -> Any:

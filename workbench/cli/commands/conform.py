@@ -18,6 +18,7 @@ from workbench.cli.progress import Progress
 from workbench.conformance.compare.search import Search
 from workbench.errors import InputError
 from workbench.events.files import write_atomically
+from workbench.extras import install_extra
 
 if TYPE_CHECKING:
     from workbench.conformance.compare.conformity import Conformity, RuleConformity
@@ -165,7 +166,7 @@ def _hypothesis() -> None:
     from importlib.util import find_spec
 
     if find_spec("hypothesis") is None:
-        raise InputError("this command needs the package hypothesis", hint="pip install 'streamproof[conform]'")
+        raise InputError("this command needs the package hypothesis", hint=install_extra("conform"))
 
 
 def _subjects(file: str, params: list[str]) -> Iterator[Loaded | PythonPipeline]:

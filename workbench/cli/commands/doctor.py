@@ -14,6 +14,7 @@ from functools import cache
 
 from workbench import __version__
 from workbench.errors import listed
+from workbench.extras import install_extra
 
 OLDEST = (3, 11)
 EXTRAS = (
@@ -164,7 +165,7 @@ def _package(package: str, extra: str, purpose: str) -> Item:
     from importlib.util import find_spec
 
     if find_spec(package) is None:
-        return Item("extras", package, False, f"not installed ({purpose})", f"pip install 'streamproof[{extra}]'")
+        return Item("extras", package, False, f"not installed ({purpose})", install_extra(extra))
     try:
         return Item("extras", package, True, installed(_distributions().get(package, [package])[0]))
     except PackageNotFoundError:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from workbench.executors.table import KEY, NUMBA, PIPELINE, RULE_SET, BackendRow, Start
 from workbench.extensions import later
+from workbench.extras import install_extra
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
@@ -72,8 +73,8 @@ ROW = BackendRow(
     options=(KEY,),
     needs=NUMBA,
     uses={
-        "numba_cuda": "pip install 'streamproof[gpu]'",
-        "cupy": "pip install 'streamproof[gpu]'",
+        "numba_cuda": install_extra("gpu"),
+        "cupy": install_extra("gpu"),
         "nvidia-smi": "no NVIDIA driver answers; the CPU does all that the GPU would",
     },
     compared="the kernel, where there is an NVIDIA GPU; without steps",

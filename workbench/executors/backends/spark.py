@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from workbench.executors.table import KEY, PIPELINE, RULE_SET, BackendOption, BackendRow, Start
 from workbench.extensions import later
+from workbench.extras import install_extra
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
 
 COLUMN, SWITCH = {"metavar": "COLUMN"}, {"action": "store_true"}
-EXTRA = "pip install 'streamproof[spark]'"
+EXTRA = install_extra("spark")
 
 
 def _whole(program: Program, start: Start) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import workbench
 from workbench.errors import SparkError
 from workbench.executors.spark.error_transfer import summarize
+from workbench.extras import install_extra
 from workbench.interrupts import keep_handlers
 
 LOCAL = "local[*]"
@@ -88,7 +89,7 @@ def start_session(master: str = LOCAL, *, name: str = "workbench", otherwise: st
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise SparkError("pyspark is not installed", hint="pip install 'streamproof[spark]'") from error
+        raise SparkError("pyspark is not installed", hint=install_extra("spark")) from error
     find_java(otherwise)
     check_master(master)
     home = str(Path(workbench.__file__).resolve().parent.parent)

@@ -125,13 +125,14 @@ class Reached(NamedTuple):
     """The progress of an engine with a query that it left undecided.
 
     `further`: whether more time would help. `steps`: no run of up to this number of steps (states of the model) makes
-    an `invar` query false; 0 if unknown.
+    an `invar` query false; 0 if unknown. `bits`: the size of a state, if this is about the model.
     """
 
     engine: str
     text: str
     further: bool = True
     steps: int = 0
+    bits: int = 0
 
     def __str__(self) -> str:
         return f"{self.engine}: {self.text}"

@@ -9,17 +9,21 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from workbench.budget import Budget
 from workbench.core.domain import INT, Integers
 from workbench.errors import WorkbenchError
+from workbench.extras import install_extra
+from workbench.ir.compose import outline
 from workbench.ir.system import System, instance_of
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import Reached
 from workbench.smv.printer import bit_count
 from workbench.verify.ask.scope import SMALLEST_N, Adjustable
+from workbench.verify.decide.part import Asked
 
 if TYPE_CHECKING:
     from workbench.verify.answer.problem import Problem
@@ -31,6 +35,8 @@ _NAMED = 3
 """Number of largest parts of a state that are named."""
 LOOKING = 0.3
 """Seconds for finding out how small N can be."""
+MOST_BITS = 45
+"""Maximum number of bits of a state for which more time may suffice for all states, one by one."""
 _LONGER = 10
 """Factor by which to raise the time limit of the next try."""
 
@@ -42,11 +48,11 @@ def advise(verdict: Verdict, problem: Problem) -> tuple[str, ...]:
     if not limited and (verdict.vacuity is not None or verdict.within_bounds):
         return tuple(islice(_widen(verdict, problem), MOST))
     if settings.engine not in ("auto", "all"):
-        hints = ["every engine in turn: --engine auto"]
+        hints = [*_name_missing(problem), "every engine in turn: --engine auto"]
         if not limited:  # the engine decides no such question, however small
             return tuple(hints)
     else:
-        hints = [*_choose_engine(verdict)]
+        hints = [*_name_missing(problem), *_choose_engine(verdict)]
     hints += islice(_narrow(verdict, problem), MOST - 1 - len(hints))
     if limited == "memory" and settings.memory_mb is not None:
         hints.append(f"more memory: --memory {2 * settings.memory_mb}")
@@ -55,13 +61,33 @@ def advise(verdict: Verdict, problem: Problem) -> tuple[str, ...]:
     return tuple(hints)
 
 
+def _name_missing(problem: Problem) -> Iterator[str]:
+    """Name the engines that are not installed, if they decide such questions, and the command that installs them."""
+    if find_spec("z3") is None and not problem.system and _asks_invariant(problem):
+        engines = "induction, invariants, spacer (z3), which decide windows over large numbers"
+        yield f"not installed: {engines}: {install_extra('smt')}"
+
+
+def _asks_invariant(problem: Problem) -> bool:
+    """Whether a question is about an invariant; False if that cannot be said quickly."""
+    with contextlib.suppress(WorkbenchError), Budget(LOOKING):
+        _, prop = problem.pose(problem.fitting)
+        question = prop.question(outline(problem.pipeline, problem.fitting.q))
+        return Asked(question.kind, question.formula).invariant is not None
+    return False
+
+
 def _choose_engine(verdict: Verdict) -> Iterator[str]:
     """Suggest giving all the time to one engine, if it made progress in its share."""
-    going = {each.engine for each in verdict.reached if each.further}
+    going = {each.engine: each.steps for each in verdict.reached if each.further}
     if "bmc" in going:
         yield "all the time for a short counterexample or proof: --engine bmc"
-    elif "explicit" in going:
+    elif "explicit" not in going:
+        return
+    elif all(each.bits <= MOST_BITS for each in verdict.reached):
         yield "all the time for the states, one by one: --engine explicit"
+    elif (farthest := max(going, key=lambda name: (going[name], name != "explicit"))) != "explicit" and going[farthest]:
+        yield f"all the time for the engine that came farthest: --engine {farthest}"
 
 
 def _narrow(verdict: Verdict, problem: Problem) -> Iterator[str]:
@@ -115,8 +141,11 @@ def _widen(verdict: Verdict, problem: Problem) -> Iterator[str]:
 def _lengthen(verdict: Verdict, problem: Problem) -> Iterator[str]:
     """Yield hints that keep queues from overflowing so early."""
     queues = verdict.ground("queues") or {}
-    if queues:
-        yield f"longer queues: -Q {4 * max(1, *queues.values())} ({max(queues.values())} now)"
+    now = max(queues.values(), default=0)
+    if queues and (needed := problem.suggest_capacity(queues)):
+        yield f"the capacity that the rules need: {needed} ({now} now)"
+    elif queues:
+        yield f"longer queues: -Q {4 * max(1, now)} ({now} now)"
     else:
         yield "mend what leaves its range: -p stays-in-range shows the run"
         return
@@ -134,4 +163,4 @@ def describe_state(system: System) -> Reached:
         bits[instance_of(variable.name)] += max(1, bit_count(variable.domain))
     largest = ", ".join(f"{name} ({count})" for name, count in bits.most_common(_NAMED))
     most = f", most of them in {largest}: a smaller window, k or range there helps" if largest else ""
-    return Reached("model", f"a state has {bits.total()} bits{most}", further=False)
+    return Reached("model", f"a state has {bits.total()} bits{most}", further=False, bits=bits.total())

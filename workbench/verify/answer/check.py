@@ -256,7 +256,7 @@ class _Conclusion:
         """Yield what the outcome depends on, most important first."""
         model, domain, trivial = self.prepared.model, self.settings.domain, self.prepared.trivial
         every_n = not self.own_values and depends_on_no_n(model, domain)
-        yield Ground("trivial", "nothing: it is true by construction" if trivial else "", trivial)
+        yield Ground("trivial", self._explain_trivial() if trivial else "", trivial)
         numbers = find_number_grounds(model, self._happens("wraps"), self._happens("clamps"), domain, every_n=every_n)
         for ground in (*self._ground_bounds(), *numbers):
             yield replace(ground, text="") if trivial else ground
@@ -264,6 +264,11 @@ class _Conclusion:
         yield from (Ground("assumed", text) for text in assumed)
         if self.outcome is Outcome.UNKNOWN and not self.prepared.trivial:
             yield Ground("undecided", "undecided: the engine met a limit")
+
+    def _explain_trivial(self) -> str:
+        if self.question.about_ranges:
+            return "types and guards show that every update stays in its range: no engine was needed"
+        return "nothing: it is true by construction"
 
     def _ground_bounds(self) -> Iterator[Ground]:
         """Yield the grounds about bounds.

@@ -89,7 +89,8 @@ class _Examination:
 
     def findings(self) -> Iterator[Ground]:
         if self.prepared.trivial:
-            yield _report("vacuity", Reliance.WEAK, "true by construction: there is nothing it could be false of")
+            if not self.prepared.question.about_ranges:
+                yield _report("vacuity", Reliance.WEAK, "true by construction: there is nothing it could be false of")
             return
         if self.verdict.outcome is not Outcome.FAILS:
             yield from self._examine_vacuity()

@@ -141,6 +141,11 @@ class Problem:
         prop = self.pose(self.fitting)[1]
         prop.question(outline(self.pipeline, self.fitting.q))
 
+    def suggest_capacity(self, queues: Mapping[str, int]) -> str:
+        """Return the option for the capacity that these queues need, by the text of rules, if it is larger; else ""."""
+        del queues
+        return ""
+
     def make_undecided(self, reason: str = "") -> Verdict:
         """Return the verdict of a problem that has not been decided."""
         found = make_undecided(self.name, self.text, self.settings, reason, system=self.system)

@@ -15,6 +15,7 @@ from workbench.budget import free_mb, report, resident_mb
 from workbench.core.ops import NOT
 from workbench.core.term import Term
 from workbench.errors import EngineMissing, Refused, UnsupportedNode
+from workbench.extras import install_extra
 from workbench.interrupts import checkpoint
 from workbench.smv.engines.engine import Answer, EngineLimits, Reached
 from workbench.verify.ask.formula import evaluate_on_lasso
@@ -49,7 +50,7 @@ class SimulationDecider:
 
     def __init__(self) -> None:
         if find_spec("numpy") is None:
-            raise EngineMissing("the Python package numpy is not installed", hint="pip install 'streamproof[smt]'")
+            raise EngineMissing("the Python package numpy is not installed", hint=install_extra("smt"))
 
     def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`."""

@@ -14,11 +14,14 @@ from typing import Any
 from workbench.budget import Budget, phase, share
 from workbench.errors import LimitMet, Refused
 from workbench.tesla.model.build import RuleBounds
+from workbench.tesla.model.needs import AT_FIRST
 from workbench.verify.answer.verdict import Outcome, Vacuity, Verdict, deeper
 from workbench.verify.rules.rule_subject import RuleSubject
 
 ROOMIER, VARIED = ((2, 1), (1, 2), (4, 1), (8, 1), (4, 4), (16, 1)), ((1, 2), (1, 4))
 """Factors of capacity and of values of larger models: if a bound is met, and if none is."""
+LARGEST_CAPACITY = AT_FIRST * max(growth for growth, _ in ROOMIER)
+"""The largest capacity that is tried for what rules need, unless the user chooses one."""
 ALWAYS = 3
 """Number of larger models that are tried even if something happens in the first model."""
 LOOKING = 2.0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
@@ -18,7 +18,7 @@ from workbench.language import PropertySyntax, parse_property
 from workbench.language.properties import PROPERTIES
 from workbench.language.syntax import Expression, Identifier, walk
 from workbench.tesla.model.build import RuleBounds, align_types, build_models, settle_bounds
-from workbench.tesla.model.needs import computes
+from workbench.tesla.model.needs import computes, needs
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.rule_warnings import cut_silent
 from workbench.verify.answer.problem import Problem, comparison
@@ -26,7 +26,7 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict, deeper
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property
-from workbench.verify.rules.growing_question import GrowingQuestion
+from workbench.verify.rules.growing_question import LARGEST_CAPACITY, GrowingQuestion
 from workbench.verify.rules.rule_subject import WITH_TIME, RuleSubject, can_any_fire, rules_asked_of, slice_difference
 
 SHORTER = 2.0
@@ -49,6 +49,14 @@ class RuleProblem(Problem):
     @property
     def program(self) -> object:
         return self.subject if self.source is None else self.source.rules
+
+    def suggest_capacity(self, queues: Mapping[str, int]) -> str:
+        """See `Problem.suggest_capacity`; empty for a comparison."""
+        needed = {} if self.source is None else needs(self.source.rules)
+        most = max((needed[each] for each in needed if any(name.endswith(f".{each}") for name in queues)), default=0)
+        if most <= max(queues.values(), default=0):
+            return ""
+        return f"leave -Q out, or -Q {most}" if most <= LARGEST_CAPACITY else f"-Q {most}"
 
     def decide(self) -> Verdict:
         """Return the verdict; if no run decides the question, the verdict of larger models."""

@@ -22,6 +22,7 @@ from workbench.executors.compiled.execute.steps import StepView
 from workbench.executors.compiled.lower.shape import shape
 from workbench.executors.compiled.lower.system import Substitution, texts_in
 from workbench.executors.compiled.lower.tables import FULL
+from workbench.extras import install_extra
 from workbench.ir.ring_buffer import ENDLESS, most_waited
 from workbench.processors.held.group import flatten
 
@@ -82,7 +83,7 @@ class Compiled:
         schedule: StepSchedule | None = None,
     ) -> None:
         if find_spec("numba") is None:
-            raise Refused(f"backend '{self.name}' needs the package numba", hint="pip install 'streamproof[fast]'")
+            raise Refused(f"backend '{self.name}' needs the package numba", hint=install_extra("fast"))
         from workbench.executors.compiled.execute import columns
         from workbench.executors.compiled.execute.outputs import ArrayPool
         from workbench.executors.compiled.execute.queues import allocate

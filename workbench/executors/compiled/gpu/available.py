@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from workbench.errors import Refused
 from workbench.executors.compiled.code.objects import LIBM
 from workbench.executors.compiled.lower.system import terms_of
+from workbench.extras import install_extra
 from workbench.ir.system import System
 
 
@@ -34,7 +35,7 @@ def libm_refusal(system: System) -> Refused | None:
 def missing_device() -> str:
     """Return what is missing for a GPU; empty where there is one."""
     if find_spec("numba") is None or find_spec("numba_cuda") is None:
-        return "the package numba-cuda is not installed (pip install 'streamproof[gpu]')"
+        return f"the package numba-cuda is not installed ({install_extra('gpu')})"
     if not gpu_name():
         return "no driver answers, or it has no device"
     from workbench.executors.compiled.gpu import cuda

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from workbench.budget import report
 from workbench.core.term import Term
 from workbench.errors import EngineMissing
+from workbench.extras import install_extra
 from workbench.smv.engines.engine import Answer
 from workbench.verify.decide.smt.decider import SmtDecider
 from workbench.verify.decide.smt.induction import Induction
@@ -37,7 +38,7 @@ class InvariantsDecider(SmtDecider):
     def __init__(self) -> None:
         super().__init__()
         if find_spec("numpy") is None:
-            raise EngineMissing("the Python package numpy is not installed", hint="pip install 'streamproof[smt]'")
+            raise EngineMissing("the Python package numpy is not installed", hint=install_extra("smt"))
         self._found: tuple[Z3Transition, Invariants] | None = None
 
     def solve(self, transition: Z3Transition, good: Term) -> Answer:

@@ -15,6 +15,7 @@ from typing import Any
 
 from workbench.budget import free_mb, resident_mb
 from workbench.errors import EngineMissing
+from workbench.extras import install_extra
 from workbench.interrupts import checkpoint
 from workbench.smv.engines.engine import EngineLimits
 
@@ -36,7 +37,7 @@ def z3_version() -> str:
     EngineMissing: it is not installed.
     """
     if find_spec("z3") is None:
-        raise EngineMissing("the Python package z3 is not installed", hint="pip install 'streamproof[smt]'")
+        raise EngineMissing("the Python package z3 is not installed", hint=install_extra("smt"))
     return f"z3 {version('z3-solver')}"
 
 
