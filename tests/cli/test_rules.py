@@ -97,3 +97,18 @@ def test_rules_that_are_written_to_a_stream_do_not_take_its_place(tmp_path):
     done = program("rules", "simplify", tmp_path / "r.tesla", "--seconds", "0", "-o", "/dev/stdout")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("declare A(x: int)\ndeclare B(x: int)\ndeclare P(x: int)\n\n# Kept.\nrule one:\n")
+
+
+def test_a_set_of_many_values_is_shortened_in_text_only(tmp_path):
+    """Up to a dozen are printed; JSON has them all."""
+    file = tmp_path / "hot.tesla"
+    file.write_text("declare Temp(value: int) declare Hot() from Temp(value > 9) emit Hot()")
+
+    def grounds(count, *more):
+        values = ",".join(str(2 * i) for i in range(count))
+        return program("check", str(file), "-p", "can(Hot)", "--values", f"Temp.value={values}", *more).out
+
+    assert "- Temp.value is {0, 2, ... 24} (13 values); none is null\n" in grounds(13)
+    assert "- Temp.value is {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22}; none is null\n" in grounds(12)
+    (whole,) = [said for said in json.loads(grounds(13, "--json"))["assumptions"] if said.startswith("Temp.value")]
+    assert whole.count(",") == 12

@@ -1,5 +1,7 @@
 """Timelines of runs made by hand."""
 
+from dataclasses import replace
+
 from workbench.core.domain import INT, Bool
 from workbench.core.fields import Record
 from workbench.core.pipeline import Node, Pipeline
@@ -77,6 +79,25 @@ def test_a_wide_run_is_wrapped_into_blocks() -> None:
     assert text.count("╰") == 1
     assert text.count("╯") == 1
     assert text.rstrip().endswith("for ever: s")
+
+
+def test_equal_successive_steps_of_a_wide_run_are_one_column() -> None:
+    """Except the last step, and one at which a queue overflows; a loop keeps its steps, and so does what fits."""
+    made = [TraceStep({"x": 7}, {"x": 7, "trim": i // 9 or None}, {"q.left": i}) for i in range(18)]
+    trace = Trace(tuple(made), shows="s")
+    assert render_timeline(trace, PIPELINE, 45, capacities=20).splitlines() == [
+        "step              0 to 8  9 to 16  17",
+        "─────────────────────────────────────",
+        "in    x                7        7   7",
+        "out   trim = out       ·        1   1",
+        "─────────────────────────────────────",
+        "queue q.left      0 to 8  9 to 16  17 of 20",
+        "                                    ▲ s",
+    ]
+    over = replace(trace, steps=(*made[:4], replace(made[4], overflows=("q.left",)), *made[5:]))
+    assert render_timeline(over, PIPELINE, 60).splitlines()[0].split()[1:] == "0 to 3 4 5 to 8 9 to 16 17".split()
+    assert " to " not in render_timeline(replace(trace, loop=3), PIPELINE, 40)
+    assert " to " not in render_timeline(trace, PIPELINE, 200)
 
 
 def test_only_the_last_block_has_the_mark() -> None:

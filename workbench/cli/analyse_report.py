@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench.cli.output import INDENT, colour, render_trace
 from workbench.core.pipeline import Pipeline
+from workbench.core.readable import shorten_sets
 from workbench.verify.analysis import AnalysisRow
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.finding import Finding
@@ -65,7 +66,7 @@ def section(row: AnalysisRow, found: Sequence[Finding], pipeline: Callable[[], P
         details = [render_trace(run, flat) for flat in ([pipeline()] if runs else []) for run in runs]
     rests = dict.fromkeys(line for each in found for line in each.rests_on)
     if row.grounds is not None and rests:
-        details.append("\n".join([*filter(None, [row.grounds]), *(f"- {line}" for line in rests)]))
+        details.append("\n".join([*filter(None, [row.grounds]), *(f"- {shorten_sets(line)}" for line in rests)]))
     if pipeline is None and (others := list_unconfirmed(found)):
         details.append(others)
     data = {row.key: [each.to_json() for each in found]} if row.key else found[0].to_json()

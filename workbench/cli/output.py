@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 from workbench.budget import phase, share
 from workbench.cli.progress import Progress
 from workbench.cli.supervised import report_missing
-from workbench.core.readable import plural
+from workbench.core.readable import plural, shorten_sets
 from workbench.errors import LimitMet, WorkbenchError
 from workbench.events.files import unwritten
 from workbench.events.values import standard_json
@@ -58,7 +58,7 @@ def colour(text: str, code: str, stream: IO[str]) -> str:
 def headline(verdict: Verdict, *, bounded: bool = False) -> str:
     """Return the verdict in one line; with its bounds, if wanted or if it holds within them."""
     sign, code = SIGNS[verdict.outcome]
-    word = colour(f"{sign} {verdict.words}", code, sys.stdout)
+    word = colour(f"{sign} {shorten_sets(verdict.words)}", code, sys.stdout)
     line = f"{word}  {colour(verdict.property, '1', sys.stdout)}  of {verdict.pipeline}"
     if verdict.system:
         line += f" over {verdict.system}"
@@ -66,7 +66,7 @@ def headline(verdict: Verdict, *, bounded: bool = False) -> str:
     if (bounded or limited) and (bounds := _bounds(verdict)):
         line += f"  ({bounds})"
     beyond = f"nothing is known beyond {plural(known, 'step')}" if limited and known is not None else ""
-    said = "; ".join(filter(None, [beyond, str(verdict.depth or ""), verdict.reason]))
+    said = "; ".join(filter(None, [beyond, str(verdict.depth or ""), shorten_sets(verdict.reason)]))
     return f"{line}: {said}" if said else line
 
 
@@ -118,9 +118,9 @@ def _list_grounds(verdict: Verdict, *, brief: bool) -> Iterator[str]:
     found = {EXAMINED[each.kind]: each for each in verdict.examined if each.kind in EXAMINED} if brief else {}
     for ground in verdict.grounds:
         if ground.text and (one := found.get(ground.kind)) is not None and one.finding is not None:
-            yield f"{one.finding.sign} {ground.text}; {one.text}"
+            yield f"{one.finding.sign} {shorten_sets(ground.text)}; {one.text}"
         elif ground.text:
-            yield f"- {ground.text}"
+            yield f"- {shorten_sets(ground.text)}"
 
 
 def run(trace: Trace) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Map, Record, Tuple
 
@@ -9,6 +11,22 @@ from workbench.core.fields import Map, Record, Tuple
 def plural(number: float | str, noun: str) -> str:
     """Return a number with its noun: `1 step`, `2 steps`."""
     return f"{number} {noun}{'' if number in (1, '1') else 's'}"
+
+
+MOST_LISTED = 12
+"""Maximum number of values of a set that are all printed."""
+
+
+def shorten_sets(text: str) -> str:
+    """Return a sentence in which a set of many values shows the first two and the last, and how many there are."""
+
+    def shorten(found: re.Match[str]) -> str:
+        values = found[1].split(", ")
+        if len(values) <= MOST_LISTED:
+            return found[0]
+        return f"{{{values[0]}, {values[1]}, ... {values[-1]}}} ({len(values)} values)"
+
+    return re.sub(r"\{([^{}]*)\}", shorten, text)
 
 
 def show_value(value: Value, domain: Domain | None = None) -> str:

@@ -66,6 +66,8 @@ class Timeline:
     """The number of its first step."""
     ends: bool = True
     """Whether its last step is the last step of the run."""
+    spans: tuple[str, ...] = ()
+    """The steps that each column stands for, if some stand for several."""
 
     @property
     def last(self) -> int:
@@ -187,8 +189,40 @@ def render(table: Timeline, width: int | None = None) -> str:
     """Return a timeline as text."""
     if not table.length:
         return "(the run has no step)"
-    grid = _Grid(table, shutil.get_terminal_size((100, 24)).columns if width is None else width)
+    most = shutil.get_terminal_size((100, 24)).columns if width is None else width
+    grid = _Grid(table, most)
+    if len(grid.blocks()) > 1 and table.loop is None:
+        grid = _Grid(_merge_equal(table), most)
     return "\n\n".join("\n".join(grid.block(block)) for block in grid.blocks())
+
+
+def _merge_equal(table: Timeline) -> Timeline:
+    """Return a timeline in which successive steps with the same events are one column, with what queues hold at last.
+
+    The last step, and those at which a queue overflows, stay by themselves.
+    """
+    rows = [row for row in table.rows if _GROUP[row.kind] != "queue"]
+    events = [tuple(row.cells[step] for row in rows) for step in range(table.length)]
+    alone = {table.last} | {step for row in table.rows for step in row.overflows}
+    groups: list[list[int]] = []
+    for step in range(table.length):
+        if groups and alone.isdisjoint({step, groups[-1][-1]}) and events[step] == events[groups[-1][-1]]:
+            groups[-1].append(step)
+        else:
+            groups.append([step])
+
+    def merge(row: Row) -> Row:
+        shown = groups if row.kind == "queue" else [group[-1:] for group in groups]
+        cells = [_join_ends([row.cells[step] for step in group]) for group in shown]
+        full = frozenset(i for i, group in enumerate(groups) if group[-1] in row.overflows)
+        return replace(row, cells=tuple(cells), overflows=full)
+
+    spans = tuple(_join_ends([str(table.first + step) for step in group]) for group in groups)
+    return replace(table, rows=tuple(map(merge, table.rows)), length=len(groups), spans=spans)
+
+
+def _join_ends(texts: Sequence[str]) -> str:
+    return texts[0] if len({*texts}) == 1 else f"{texts[0]} to {texts[-1]}"
 
 
 EVENTS = "  events"
@@ -203,7 +237,7 @@ def _label(row: Row) -> str:
 def _column(table: Timeline, step: int) -> list[str]:
     """Return the number of a step and its cells, padded to one width."""
     full = _overflows(table, step)
-    cells = [str(table.first + step) + " " * full]
+    cells = [(table.spans[step] if table.spans else str(table.first + step)) + " " * full]
     for row in table.rows:
         cells.append(row.cells[step] + ("!" if step in row.overflows else " " * full))
     widest = max(map(len, cells))

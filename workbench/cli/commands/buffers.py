@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
 from workbench.cli.model_settings import pipeline_settings, refuse_rates, rule_bounds, rule_settings
+from workbench.core.readable import shorten_sets
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
@@ -111,7 +112,7 @@ def _list_capacities(found: Sequence[Finding], details: Callable[[Any], list[str
         sign, code = SIGNS[_status(each).outcome]
         yield f"{colour(f'{sign} {each.about}', code, sys.stdout)}  {each.says}"
         if details is not None:
-            lines = [*(f"- {line}" for line in each.rests_on), *details(each)]
+            lines = [*(f"- {shorten_sets(line)}" for line in each.rests_on), *details(each)]
             yield textwrap.indent("\n".join(lines), INDENT)
             yield ""
 
