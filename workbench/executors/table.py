@@ -322,7 +322,7 @@ def refuse_kind(row: BackendRow, program: Program, *, graph: bool = True) -> Non
 def refuse_missing(row: BackendRow) -> None:
     """Refuse a backend for which a required Python package is not installed."""
     for name, install in row.needs.items():
-        if install.startswith("pip") and find_spec(name) is None:
+        if "pip install" in install and find_spec(name) is None:
             raise Refused(f"backend '{row.name}' needs the package {name}", hint=install)
 
 
