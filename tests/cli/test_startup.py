@@ -54,7 +54,7 @@ def packages(modules: set[str]) -> set[str]:
 def test_the_list_of_commands_imports_nothing() -> None:
     for code, modules in after(["--help"], ["--version"]).values():
         assert code == 0
-        assert parts(modules) <= {"budget", "cli", "errors", "extensions", "interrupts", "lazy_names"}
+        assert parts(modules) <= {"budget", "cli", "errors", "extensions", "extras", "interrupts", "lazy_names"}
         assert not packages(modules) & {*HEAVY, "lark", "dataclasses", "subprocess"}
         assert {name for name in modules if name.startswith("workbench.cli.")} <= {
             "workbench.cli.main", "workbench.cli.command_line", "workbench.cli.supervised", "workbench.cli.commands",
@@ -65,7 +65,7 @@ def test_the_list_of_commands_imports_nothing() -> None:
 def test_the_options_of_every_command_are_shown_without_its_work() -> None:
     for line, (code, modules) in after(*([name, "--help"] for name in helps())).items():
         assert code == 0, line
-        assert parts(modules) <= {"budget", "cli", "errors", "extensions", "interrupts", "lazy_names"}, line
+        assert parts(modules) <= {"budget", "cli", "errors", "extensions", "extras", "interrupts", "lazy_names"}, line
         assert not packages(modules) & {*HEAVY, "lark"}, line
 
 

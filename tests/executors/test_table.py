@@ -31,6 +31,8 @@ def test_every_backend_runs(row):
     ("asked", "wanted"), [("always (x.present -> out = x)", "holds"), ("always (out != 3)", "fails")]
 )
 def test_every_engine_decides(row, asked, wanted):
+    if row.name == "simulation" and wanted == "holds":
+        pytest.skip("it refutes only")
     pipeline = wb.parse("pipeline p(x: int) -> int { return passthrough(x) }").get().pipeline
     try:
         assert wb.check(pipeline, asked, wb.Settings(engine=row.name)).outcome == wanted

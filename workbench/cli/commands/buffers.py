@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
 from workbench.cli.model_settings import pipeline_settings, refuse_rates, rule_bounds, rule_settings
-from workbench.core.readable import shorten_sets
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
@@ -107,6 +106,7 @@ def _find_columns(args: argparse.Namespace) -> int:
 def _list_capacities(found: Sequence[Finding], details: Callable[[Any], list[str]] | None) -> Iterator[str]:
     """Yield a line for each queue or column; with details, its grounds and a witness follow."""
     from workbench.cli.output import INDENT, SIGNS, colour
+    from workbench.core.readable import shorten_sets
 
     for each in found:
         sign, code = SIGNS[_status(each).outcome]

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
-from workbench.budget import free_mb, resident_mb
+from workbench.budget import free_mb, resident_mb, uninterruptible
 from workbench.errors import EngineMissing
 from workbench.extras import install_extra
 from workbench.interrupts import checkpoint
@@ -41,6 +41,12 @@ def z3_version() -> str:
     return f"z3 {version('z3-solver')}"
 
 
+@uninterruptible
+def _make_context(z3: Any) -> Any:
+    """Return a new context; half of one could not be removed."""
+    return z3.Context()
+
+
 class Z3Session:
     """A context of z3 with limits.
 
@@ -53,7 +59,7 @@ class Z3Session:
         import z3
 
         self.z3: Any = z3
-        self.context = z3.Context()
+        self.context = _make_context(z3)
         self.limits = limits
         self._begin = time.monotonic()
         self.deadline = None if limits.seconds is None else self._begin + limits.seconds
