@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
 from typing import Any
 
 from experiments.scheduler.model import SchedulerModel
@@ -80,7 +79,7 @@ def scheduler_part(model: SchedulerModel, claims: Collection[str] = tuple(CLAIMS
     goes_on = disjunction([model.moves, model.claim("finished"), NOT(model.claim("no-deadlock"))])
     whole = Model(model.system, FALSE, (), FALSE, FALSE, FALSE, frozenset())
     asked = {name: each for name, each in asked_of(model).items() if name in claims}
-    return Part(whole, cache(partial(_printed, model, goes_on)), asked, model.assume, (goes_on,))
+    return Part(whole, _print(model, goes_on), asked, model.assume, (goes_on,))
 
 
 def export_scheduler(model: SchedulerModel) -> str:
@@ -91,7 +90,7 @@ def export_scheduler(model: SchedulerModel) -> str:
     return "\n".join([part.smv.text.rstrip(), *lines, ""])
 
 
-def _printed(model: SchedulerModel, goes_on: Any) -> SmvModel:
+def _print(model: SchedulerModel, goes_on: Any) -> SmvModel:
     graph = model.graph
     size = f"{graph.size} vertices, {model.phases} phases and {model.threads} threads"
     header = [f"Listings 1 and 2 of Zimmerman and Chandy for {size}{without(model.variant)}"]

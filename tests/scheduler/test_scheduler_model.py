@@ -4,7 +4,6 @@ from random import Random
 
 import pytest
 
-from experiments.scheduler import claims
 from experiments.scheduler.claims import CLAIMS, check_scheduler, scheduler_part
 from experiments.scheduler.model import SchedulerModel
 from experiments.scheduler.replay import CONFIRMED
@@ -142,7 +141,7 @@ def test_the_text_reads_like_the_listings():
 
 def test_too_many_states_are_not_known_and_no_text_is_made_of_them(monkeypatch):
     """The limit bounds all that is done; dozens of vertices have a text of megabytes, which only a run would want."""
-    monkeypatch.setattr(claims, "_printed", lambda *_: pytest.fail("printed"))
+    monkeypatch.setattr("workbench.smv.printer._Printer._write", lambda *_: pytest.fail("printed"))
     chain = graph((), *((v,) for v in range(1, 40)))
     found = check_scheduler(SchedulerModel(chain, phases=2, threads=2), ["in-order", "ends"], seconds=0.2)
     assert [str(each.outcome) for each in found] == ["unknown", "unknown"]

@@ -98,7 +98,7 @@ def _shift(name: str, one: Callable[[Any, int], Any], value: Any, places: Any) -
     return choose(places, [one(value, k) for k in range(domain.lo, domain.hi + 1)], domain.lo, value)
 
 
-def _left(value: Any, places: int) -> Any:
+def _multiply(value: Any, places: int) -> Any:
     """Multiply by a power of two, by factors that are in the domain."""
     domain = value.domain if isinstance(value, Term) else None
     if not isinstance(domain, Integer):
@@ -111,12 +111,13 @@ def _left(value: Any, places: int) -> Any:
     return value
 
 
-def _right(value: Any, places: int) -> Any:
+def _divide(value: Any, places: int) -> Any:
+    """Divide by a power of two."""
     domain = value.domain if isinstance(value, Term) else None
     if isinstance(domain, Integer) and 1 << places > domain.hi:
         return const(0, domain) if places else value
     return DIV(value, 1 << places)
 
 
-shift_left = partial(_shift, "shift_left", _left)
-shift_right = partial(_shift, "shift_right", _right)
+shift_left = partial(_shift, "shift_left", _multiply)
+shift_right = partial(_shift, "shift_right", _divide)

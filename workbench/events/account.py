@@ -41,7 +41,9 @@ class BadRow(NamedTuple):
     @property
     def kind(self) -> str:
         """The reason without the values of this row."""
-        whose, what = _WHOSE.fullmatch(self.reason).groups("")  # type: ignore[union-attr]
+        found = _WHOSE.fullmatch(self.reason)
+        assert found is not None, "the pattern takes any text"
+        whose, what = found.groups("")
         return whose + _VALUE.sub("...", re.split(r": |, not | \(", what)[0])
 
 

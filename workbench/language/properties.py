@@ -170,7 +170,7 @@ ROWS = (
     PropertyRow("no-overflow", _asks("no_overflow"), of_queues=True),
     PropertyRow(OBLIGATION, _asks("stays_in_range")),
     PropertyRow("no-full-queues", _asks("no_full_queues"), of_queues=True),
-    *(PropertyRow(name, _asks("contract_kept", name, module="contracts"), NUMBER) for name in CONTRACTS),
+    *(PropertyRow(name, _asks("contract_property", name, module="contracts"), NUMBER) for name in CONTRACTS),
     PropertyRow("never-false", _asks("never_false")),
     PropertyRow("often-true", _asks("often_true")),
     PropertyRow("always", _make_written("always_expressed"), CONDITION, one_step=True),

@@ -13,6 +13,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from workbench.core.domain import Reals, SomeFloats
+from workbench.core.fold import postorder
 from workbench.core.function import TypedFunction
 from workbench.core.named_operators import MATCHES
 from workbench.core.ops import DIV
@@ -74,7 +75,7 @@ def _places(pipeline: Pipeline, is_warned_of: Callable[[Term], bool]) -> Iterato
         _collect(pipeline.typed[node.name], inner, terms)
         for each in inner:
             yield from _places(each, is_warned_of)
-        if isinstance(node.where, Location) and any(is_warned_of(each) for term in terms for each in _parts(term)):
+        if isinstance(node.where, Location) and any(map(is_warned_of, postorder(terms))):
             yield node.where
 
 
@@ -92,17 +93,6 @@ def _collect(value: Any, pipelines: list[Pipeline], terms: list[Term]) -> None:
     elif isinstance(value, Processor) or (is_dataclass(value) and not isinstance(value, type)):
         for field in fields(value):
             _collect(getattr(value, field.name), pipelines, terms)
-
-
-def _parts(term: Term) -> Iterator[Term]:
-    """Yield the term and all that it contains, each once."""
-    seen, open_terms = set[int](), [term]
-    while open_terms:
-        each = open_terms.pop()
-        if id(each) not in seen:
-            seen.add(id(each))
-            open_terms += each.args
-            yield each
 
 
 def _divides_floats(term: Term) -> bool:

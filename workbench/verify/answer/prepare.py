@@ -179,7 +179,7 @@ class Prepared:
         reduced = question.stutter and not idle
         assume = env.assumptions(model.system, stutter_reduced=reduced, ends=question.ends)
         smv = env.print(model.system, assume, header)
-        return Part(model, lambda: smv, asked, tuple(assume), tuple(env.fairness(model.system)), env.driven)
+        return Part(model, smv, asked, tuple(assume), tuple(env.fairness(model.system)), env.driven)
 
 
 def cases_of(question: Question) -> Iterator[tuple[str, str, Term]]:

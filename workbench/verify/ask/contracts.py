@@ -49,7 +49,7 @@ class ContractKept(Property):
         return posed, replace(kept, conditions=self.conditions)
 
 
-def contract_kept(of: str, number: int) -> Property:
+def contract_property(of: str, number: int) -> Property:
     """Return the property that a contract, by its number, is kept: `guarantee(1)`, `meets(2)`."""
     return ContractKept(f"{of}({number})", _unposed, of=of, number=number)
 

@@ -225,7 +225,7 @@ class QueueSearch:
         questions = {str(number): Asked("invar", atom(NOT(term))) for number, term in enumerate(never)}
         if model.wraps is not FALSE:
             questions["wraps"] = Asked("invar", atom(NOT(model.wraps)), side=True)
-        part = Part(model, lambda: smv, questions, assume)
+        part = Part(model, smv, questions, assume)
         result = get_decider(self.settings.engine).decide(part, self._find_limits())
         self.found.engine = result.engine
         if "wraps" in questions and self.found.wraps is not True:

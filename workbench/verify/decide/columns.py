@@ -17,7 +17,7 @@ from workbench.core.fold import postorder
 from workbench.core.ops import ESCAPES, as_term, conjunction
 from workbench.core.term import Term, var
 from workbench.errors import Refused
-from workbench.executors.compiled.code.numbers import decode, encode
+from workbench.executors.compiled.code.numbers import decode, encode, encode_ends
 from workbench.executors.compiled.lower.words import refuse_large
 from workbench.verify.decide.part import Part
 from workbench.verify.decide.runs import values_of_inputs
@@ -194,16 +194,6 @@ class RunColumns:
             for leaf, domain in values.items():
                 drawn[leaf] = np.where(drawn[present], drawn[leaf], encode(domain, domain.default))
         return [drawn[name] for name in self.names]
-
-
-def encode_ends(domain: Domain) -> tuple[int, int]:
-    """Return the least and the greatest number that represents a value of a domain in columns."""
-    if isinstance(domain, Enum):
-        return 0, len(domain.labels) - 1
-    if not domain.finite or not domain.numeric:
-        raise Refused(f"columns have numbers, truth values and enumerations, not values of {domain}")
-    ends: Any = domain
-    return ends.lo, ends.hi
 
 
 def constants_of(part: Part) -> list[int]:

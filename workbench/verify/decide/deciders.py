@@ -2,8 +2,9 @@
 
 Engines under `engines` read SMV text, the explicit engine explores the system itself; here they have one interface.
 
-`auto` begins with BDDs, which decide most models at once. What remains undecided after a short while goes to algebra,
-to the explicit search, to the SAT solver, and finally to the BDDs again, for all the time that is left (`turns`).
+`auto` begins with BDDs, which decide most models at once. What remains undecided after a short while goes to the other
+engines, each for the turn in its row, and finally to the BDDs again, for all the time that is left (`turns`). Where a
+state is large, random runs and integers come before the search through states.
 """
 
 from __future__ import annotations
@@ -62,8 +63,6 @@ would grow by one of them at a time."""
 
 LARGE_BITS = 40
 """Maximum number of bits of a state for which the states can be visited one by one."""
-QUICK = Turn(0.1, 1.0)
-"""The additional turn of algebra where a state is large: it needs no more for most equivalences that it proves."""
 
 
 def turns(*, large: bool = False) -> list[tuple[str, Turn]]:
@@ -73,14 +72,11 @@ def turns(*, large: bool = False) -> list[tuple[str, Turn]]:
     ----------
     large: whether a state is large (`_is_large`).
     """
-    between = ((row.name, row.large if large and row.large else row.turn) for row in engine_rows().values())
+    rows = engine_rows().values()
+    quick = [(row.name, row.quick) for row in rows if large and row.quick]
+    between = ((row.name, row.large if large and row.large else row.turn) for row in rows)
     timed = sorted(((name, turn) for name, turn in between if turn), key=lambda each: each[1].seconds)
-    return [
-        (COMPLETE, Turn(0.5, 3.0)),
-        *([("algebra", QUICK)] if large else []),
-        *timed,
-        (COMPLETE, Turn(1.0, math.inf)),
-    ]
+    return [(COMPLETE, Turn(0.5, 3.0)), *quick, *timed, (COMPLETE, Turn(1.0, math.inf))]
 
 
 class AutoDecider:
@@ -104,7 +100,8 @@ class AutoDecider:
                 found = _join(part, found, decider.decide(rest, given, count_states=count_states), decider.name)
             tried.append(decider.name)
             if not any(found.answers[role].open for role in part.required):
-                if decider.name == "simulation":
+                row = engine_rows().get(decider.name)
+                if row is not None and row.long:
                     found = _find_shortest(part, found, limits)
                 return replace(_decide_besides(part, found, limits), wall_seconds=time.monotonic() - begin)
         return replace(_report_exhausted(found, limits, tried, begin), wall_seconds=time.monotonic() - begin)
@@ -125,7 +122,8 @@ def _decide_besides(part: Part, found: Decision, limits: EngineLimits) -> Decisi
 
 def _find_shortest(part: Part, found: Decision, limits: EngineLimits) -> Decision:
     """Return the decision with shortest counterexamples of invariants, if one engine quickly finds them."""
-    for name in ("induction", "bmc"):
+    rows = [row for row in engine_rows().values() if row.turn and not row.complete and "invar" in row.shortest]
+    for name in [row.name for row in sorted(rows, key=lambda row: (row.large or row.turn or EARLY).seconds)]:
         asked = {role: part.asked[role] for role in part.required}
         long = {role for role, each in asked.items() if each.invariant is not None and not found.answers[role].shortest}
         if long:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple, Protocol
@@ -27,7 +27,7 @@ class Asked(NamedTuple):
 
     @property
     def invariant(self) -> Term | None:
-        """The condition that is asked to be true at every step; None if the question is another one."""
+        """The condition whose truth at every step is the question; None for another question."""
         if self.kind in ALWAYS and self.formula.op == ALWAYS[self.kind]:
             return self.formula.args[0].term
         return self.formula.term if self.kind == "invar" else None
@@ -64,7 +64,7 @@ class Part:
     Attributes
     ----------
     model: the system and its overflow flag.
-    printed: makes the same as text, when an engine or a trace needs it.
+    printed: the same for engines that read text, which is written when one does.
     asked: the questions by role, side questions last.
     assume: conditions on the inputs that hold at every step.
     fair: conditions that hold infinitely often.
@@ -72,7 +72,7 @@ class Part:
     """
 
     model: Model
-    printed: Callable[[], SmvModel]
+    printed: SmvModel
     asked: Mapping[str, Asked]
     assume: tuple[Term, ...] = ()
     fair: tuple[Term, ...] = ()
@@ -81,7 +81,7 @@ class Part:
     @cached_property
     def smv(self) -> SmvModel:
         """The model as text."""
-        found = self.printed()
+        found = self.printed
         if not self._long:
             return found
         return replace(found, write=partial(self._write_long, found), order=(*self._long.values(), *found.order))

@@ -38,8 +38,9 @@ class EngineRow:
     complete: whether it decides all of them, given time; the others may search for a proof for ever.
     turn: its turn in `auto`, in the order of their seconds; engines without one run only by name.
     large: its turn where a state is large, if it is another one.
-    shortest: kinds of queries (`invar`), and first operators of formulas, for which a reader's counterexamples are
-        shortest.
+    quick: an additional turn before all others but that of BDDs, where a state is large.
+    shortest: kinds of queries (`invar`), and first operators of formulas, for which its counterexamples are shortest.
+    long: whether its counterexamples are far from shortest, so that `auto` then looks for shorter ones.
     asks: whether it queries the other engines.
     rank: the position of an engine of an extension among others.
     """
@@ -52,7 +53,9 @@ class EngineRow:
     complete: bool = True
     turn: Turn | None = None
     large: Turn | None = None
+    quick: Turn | None = None
     shortest: tuple[str, ...] = ()
+    long: bool = False
     asks: bool = False
     rank: int = 100
 
@@ -75,7 +78,7 @@ ENGINES = (
         "algebra", "equations between the numbers in a state, as polynomials; always there",
         "proves invariants and equivalences, whatever N is; refutes nothing",
         decider=later("workbench.verify.decide.algebra.relations", "AlgebraDecider"), complete=False,
-        turn=Turn(0.25, 10.0),
+        turn=Turn(0.25, 10.0), quick=Turn(0.1, 1.0),  # no more is needed for most equivalences that it proves
     ),
     EngineRow(
         "pynusmv", "NuSMV 2.5.4 (BDDs) inside a worker process, milliseconds a check", "everything",
@@ -102,13 +105,13 @@ ENGINES = (
         "simulation", "random runs, with extreme, held and repeated inputs (extra `smt` or `fast`)",
         "refutes invariants, and LTL by lassos with repeated inputs; proves nothing; not shortest",
         decider=later("workbench.verify.decide.simulation", "SimulationDecider"), complete=False,
-        turn=Turn(0.1, 61.0), large=Turn(0.1, 2.0),
+        turn=Turn(0.1, 61.0), large=Turn(0.1, 2.0), long=True,
     ),
     EngineRow(
         "induction", "k-induction over integers, with z3 (extra `smt`)",
         "invariants, when a short run or a short proof exists; linear arithmetic; shortest counterexamples",
         decider=later("workbench.verify.decide.smt.induction", "InductionDecider"), complete=False,
-        turn=Turn(0.25, 64.0), large=Turn(0.25, 20.0),
+        turn=Turn(0.25, 64.0), large=Turn(0.25, 20.0), shortest=("invar",),
     ),
     EngineRow(
         "invariants", "k-induction with what random runs have in common, as far as z3 proves it (extra `smt`)",

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.core.domain import BOOL, Domain, Enum, Integers, Reals, Texts, Value
+from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
 from workbench.core.ops import WORD_HI, WORD_LO
+from workbench.errors import Refused
 from workbench.executors.compiled.code.text_number import text_code
 
 
@@ -28,6 +29,20 @@ def decode(domain: Domain, number: int) -> Value:
     if isinstance(domain, Enum):
         return domain.labels[number]
     return bool(number) if domain == BOOL else int(number)
+
+
+def encode_ends(domain: Domain) -> tuple[int, int]:
+    """Return the least and the greatest number that represents a value of a domain.
+
+    Raises
+    ------
+    Refused: the domain is neither a finite integer domain nor an enumeration.
+    """
+    if isinstance(domain, Integer | Range):
+        return domain.lo, domain.hi
+    if isinstance(domain, Enum):
+        return 0, len(domain.labels) - 1
+    raise Refused(f"this engine knows truth values, finite integers and enumerations, not values of {domain}")
 
 
 def encode_any(domain: Domain, value: Value) -> Any:

@@ -131,7 +131,7 @@ class Induction:
             for depth in range(1, deepest + 1):
                 if answer := self.base.refute(self.good, depth):
                     return answer
-                left = self.transition.session.left
+                left = self.transition.session.seconds_left
                 if steps.prove(None if left == math.inf else max(LEAST_SECONDS, left * STEP_SHARE)):
                     return Answer(True)
         except OutOfLimits as stop:

@@ -66,7 +66,7 @@ class Z3Session:
         self._begun_mb, self._room_mb = resident_mb(), limits.memory_mb or free_mb() / 2
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """The seconds left."""
         return float("inf") if self.deadline is None else self.deadline - time.monotonic()
 
@@ -126,7 +126,7 @@ class Z3Session:
             raise OutOfLimits(reason)
 
     def _find_exceeded(self) -> str:
-        if self.left <= 0:
+        if self.seconds_left <= 0:
             return self.limits.time
         if resident_mb() - self._begun_mb > self._room_mb:
             return self.limits.memory or "no memory for more"

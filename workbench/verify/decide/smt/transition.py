@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from workbench.core.domain import Bool, Domain, Value
 from workbench.core.ops import as_term
 from workbench.core.term import Term, const, var
-from workbench.executors.compiled.code.numbers import decode
+from workbench.executors.compiled.code.numbers import decode, encode_ends
 from workbench.verify.decide.part import Part
 from workbench.verify.decide.smt.session import Z3Session
-from workbench.verify.decide.smt.translate import Z3Translation, ends_of
+from workbench.verify.decide.smt.translate import Z3Translation
 
 
 class Renaming:
@@ -89,7 +89,7 @@ class Z3Transition:
         """Return a symbol for a value of a domain."""
         if isinstance(domain, Bool):
             return self.z3.Bool(name, self.session.context)
-        ends_of(domain)
+        encode_ends(domain)
         return self.z3.Int(name, self.session.context)
 
     def constant(self, domain: Domain, value: Value) -> Any:
@@ -105,7 +105,7 @@ class Z3Transition:
         found = []
         for symbol, domain in pairs:
             if not isinstance(domain, Bool):
-                lo, hi = ends_of(domain)
+                lo, hi = encode_ends(domain)
                 found += [symbol >= lo, symbol <= hi]
         return found
 

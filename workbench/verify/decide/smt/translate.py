@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workbench.core.domain import Bool, Domain, Enum, Integer, Overflowing, Range
+from workbench.core.domain import Bool, Enum, Integer, Overflowing
 from workbench.core.fold import Fold
 from workbench.core.term import Term
 from workbench.errors import Refused
-from workbench.executors.compiled.code.numbers import encode
+from workbench.executors.compiled.code.numbers import encode, encode_ends
 from workbench.executors.compiled.lower.words import exact_ends
 
 CASES = 32
@@ -22,20 +22,6 @@ MOST_BITS = 16
 """Maximum number of bits of numbers whose bits are combined."""
 WRAPS = 4
 """Maximum number of multiples of N by which a result may exceed a modular domain without `mod`."""
-
-
-def ends_of(domain: Domain) -> tuple[int, int]:
-    """Return the least and the greatest number that represents a value of a domain.
-
-    Raises
-    ------
-    Refused: the domain has no such numbers.
-    """
-    if isinstance(domain, Integer | Range):
-        return domain.lo, domain.hi
-    if isinstance(domain, Enum):
-        return 0, len(domain.labels) - 1
-    raise Refused(f"the SMT engines know truth values, finite integers and enumerations, not values of {domain}")
 
 
 class Z3Translation(Fold[Any]):
@@ -60,7 +46,7 @@ class Z3Translation(Fold[Any]):
     def on_const(self, term: Term) -> Any:
         if isinstance(term.domain, Bool):
             return self.z3.BoolVal(bool(term.payload), self.context)
-        ends_of(term.domain)
+        encode_ends(term.domain)
         return self.number(encode(term.domain, term.payload))
 
     # --- logic and comparisons
@@ -134,7 +120,7 @@ class Z3Translation(Fold[Any]):
         return self._by_cases(term, term.args[1], b, lambda divisor: self._divide(a, divisor))
 
     def on_mod(self, term: Term, a: Any, b: Any) -> Any:
-        lo, hi = ends_of(term.args[0].domain)
+        lo, hi = encode_ends(term.args[0].domain)
 
         def remainder(divisor: int) -> Any:
             if divisor == 0 or 0 <= lo <= hi < divisor:
@@ -155,7 +141,7 @@ class Z3Translation(Fold[Any]):
         return self._bit_by_bit(term, a, b, self.z3.Or)
 
     def _bit_by_bit(self, term: Term, a: Any, b: Any, combine: Callable[[Any, Any], Any]) -> Any:
-        bits = max(ends_of(arg.domain)[1] for arg in term.args).bit_length()
+        bits = max(encode_ends(arg.domain)[1] for arg in term.args).bit_length()
         if bits > MOST_BITS:
             raise Refused(f"the SMT engines have whole numbers, whose bits '{term.op}' combines; here are {bits}")
         found = self.number(0)
@@ -174,7 +160,7 @@ class Z3Translation(Fold[Any]):
         return self._leaves(term, self._multiply(term, a, b))
 
     def _leaves(self, term: Term, exact: Any) -> Any:
-        lo, hi = ends_of(term.args[0].domain)
+        lo, hi = encode_ends(term.args[0].domain)
         return self.z3.Or(exact < lo, exact > hi)
 
     def _divide(self, a: Any, divisor: int) -> Any:
@@ -195,7 +181,7 @@ class Z3Translation(Fold[Any]):
             raise Refused(
                 f"the SMT engines are linear, and '{term.op}' here combines two numbers with many values each"
             )
-        lo, hi = (int(arg.payload),) * 2 if arg.is_const else ends_of(arg.domain)
+        lo, hi = (int(arg.payload),) * 2 if arg.is_const else encode_ends(arg.domain)
         found = case(lo)
         for number in range(lo + 1, hi + 1):
             found = self.z3.If(value == number, case(number), found)
@@ -204,7 +190,7 @@ class Z3Translation(Fold[Any]):
     def _fit(self, term: Term, exact: Any) -> Any:
         """Return `term.domain.fit(exact)`."""
         domain = term.domain
-        ends_of(domain)
+        encode_ends(domain)
         if not isinstance(domain, Integer):
             return exact
         ends = exact_ends(term)
@@ -226,5 +212,5 @@ def _count_values(arg: Term) -> int:
     """Return the number of values of an argument."""
     if arg.is_const:
         return 1
-    lo, hi = ends_of(arg.domain)
+    lo, hi = encode_ends(arg.domain)
     return hi - lo + 1
