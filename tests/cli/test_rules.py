@@ -99,6 +99,7 @@ def test_rules_that_are_written_to_a_stream_do_not_take_its_place(tmp_path):
     assert done.out.startswith("declare A(x: int)\ndeclare B(x: int)\ndeclare P(x: int)\n\n# Kept.\nrule one:\n")
 
 
+@pytest.mark.slow
 def test_a_set_of_many_values_is_shortened_in_text_only(tmp_path):
     """Up to a dozen are printed; JSON has them all."""
     file = tmp_path / "hot.tesla"

@@ -243,6 +243,13 @@ TYPES = {
     "empty range": ("pipeline p(x: §7..0) -> int { return x }", "the range 7..0 is empty", "0..7"),
     "bound": ("pipeline p<k = true>(x: 0..§k) -> int { return x }", "is not a whole number", "0..2 * k - 1"),
     "entry": ("table t = [1, §true]\n" + body("return t[x]"), "the entry 'true' of a table is not a whole number", ""),
+    "misspelt table": (
+        "table steps = [1]\n" + body("return §stpes[x]"),
+        "there is no stream or parameter 'stpes'",
+        "'steps'",
+    ),
+    "misspelt statement": (body("retrn §x"), "expected ',' or '=', found 'x'", "did you mean 'return'?"),
+    "no statement": (body("foo §x"), "expected ',' or '=', found 'x'", "statements begin with: return, check"),
     "no table": (body("return §x[1]"), "'x' has no entries", "table NAME = [1, 2, 4]"),
     "table alone": ("table t = [1]\n" + body("return x + §t"), "'t' is not a stream", "apply it to streams: t(...)"),
     "table in a function alone": (

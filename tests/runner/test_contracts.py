@@ -69,6 +69,7 @@ def test_random_traces_are_legal(steps: list[dict[str, int]]) -> None:
     assert all(later < earlier or earlier - later < 5 for earlier, later in itertools.pairwise(given))
 
 
+@pytest.mark.slow
 def test_conform_takes_legal_traces_only() -> None:
     loaded = wb.parse("pipeline p(x: int) -> 0..3 { assume 0 <= x and x <= 3  return cast(x, 0..3) }").get()
     for each in wb.conform(loaded, ["reference", "compiled"]):

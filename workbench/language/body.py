@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.builder import TIME, BuiltStream, NamedStreams
 from workbench.core.domain import Domain, Value
 from workbench.core.findings import FollowUp
+from workbench.core.function import NumberTable
 from workbench.core.pipeline import type_node
 from workbench.core.readable import plural
 from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
@@ -160,4 +161,5 @@ class Body(StreamReader):
         if e.name in self.file.callables():
             return e.error(f"'{e.name}' is not a stream", f"apply it to streams: {e.name}(...)")
         what = f"there is no stream or parameter '{e.name}'"
-        return e.error(what, did_you_mean(e.name, [*self.scope, *self.labels], "the names here are: "))
+        tables = [name for name, each in self.functions.items() if isinstance(each, NumberTable)]
+        return e.error(what, did_you_mean(e.name, [*self.scope, *self.labels, *tables], "the names here are: "))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from lark.lexer import TerminalDef
 
-from workbench.errors import LanguageError, Location
+from workbench.errors import LanguageError, Location, did_you_mean
 
 OPERATORS = frozenset(
     "PLUS MINUS STAR SLASH DIV MOD EQUAL UNEQUAL LESS AT_MOST GREATER AT_LEAST".split()
@@ -61,6 +61,10 @@ SLIPS = {
 """Common slips, with a hint for each. The search tries longer ones first."""
 
 
+STATEMENTS = ("return", "check", "assume", "guarantee", "fault", "capacity queue", "NAME =")
+"""How the statements of a pipeline begin."""
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """The words in which the mistakes in a language are explained.
@@ -101,6 +105,7 @@ def explain(
         _update(error)
         or _slip(shown, column, vocabulary.slips)
         or vocabulary.habit(expected, found)
+        or _statement(expected, shown[: column - 1])
         or _comma(error, expected, shown[: column - 1])
         or _find_open_bracket(lines, line, column, expected)
         or _foreign_letter(error)
@@ -206,6 +211,14 @@ def _habit(expected: frozenset[str], found: str) -> str:
 
 PIPE = Vocabulary(WORDS, SLIPS, _habit)
 """The vocabulary of the language of pipelines."""
+
+
+def _statement(expected: frozenset[str], before: str) -> str:
+    """Return a hint for a statement that begins with a word that none begins with."""
+    word = re.search(r"(\w+)\s*$", before)
+    return (
+        did_you_mean(word[1], STATEMENTS, "statements begin with: ") if word and expected == {"COMMA", "EQUAL"} else ""
+    )
 
 
 def _comma(error: UnexpectedInput, expected: frozenset[str], before: str) -> str:

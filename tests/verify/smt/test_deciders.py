@@ -93,7 +93,7 @@ def compare(part: Part, engines: list[str], reference: Decider, seconds: float =
     prop=st.sampled_from(INVARIANTS),
     arrivals=st.sampled_from(["free", "synchronised", "always"]),
 )
-@examples(150)
+@examples(50)
 def test_random_pipelines_have_the_answers_of_the_explicit_engine(
     data: st.DataObject, q: int, prop: Property, arrivals: Arrivals
 ) -> None:
@@ -174,7 +174,9 @@ def test_a_pipeline_may_have_no_state(engine: str) -> None:
 
 
 @smt
-@pytest.mark.parametrize(("k", "top", "low", "high"), [(20, 100, 40, 60), (100, 1000, 400, 600)])
+@pytest.mark.parametrize(
+    ("k", "top", "low", "high"), [(20, 100, 40, 60), pytest.param(100, 1000, 400, 600, marks=pytest.mark.slow)]
+)
 def test_a_moving_average_of_real_size_does_not_flicker(k: int, top: int, low: int, high: int) -> None:
     """An event moves the average by at most top / k + 1, which is less than high - low."""
     verdict = wb.check(steady(k, top, low, high), never_false(), Settings(engine="invariants", seconds=60))
