@@ -203,9 +203,10 @@ def test_a_group_answers_after_ctrl_c(limit: int) -> None:
 def ctrl_c_in_processes(times: int) -> None:
     program = around(HOLDERS["windows"])
     rows = [{"x": i} for i in range(300)]
+    before = set(multiprocessing.active_children())
     for seed in range(times):
         strike_at_random(lambda: list(run(program, rows, processes=2)), seed, 0.05)
-        assert multiprocessing.active_children() == []
+        assert not set(multiprocessing.active_children()) - before
 
 
 def test_processes_lose_no_ctrl_c() -> None:
