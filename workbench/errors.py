@@ -280,6 +280,10 @@ class LimitMet(WorkbenchError, TimeoutError):
         return type(self), (self.limit, self.phase)
 
 
+class DeadlockError(EngineError):
+    """A reachable state of the model has no successor."""
+
+
 class TextTooLong(EngineError):
     """A model or formula is too long for engines that read text: a limit of these engines, not of others."""
 

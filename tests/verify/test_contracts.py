@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 import workbench as wb
-from workbench.errors import EngineError, PipelineError
+from workbench.errors import DeadlockError, PipelineError
 from workbench.verify.ask.environment import Arrivals, Environment
 
 
@@ -108,7 +108,7 @@ def test_a_state_without_a_legal_event() -> None:
     silent = wb.check(loaded, "liveness")
     assert silent.outcome == "fails"
     assert [step.inputs["x"] for step in silent.counterexample.steps if step.inputs][-1] == 3
-    with pytest.raises(EngineError, match="in some state no events meet the assumptions"):
+    with pytest.raises(DeadlockError, match="in some state no events meet the assumptions"):
         wb.check(loaded, "always (out)", wb.Settings(engine="pynusmv", environment=Environment("always")))
 
 

@@ -128,7 +128,7 @@ def _refuse_vacuous(model: LoadedModel, reach: Reach, temporal: bool) -> None:
     # A total transition relation needs no search, and is what a model should have.
     if not stuck.is_false() and (path := reach.path(stuck)):
         state = ", ".join(f"{name} = {value}" for name, value in model.values(path[-1]).items())
-        raise RejectedError(*deadlock(state))
+        raise RejectedError(*deadlock(state), is_deadlock=True)
     if temporal and (model.initial & model.fair()).is_false():
         raise RejectedError(*NO_FAIR_PATH)
 

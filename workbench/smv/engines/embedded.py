@@ -295,7 +295,8 @@ def _refuse_defects(reply: Frame, model: str, limits: EngineLimits) -> None:
     for frame in reply["frames"]:
         if "rejected" in frame:
             log = reply["log"] if frame["printed"] else ""
-            raise defect(log, model, what=frame["rejected"], where=frame["where"], hint=frame["hint"])
+            given = {name: frame[name] for name in ("where", "hint", "is_deadlock")}
+            raise defect(log, model, what=frame["rejected"], **given)
     ending = _read_ending(reply, limits)
     accepted = any(frame.get("phase") == "search" for frame in reply["frames"])
     # NuSMV exits the process when it meets, for example, a value outside of a variable's range.

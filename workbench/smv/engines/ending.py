@@ -11,7 +11,7 @@ import signal
 import time
 from dataclasses import dataclass
 
-from workbench.errors import EngineError, Location
+from workbench.errors import DeadlockError, EngineError, Location
 
 from .engine import EngineLimits, patience
 
@@ -99,25 +99,28 @@ class Ending:
         return f"the engine crashed ({died})" + (f": {words}" if words else "")
 
 
-def defect(log: str, model: str, what: str = "", hint: str = "", *, where: str = "") -> EngineError:
+def defect(
+    log: str, model: str, what: str = "", hint: str = "", *, where: str = "", is_deadlock: bool = False
+) -> EngineError:
     """Return the error for a defective model or formula, in NuSMV's own words.
 
     The message about a formula has the line on which the model ends, which is meaningless; so with `where` (the
     formula, or a state) no line is taken from it.
     """
+    kind = DeadlockError if is_deadlock else EngineError
     words = "\n".join(dict.fromkeys(_words(log)))  # NuSMV repeats itself
     if where:
         words = _PLACE.sub("", words)
     message = ": ".join(part for part in (what, words) if part) or "the engine refuses it without a word"
     if where:
-        return EngineError(message, where=where, hint=hint)
+        return kind(message, where=where, hint=hint)
     found = _LINE.search(message)
     if found is None:
-        return EngineError(message, where=MODEL_FILE, hint=hint)
+        return kind(message, where=MODEL_FILE, hint=hint)
     line = int(found[1])
     lines = model.splitlines()
     text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-    return EngineError(message, where=Location(file=MODEL_FILE, line=line, column=1, text=text), hint=hint)
+    return kind(message, where=Location(file=MODEL_FILE, line=line, column=1, text=text), hint=hint)
 
 
 def _words(log: str) -> list[str]:
@@ -149,8 +152,11 @@ class RejectedError(Exception):
     """The model or a formula is defective; `where` is the offending text, `hint` the remedy.
 
     `printed`: whether NuSMV has printed the defect on stderr; then `what` may be empty.
+    `is_deadlock`: whether a reachable state has no successor.
     """
 
-    def __init__(self, what: str, hint: str = "", *, where: str = "", printed: bool = False) -> None:
+    def __init__(
+        self, what: str, hint: str = "", *, where: str = "", printed: bool = False, is_deadlock: bool = False
+    ) -> None:
         super().__init__(what)
-        self.what, self.where, self.hint, self.printed = what, where, hint, printed
+        self.what, self.where, self.hint, self.printed, self.is_deadlock = what, where, hint, printed, is_deadlock

@@ -154,7 +154,7 @@ class ExecutableEngine:
         if _NO_STATE.search(parts.get("state", "")):
             raise defect("", task.model, *NO_INITIAL_STATE)
         if stuck := read_deadlock(parts.get("fsm", "")):
-            raise defect("", task.model, *deadlock(stuck))
+            raise defect("", task.model, *deadlock(stuck), is_deadlock=True)
         if _NO_PATH.search(parts.get("path", "")):
             raise defect("", task.model, *NO_FAIR_PATH)
         if "end" in parts or ending.timed_out or ending.status <= 0 or ending.memory_limit_met():

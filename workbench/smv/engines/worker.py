@@ -180,6 +180,7 @@ def _run(job: Frame, answers: int) -> bool:
     except RejectedError as error:
         if error.printed and out_of_memory(os.pread(2, _LOG_TAIL, 0).decode(errors="replace")):
             raise MemoryError from error  # NuSMV reports a lack of memory as a defect of the text
-        emit({"rejected": error.what, "where": error.where, "hint": error.hint, "printed": error.printed})
+        frame = {"rejected": error.what, "where": error.where, "hint": error.hint, "printed": error.printed}
+        emit(frame | {"is_deadlock": error.is_deadlock})
         return False
     return True

@@ -15,7 +15,7 @@ from workbench.budget import lengthen, phase, share
 from workbench.core.fields import within
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE
-from workbench.errors import EngineDisagreement, EngineError, LimitMet
+from workbench.errors import DeadlockError, EngineDisagreement, LimitMet
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import Answer, EngineLimits, patience
 from workbench.verify.answer.advice import describe_state
@@ -112,9 +112,8 @@ def _explain_stuck(prepared: Prepared) -> Iterator[None]:
     """Explain the deadlock of a model whose inputs always come, where the assumptions let none come."""
     try:
         yield
-    except EngineError as error:
-        idle = prepared.settings.environment.row.idle
-        if idle or "deadlock" not in error.what or not prepared.model.system.is_restricted_by_state:
+    except DeadlockError as error:
+        if prepared.settings.environment.row.idle or not prepared.model.system.is_restricted_by_state:
             raise
         what = f"inputs are always present, and in some state no events meet the assumptions: {error.what}"
         told = error.retold(what, where=error.where)
