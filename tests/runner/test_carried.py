@@ -338,8 +338,9 @@ def test_logs_of_several_formats_and_types_are_merged(seed: int, tmp_path: Path)
 
 
 @pytest.mark.parametrize("backend", ["reference", "compiled"])
-def test_a_run_that_stops_and_goes_on(backend: str, tmp_path: Path) -> None:
-    rows = log(5)
+@pytest.mark.parametrize("with_gaps", [True, False])  # where no cell is empty, blocks are read as columns
+def test_a_run_that_stops_and_goes_on(backend: str, with_gaps: bool, tmp_path: Path) -> None:
+    rows = [row for row in log(5, 60 if with_gaps else 9000) if with_gaps or len(row) == 4]
     given = written(tmp_path / "in.csv", rows)
     for cut in (1, 13, 59):
         options: Any = {"carry": "host", "with_row": True, "backend": backend, "state": tmp_path / f"{cut}.state"}

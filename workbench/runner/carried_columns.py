@@ -151,12 +151,12 @@ class CarriedColumns:
         return replace(ports, inputs=(*beside, *ports.inputs)) if beside else ports
 
     def show(self, ports: Ports) -> Ports:
-        """Return the ports to write, for a session with these ports."""
+        """Return the ports to read and to write, for a session with these ports."""
         keys = self.key is not None
         first = (each.output for each in self.columns if each.leads)
         rows = (Port(ROW, INT),) if self.with_row else ()
         others = (each.output for each in self.columns if not each.leads)
-        return replace(ports, outputs=(*first, *ports.outputs[:keys], *rows, *others, *ports.outputs[keys:]))
+        return replace(self.read(ports), outputs=(*first, *ports.outputs[:keys], *rows, *others, *ports.outputs[keys:]))
 
 
 class CarryingSession(Session):
