@@ -166,6 +166,8 @@ PIPES = [
     "machine m(x: int) { var n: int = 0\n state a\n a -> a / «nn→n» := x }",
     "machine m(x: 0..3) { var n: «int→array(0..7, int)» = 0\n state a\n a -> a / n[x] := 1 }",
     "machine m(x: int) { var n: array(«bool→0..7», int) = 0\n state a }",
+    "machine m(k: str, x: int) { var n: map(str, int)\n state a\n a -> a / «n[k] := x→n := put(n, k, x)» }",
+    'pipeline p(d: map(str, int)) -> int { return «d["a"]→get(d, "a", 0)» }',
     "pipeline p(x: «array(0..7, int)→int») -> any { return x }",
     "machine m(x: int) { state a\n a -> a «if→when» x > 1 }",
     "machine m(x: int) -> bool { state a«→:» true }",

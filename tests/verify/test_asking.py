@@ -106,6 +106,41 @@ def test_a_field_may_be_called_value() -> None:
     assert rule_problem(rules, asked[0].replace("value", "value.value")).decide().outcome == "holds"
 
 
+DOOR = """machine door(e: {coin, push}) -> opened: bool {
+    state locked: false
+    state opened: true
+    locked -> opened when e = coin
+    opened -> locked when e = push
+}"""
+TAKEN = "machine m(on: {on, off}) -> bool { state on: true state b: false on -> b when on = off }"
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "outcome"),
+    [
+        (DOOR, "always (opened -> state = opened)", "holds"),
+        (DOOR, "always (opened = (state = opened) -> opened)", None),  # two truth values, and a label
+        (DOOR, "always (opened.value = (state = opened))", "holds"),
+        (DOOR, "always (opened -> state != opened)", "fails"),
+        (DOOR, "ctl(AG EF (not opened and state = locked))", "holds"),
+        (DOOR, "can(opened)", "holds"),
+        (TAKEN, "can(on)", "holds"),
+        (TAKEN, "always (on.value = off -> state = b)", "holds"),
+        (TAKEN, "always (state = on)", None),
+        (TAKEN, 'always (state = "on" -> out)', "holds"),
+        (TAKEN, 'always (on.value = "off" -> state = "on")', "fails"),
+    ],
+)
+def test_a_name_of_a_pipe_and_of_a_label(text: str, asked: str, outcome: str | None) -> None:
+    program = wb.parse(text).get()
+    if outcome is not None:
+        assert wb.check(program, asked).outcome == outcome
+        return
+    with pytest.raises(LanguageError, match="is a pipe, and a label") as caught:
+        wb.check(program, asked)
+    assert ".value for the pipe" in caught.value.hint
+
+
 def test_a_text_that_no_stream_of_the_model_has() -> None:
     program = wb.parse("pipeline p(x: str) -> str { return x }").get()
     with pytest.raises(LanguageError, match="no text of the model is 'zz'") as caught:

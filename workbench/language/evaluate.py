@@ -164,7 +164,8 @@ class Evaluator:
         value = self.value(e.value)
         if isinstance(value, Items):
             return self.apply(READ_ITEM, [value, self.value(e.index)], e)
-        raise e.value.error(f"'{e.value}' has no entries", "a table has: table NAME = [1, 2, 4], above the pipelines")
+        hint = f"an entry of a map is get({e.value}, {e.index}, 0); tables have entries: table NAME = [1, 2, 4]"
+        raise e.value.error(f"'{e.value}' has no entries", hint)
 
     def field(self, e: s.Field) -> Any:
         """Return a field of a record by its name, of a tuple by its position."""

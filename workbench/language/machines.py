@@ -114,7 +114,10 @@ class _Machine:
             raise update.error(f"there is no variable '{update.name}'", hint)
         own = self.domains.get(update.name)
         if isinstance(update.value, s.ItemUpdate) and own is not None and not isinstance(own, IndexedTuple):
+            index, value = update.value.index, update.value.value
             hint = f"write {update.name} := ..., or var {update.name}: array(0..7, {own}) = ..."
+            if isinstance(own, Map):
+                hint = f"an entry of a map is written so: {update.name} := put({update.name}, {index}, {value})"
             raise update.error(f"'{update.name}' of {own} is no array", hint)
         return update.name, self._function(update.value, self.domains.get(update.name))
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 OPERATORS = {"->": "implies", "R": "V"}
 """The names of operators in formulas, where they differ from the language."""
+CONDITIONS = "and", "or", "not", "->"
+"""The operators whose operands are conditions."""
 
 
 class Labels(Evaluator):
@@ -126,7 +128,7 @@ class Labels(Evaluator):
         return ((words, conjunction([*self.mentioned, *terms])),)
 
     def _condition(self, e: s.Expression) -> Term:
-        value = self.value(e)
+        value = self._pipe(e, [e.name]) if isinstance(e, s.Identifier) and e.name in self.pipes else self.value(e)
         if isinstance(value, bool):
             value = const(value, Bool())
         if not isinstance(value, Term) or not isinstance(value.domain, Bool):
@@ -145,7 +147,7 @@ class Labels(Evaluator):
         return self.system.kind != "pipeline"
 
     def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
-        if isinstance(e, s.Operation) and e.operator in ("and", "or", "not", "->"):
+        if isinstance(e, s.Operation) and e.operator in CONDITIONS:
             for operand, value in zip(e.operands, arguments, strict=True):
                 self._refuse_event(operand, value)
         if isinstance(e, s.Operation) and e.operator in ("=", "!="):
@@ -164,11 +166,28 @@ class Labels(Evaluator):
 
     def value(self, e: s.Expression) -> Any:
         path = join_dotted(e)
-        if path is not None and (isinstance(e, s.Field) or e.name not in self.labels):  # type: ignore[attr-defined]
+        if path in self.labels and path in self.pipes:
+            raise e.error(f"'{path}' is a pipe, and a label", f'write {path}.value for the pipe, "{path}" for the label')
+        if path is not None and path not in self.labels:
             return self._pipe(e, path.split("."))
+        if isinstance(e, s.Operation):
+            return self.apply(LIBRARY[e.operator], [self._operand(each, e) for each in e.operands], e)
         if isinstance(e, s.Field) and isinstance(e.value, s.Call) and e.value.name == "queue":
             return self._queue(e)
         return super().value(e)
+
+    def _operand(self, e: s.Expression, whole: s.Operation) -> Any:
+        """Return the value of an operand; a name that a pipe and a label have means what can be there."""
+        path = join_dotted(e) or ""
+        if path not in self.labels or path not in self.pipes:
+            return self.value(e)
+        if whole.operator in CONDITIONS:
+            return self._pipe(e, [path])
+        if whole.operator in ("=", "!=") and not isinstance(self.system.domains_of_pipes[self.pipes[path]], Enum):
+            others = [self.value(each) for each in whole.operands if each is not e]
+            if all(isinstance(each, Term) and isinstance(each.domain, Enum) for each in others):
+                return self.labels[path]
+        return self.value(e)
 
     def _pipe(self, e: s.Expression, parts: list[str]) -> Any:
         if parts == ["overflow"] and "overflow" not in self.pipes:
