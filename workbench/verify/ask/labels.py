@@ -167,7 +167,8 @@ class Labels(Evaluator):
     def value(self, e: s.Expression) -> Any:
         path = join_dotted(e)
         if path in self.labels and path in self.pipes:
-            raise e.error(f"'{path}' is a pipe, and a label", f'write {path}.value for the pipe, "{path}" for the label')
+            hint = f'write {path}.value for the pipe, "{path}" for the label'
+            raise e.error(f"'{path}' is a pipe, and a label", hint)
         if path is not None and path not in self.labels:
             return self._pipe(e, path.split("."))
         if isinstance(e, s.Operation):
