@@ -51,6 +51,18 @@ def test_a_pipeline_that_is_wrong(workbench: Run, pipe: Pipe, text: str, place: 
     assert f"{file}{place}" in done.err
 
 
+def test_a_value_of_dashes(workbench: Run, tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("x,y\n1,a\n--,b\n2,--\n")
+    args = "run", MODELS / "passthrough.pipe", "--input", log, "--carry", "y"
+    assert workbench(*args, "--null=--").out == "y,out\na,1\n,2\n"
+    hint = "a value that begins with a dash: --null=VALUE"
+    rejected(workbench(*args, "--null", "--"), hint)
+    rejected(workbench(*args, "--null", "--strict"), hint)
+    assert hint not in workbench(*args, "--null").err
+    rejected(workbench(*args, "--head=--"), "'--' is no positive number")
+
+
 def test_a_file_that_is_not_there(workbench: Run) -> None:
     rejected(workbench("check", "missing.pipe"), "missing.pipe")
     rejected(workbench("check", f"{GOOD}:figure_2"), "did you mean 'figure_2a'?")

@@ -137,7 +137,7 @@ def test_thousands_in_quoted_cells_and_other_texts(tmp_path) -> None:
     (tmp_path / "log.logfmt").write_text("id=1,234 price=2,000.5\n")
     assert outputs(PRICES, tmp_path / "log.logfmt", thousands=",") == {"i": [1234], "p": [2000.5]}
     (tmp_path / "log.jsonl").write_text('{"id": 1, "price": 2}\n')
-    with pytest.raises(InputError, match="--thousands names no column of this file"):
+    with pytest.raises(InputError, match="--thousands does not apply to this file"):
         outputs(PRICES, tmp_path / "log.jsonl", thousands=",")
 
 
@@ -216,7 +216,7 @@ def test_lines_are_numbered_as_in_the_file(tmp_path) -> None:
         outputs(NAMES, log, **options)
     assert found.value.where == f"{log}:8"
     pyarrow.parquet.write_table(pa.table({"id": [1], "name": ["a"]}), tmp_path / "log.parquet")
-    with pytest.raises(InputError, match="names no column of this file"):
+    with pytest.raises(InputError, match="does not apply to this file"):
         outputs(NAMES, tmp_path / "log.parquet", **options)
 
 

@@ -138,8 +138,21 @@ def test_a_state_waits_for_the_file_that_was_rotated_away(log, tmp_path) -> None
     begin = threading.Timer(0.05, lambda: log.write_text("x\n3\n"))
     begin.start()
     assert resume(log, out, 1) == "total\n1\n3\n6\n"
-    with pytest.raises(InputError, match=r"did you mean 'log\.csv'"):
-        run(SUMS, log.with_name("log.cvs"), follow=True, head=1)
+
+
+@pytest.mark.parametrize("rules", [False, True])
+def test_a_file_that_is_not_there_yet_is_awaited(rules, log, tmp_path, caplog) -> None:
+    path, out = log.with_name("late.csv" if rules else "lag.csv"), tmp_path / "out.jsonl"
+    given = {"program": rule_set(tmp_path), "time_unit": "s", "head": 2} if rules else {"program": SUMS, "head": 1}
+    begin = threading.Timer(0.5, lambda: path.write_text("type,time,k\nA,1,1\nA,2,1\n" if rules else "x\n4\n"))
+    begin.start()
+    with caplog.at_level("INFO", "workbench"):
+        run(data=path, follow=True, output=out, **given)
+    begin.join()
+    assert out.read_text() == ('{"type": "Pair", "time": 2, "k": 1}\n' if rules else '{"total": 4}\n')
+    (note,) = (each for each in caplog.messages if "waiting for it" in each)
+    assert note.startswith(f"{path}: there is no such file yet")
+    assert ("did you mean 'log.csv'?" in note) != rules
 
 
 def test_a_state_counts_the_bad_rows_of_each_file(log, tmp_path) -> None:
@@ -200,7 +213,7 @@ def test_a_signal_ends_it_with_its_rows_written_and_its_state_saved(log, tmp_pat
     out, state = tmp_path / "out.csv", tmp_path / "state"
     given = command(["run", "s.pipe", "--input", "log.csv", "--follow", "--output", "out.csv", "--state", str(state)])
     append(log, 1)
-    with subprocess.Popen(given, cwd=tmp_path, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(given, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         for row, text in ((2, "out\n1\n"), (3, "out\n1\n3\n")):
             until = time.monotonic() + 30
             while not (out.exists() and out.read_text() == text):
@@ -211,5 +224,7 @@ def test_a_signal_ends_it_with_its_rows_written_and_its_state_saved(log, tmp_pat
         while out.read_text() != "out\n1\n3\n6\n":
             assert time.monotonic() < begun + 5  # a second, on a machine that does nothing else
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 128 + signal.SIGTERM
+        err = process.communicate(timeout=10)[1]
+    assert process.returncode == 128 + signal.SIGTERM
+    assert f"stopped after 3 rows, 3 events out; the state is in {state}: " in err
     assert state.exists()

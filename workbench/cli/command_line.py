@@ -80,6 +80,24 @@ class _Parser(PagedParser):
                 raise UsageError(error.what, hint=hint) from None
             raise
 
+    def _match_argument(self, action: argparse.Action, arg_strings_pattern: str) -> int:
+        """Match the words behind an option; one without its value has a hint about values with dashes."""
+        try:
+            return super()._match_argument(action, arg_strings_pattern)
+        except argparse.ArgumentError as error:
+            if arg_strings_pattern and action.option_strings:
+                hint = f"a value that begins with a dash: {action.option_strings[-1]}=VALUE; see {self.prog} --help"
+                raise UsageError(str(error), hint=hint) from None
+            raise
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """Return the value of an argument; argparse removes a value `--` that stands behind `=`."""
+        if not action.option_strings or arg_strings != ["--"]:
+            return super()._get_values(action, arg_strings)
+        value = self._get_value(action, "--")
+        self._check_value(action, value)
+        return value
+
     def _find_named(self, args: Sequence[str]) -> _Parser:
         """Return the parser of the command that these words name, such as `lab list`."""
         found = self

@@ -128,7 +128,8 @@ class Account:
 
     def progress(self) -> str:
         """Return a line of progress; empty before the first row."""
-        return f"{self.rows - self.earlier:,} rows, {self.events_out:,} events out" if self.rows else ""
+        rows = max(self.rows - self.earlier, self.computed)  # rows of a block are counted when all have been read
+        return f"{rows:,} rows, {self.events_out:,} events out" if self.rows or rows else ""
 
     def summary(self, seconds: float, notes: Sequence[str] = ()) -> str:
         """Return a line that sums up a run of that many seconds."""

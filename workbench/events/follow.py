@@ -18,7 +18,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.events.files import is_stream
-from workbench.events.inputs import ROTATED, LogPath, list_named_files
+from workbench.events.inputs import ROTATED, LogPath, list_named_files, suggest_file
 from workbench.events.packing import COMPRESSIONS
 from workbench.interrupts import checkpoint, hold
 
@@ -127,6 +127,19 @@ def find_followed_file(given: Any) -> str:
         if is_refused:
             raise InputError(f"--follow: {what}", where=path, hint=hint)
     return path
+
+
+def await_followed_file(given: Any, say: Callable[[str], object]) -> None:
+    """Wait until the file to follow is there; `say` reports once that it is not."""
+    path = find_followed_file(given)
+    if not os.path.exists(path):
+        say(
+            f"{path}: there is no such file yet: waiting for it"
+            + (f" ({hint})" if (hint := suggest_file(path)) else "")
+        )
+    while not os.path.exists(path):
+        checkpoint()
+        time.sleep(POLL)
 
 
 def files_since(path: LogPath, inode: int, count: int) -> list[str] | None:

@@ -124,11 +124,14 @@ def _files(given: LogPath) -> list[LogPath]:
         if not matched:
             raise InputError("no file matches this pattern", where=path, hint=f"list the folder: ls {_folder(path)}")
         return _sort_log(matched)
+    raise InputError("cannot read the events: No such file or directory", where=path, hint=suggest_file(path))
+
+
+def suggest_file(path: str) -> str:
+    """Return a hint for the name of a file that is not there: one beside it with a similar name; empty if none has."""
     beside = os.listdir(_folder(path)) if os.path.isdir(_folder(path)) else []
     close = did_you_mean(os.path.basename(path), beside)
-    raise InputError(
-        "cannot read the events: No such file or directory", where=path, hint=close if close.startswith("did") else ""
-    )
+    return close if close.startswith("did") else ""
 
 
 def _inside(folder: Path) -> Iterator[LogPath]:

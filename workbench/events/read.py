@@ -157,7 +157,7 @@ def log_reader(
         row = format_row(reading.format or format_of(path) or sniff_format(stream))
         if foreign := next((name for name in SHAPES if getattr(reading, name) and name not in row.takes), None):
             flag = "null TEXT" if foreign == "nulls" else foreign.replace("_", "-")
-            raise InputError(f"--{flag} names no column of this file", where=shown, hint=f"the format is {row.name}")
+            raise InputError(f"--{flag} does not apply to this file", where=shown, hint=f"the format is {row.name}")
         if reading.follow is not None and LINES[0] not in row.takes:
             raise InputError(f"--follow reads lines, and {row.name} has none", where=shown, hint="leave it out")
         reader = row.reader(program, reading, reporter)

@@ -103,6 +103,13 @@ class Start:
             yield
             unless.pop_all()
 
+    def await_log(self) -> None:
+        """Wait for a file to follow that is not there yet, unless there are older ones to read."""
+        if self.options.follow and not getattr(self.options.follow, "older", ()):
+            from workbench.events.follow import await_followed_file
+
+            await_followed_file(self.options.input, self.say)
+
     def progress_context(self) -> Any:
         """Return a context that shows progress, unless output goes to a terminal without `--progress`."""
         from workbench.events.files import is_terminal

@@ -114,6 +114,7 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
         start = start if state is None else state.adopt(start)
         twice = source.rereadable and state is None
         opened = OpenedPipeline(program, start, columns=source.columns, twice=twice)
+        start.await_log()
         until, partition = opened.until(), opened.partition(source)
         read = opened.program.ports if partition is None else partition.rows
         carried = opened.carried(source)

@@ -97,11 +97,16 @@ def execute(args: argparse.Namespace) -> int:
         with reporter.doing:
             _run(found, args, options, reporter)
     except BaseException as error:
-        notes = "; ".join(getattr(error, "__notes__", ()))
+        notes = [*getattr(error, "__notes__", ())]
         if isinstance(error, WorkbenchError):
-            error.hint = "; ".join(filter(None, (error.hint, notes)))
-        elif notes:
-            o.note(notes)
+            error.hint = "; ".join(filter(None, (error.hint, *notes)))
+        else:
+            if isinstance(error, KeyboardInterrupt) and (reached := reporter.account.progress()):
+                notes.insert(0, f"stopped after {reached}")
+                if options.follow and options.state is None:
+                    notes.append("a run with --state FILE can go on where it stopped")
+            if notes:
+                o.note("; ".join(notes))
         raise
     account = reporter.account
     if account.first_bad:

@@ -113,6 +113,7 @@ def run_of(rules: RuleSet, start: Start, make: MakesSession) -> LogRun:
         raise InputError(f"the {row.name} backend reads a file and writes one", hint="name input and output")
     opened = OpenedRules(rules, start, source, state)
     with start.opening():
+        start.await_log()
         start.closing.enter_context(keep_bad_rows(opened.reading, start.reporter, live=start.live, stays=start.stays))
         opened.begin()
         session = make(opened)
