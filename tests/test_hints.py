@@ -212,6 +212,8 @@ RULES = [
     "«from Smoke limit 0 emit Smoke(area = 1)→»",
     "from Smoke and absent Temp within 1 after Smoke «and absent Temp as T within 2 after Smoke →»emit Smoke(area = 1)",
     "from «Smok→Smoke» emit Smoke(area = 1)",
+    "from Smoke emit Smoke(area = «abs(Smoke.area)→Smoke.area»)",
+    "from Smoke[$a = area] emit Smoke(area = «abs($a)→$a»)",
     "from Smoke[$a = area, $«a→b» = area] emit Smoke(area = $a)",
     "from Smoke and each Temp within 1 from Smoke« ordered by area→» emit Smoke(area = 1)",
     "from Smoke and each Temp«→ within 5 min from Smoke» emit Smoke(area = 1)",

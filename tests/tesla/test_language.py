@@ -226,6 +226,13 @@ MISTAKES = {
         "define Fire(area §= Smoke.area, value = 1) from Smoke", "found '='", "where x = B.y",
     ),
     "div": ("from Smoke emit Smoke(area = Smoke.area §div 2)", "found 'div'", "rules divide with /, as floats"),
+    "function": ("from Smoke emit Smoke(area = §floor(Smoke.area))", "no function 'floor'", "let a pipeline compute"),
+    "function of a parameter": (
+        "from Smoke[$a = area] where 1 < abs§($a) emit Smoke(area = 1)", "found '('", "let a pipeline compute",
+    ),
+    "function of two": (
+        "from Smoke where matches(Smoke.area§, 2) emit Smoke(area = 1)", "found ','", "let a pipeline compute",
+    ),
     "mod": ("from Smoke emit Smoke(area = Smoke.area §mod 2)", "found 'mod'", "the remainder is written %"),
     "selection": ("from Smoke and Temp §within 1 from Smoke emit Smoke(area = 1)", "found 'within'", "each, first"),
 }  # fmt: skip

@@ -20,6 +20,9 @@ SLIPS = {
 }
 
 
+NO_FUNCTIONS = "rules have aggregates, and no other functions: let a pipeline compute the value first, as an output"
+
+
 def _habit(expected: frozenset[str], found: str) -> str:
     if "UNIT" in expected and found.strip("'").isalpha() and found not in ("'emit'", "'where'", "'and'"):
         return "the units are us, ms, s, min, h, d and events"
@@ -50,6 +53,9 @@ def _habit(expected: frozenset[str], found: str) -> str:
         return "say how long: within 5 min, within 3 events, or within forever"
     if found == "'&'" or found == "'|'":
         return "conjunction is written 'and', disjunction 'or'"
+    called = {"PLUS", "COMMA"} <= expected and found == "'('"
+    if called or (found == "','" and expected == {"RPAR", "WITHIN", "BETWEEN"}):
+        return NO_FUNCTIONS
     stray = "PLUS" in expected and found in ("'within'", "'between'", "'as'")
     called = {"PLUS", "EMIT"} <= expected and "COMMA" not in expected and found == "'('"
     if {"EACH", "LAST"} <= expected or stray or called or expected == {"RPAR", "WITHIN", "BETWEEN"}:

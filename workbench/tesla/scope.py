@@ -14,7 +14,9 @@ from workbench.core.domain import INT, Domain
 from workbench.core.findings import Findings, FollowUp
 from workbench.errors import LanguageError, TypingError, did_you_mean
 from workbench.tesla import tree as t
-from workbench.tesla.aggregate_table import aggregate_row
+from workbench.tesla.aggregate_table import aggregate_row, aggregate_rows
+from workbench.tesla.mistakes import NO_FUNCTIONS
+from workbench.tesla.older_grammar import OlderAggregate
 from workbench.tesla.operators import row_of
 from workbench.tesla.resolved import OWN, TIME, ResolvedRule, RuleSlot, domain_of, map_leaves, move_to_place, result_of
 
@@ -116,6 +118,10 @@ class RuleScope:
             place, declared = self.event(expression.of, expression)
             domain = attribute(declared, expression.name, expression)
             return RuleSlot(place, expression.name, domain, declared, expression, where=expression.where)
+        called = expression.new if isinstance(expression, OlderAggregate) else None
+        if called is not None and called.window is None and called.function not in aggregate_rows():
+            what = f"there is no function '{called.function}' in rules"
+            raise LanguageError(what, where=expression.where, hint=NO_FUNCTIONS)
         if not isinstance(expression, t.TimeOf):
             hint = f"write it as a predicate, and its parameter here: and $n = {expression}"
             raise LanguageError("an aggregate is no part of an expression", where=expression.where, hint=hint)
