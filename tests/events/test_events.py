@@ -253,10 +253,22 @@ def test_objects_that_lack_a_key(tmp_path):
 
 
 def test_a_column_in_an_object(tmp_path):
-    reading = Reading(columns={"ms": "timing.ms"})
-    with pytest.raises(InputError, match=r"no row has a key 'timing\.ms'") as found:
+    reading = Reading(columns={"ms": "timing.mss"})
+    with pytest.raises(InputError, match=r"no row has a key 'timing\.mss'") as found:
         read(tmp_path, "a.jsonl", '{"timing": {"ms": 950}}', of(ms=FLOAT), reading=reading)
-    assert found.value.hint == "where timing is an object, declare timing: {ms: float} and write timing.ms"
+    assert found.value.hint == "did you mean 'timing.ms'?"
+    reading = Reading(columns={"ms": "timing.ms"})
+    rows = [
+        '{"timing": {"ms": 950}}',
+        '{"timing": {}}',
+        '{"timing": null}',
+        '{"timing": 3}',
+        '{"timing.ms": 7}',
+        '{"y": 1}',
+    ]
+    for times in (1, 500):  # many rows are read as columns, unless a key may be in an object
+        found = read(tmp_path, "a.jsonl", "\n".join(rows * times), of(ms=FLOAT), reading=reading)
+        assert found == [{"ms": 950.0}, {}, {}, {}, {"ms": 7.0}, {}] * times
     assert read(tmp_path, "a.jsonl", '{"timing": {"ms": 950}}', of(timing=Record((FLOAT,), ("ms",))))
 
 

@@ -224,7 +224,9 @@ def test_every_executor_through_every_format(data, form, target, tmp_path, monke
         if told is None:
             assert not isinstance(wanted, str)
             if target == "jsonl":
-                right = [standard_json({n: to_json(v, program.ports.shown[n]) for n, v in row.items()}) for row in wanted]
+                right = [
+                    standard_json({n: to_json(v, program.ports.shown[n]) for n, v in row.items()}) for row in wanted
+                ]
                 assert shown(json_rows(into)) == shown(right)
             else:
                 assert shown(list(read_events(into, written))) == shown(wanted)

@@ -61,6 +61,8 @@ class RecordReader(LineReader):
     def __init__(self, program: Ported, reading: Reading | None = None, reporter: Reporter | None = None) -> None:
         super().__init__(program, reading, reporter)
         self._seen: dict[str, None] = {}
+        self.inner: dict[str, list[str]] = {}
+        """The keys of the object in which a key was not found."""
         self._keys: tuple[str, ...] | EllipsisType | None = ...
         self._known: dict[tuple[str, ...] | None, tuple[ColumnMap, dict[str, Taker]]] = {}
 
@@ -91,17 +93,13 @@ class RecordReader(LineReader):
         missing = [key for key in wanted if key not in self._seen]
         fed = any(columns.inputs for columns, _ in self._known.values())
         if missing and self._seen and (self.reading.columns or (len(missing) == len(wanted) and not fed)):
-            hint, (outer, _, field) = did_you_mean(missing[0], self._seen), missing[0].partition(".")
-            if field and outer in self._seen:
-                name = next((name for name, key in self.reading.columns.items() if key == missing[0]), "")
-                declared = f"{outer}: {{{field}: {self.domains.get(name, 'int')}}}"
-                hint = f"where {outer} is an object, declare {declared} and write {missing[0]}"
-            raise InputError(f"no row has a key '{missing[0]}'", hint=hint)
-        for key in missing if self._seen else ():
-            if isinstance(self.domains.get(key), CopiedCells):
-                outer, dot, _ = key.partition(".")
-                nested = f"--carry {outer} copies the object" if dot and outer in self._seen else ""
-                self.reporter.report_once(f"no row has a key '{key}' ({nested or did_you_mean(key, self._seen)})")
+            raise InputError(f"no row has a key '{missing[0]}'", hint=self._suggest(missing[0]))
+        for key, domain in self.domains.items() if self._seen else ():
+            if isinstance(domain, CopiedCells) and key not in self._seen:
+                self.reporter.report_once(f"no row has a key '{key}' ({self._suggest(key)})")
+
+    def _suggest(self, key: str) -> str:
+        return did_you_mean(key, self.inner.get(key) or self._seen)
 
     def whose(self, column: int, path: str) -> str:
         del column

@@ -61,6 +61,12 @@ class JsonReader(RecordReader):
         super().__init__(program, reading, reporter)
         columns = self.reading.columns
         self._texts = [columns.get(name, name) for name, each in self.domains.items() if isinstance(each, Words)]
+        wanted = [columns.get(name, name) for name in self.domains] + list(columns.values())
+        self._paths = {key: key.split(".") for key in wanted if "." in key}
+        outer = {path[0] for path in self._paths.values()}
+        self._outer = outer.difference(
+            wanted, *(each.names() for each in self.domains.values() if isinstance(each, Tuple))
+        )
 
     def lines_block(self, lines: bytes, shown: str, first: int, count: int) -> LogBlock:
         """Return a block of lines, with columns if each line is certainly one object."""
@@ -95,6 +101,8 @@ class JsonReader(RecordReader):
         first = _first(lines)
         keys = {name: self.reading.columns.get(name, name) for name in self.domains}
         names = list(keys.values())
+        if any(f'"{path[0]}"'.encode() in lines for path in self._paths.values()):  # these keys may be in objects
+            return None, None
         others = self._others(first, set(names))
         unseen = [key for key in names if key not in self._seen]
         found = [key for key in unseen if f'"{key}"'.encode() in lines]
@@ -134,15 +142,34 @@ class JsonReader(RecordReader):
         bare = not isinstance(data, dict)
         if bare and self.only is None:
             raise self.no_object(line)
+        if self._paths and not bare:
+            self._lift(data)
         if (
             not bare
             and line
             and (numbers := [key for key in self._texts if type(data.get(key)) in (int, float, Unheld)])
         ):
             written = _AS_WRITTEN.decode(line)
+            self._lift(written)
             data |= {key: written[key] for key in numbers}
         self.turn_to(None if bare else tuple(data))
         return (data,) if bare else list(data.values())
+
+    def _lift(self, data: dict[str, Any]) -> None:
+        """Give the values in nested objects the keys that name their paths, such as `user.id`."""
+        for key, path in self._paths.items():
+            found: Any = None if key in data else data
+            for i, part in enumerate(path):
+                if not isinstance(found, dict):
+                    break
+                if part not in found and i:
+                    self.inner.setdefault(key, [".".join((*path[:i], each)) for each in found])
+                found = found.get(part)
+            if found is not None:
+                data[key] = found
+        for outer in self._outer.intersection(data):
+            del data[outer]  # it is not unused
+            self._seen[outer] = None
 
     def no_object(self, line: str) -> InputError:
         """Return the error for a line that should be an object."""
