@@ -160,11 +160,9 @@ class JsonReader(RecordReader):
         for key, path in self._paths.items():
             found: Any = None if key in data else data
             for i, part in enumerate(path):
-                if not isinstance(found, dict):
-                    break
-                if part not in found and i:
+                if i and isinstance(found, dict) and part not in found:
                     self.inner.setdefault(key, [".".join((*path[:i], each)) for each in found])
-                found = found.get(part)
+                found = found.get(part) if isinstance(found, dict) else None
             if found is not None:
                 data[key] = found
         for outer in self._outer.intersection(data):
