@@ -107,6 +107,20 @@ def test_of_each_key(backend: str, tmp_path: Path) -> None:
         assert found == expected(program, rows, "host")
 
 
+@pytest.mark.parametrize("backend", [*BACKENDS, "auto"])
+def test_rows_of_the_end_are_reported(backend: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """No row of the log has caused them, so they have no cells; where there are none, nothing is reported."""
+    given = tmp_path / "in.csv"
+    given.write_text("x,y,host\n" + "1,2,a\n" * 9)
+    said = "1 output row came when the log had ended, and no row has caused that: no host there"
+    for name, count in (("last", 1), ("hot", 0)):
+        caplog.clear()
+        with caplog.at_level("INFO", "workbench"):
+            wb.run(SOURCE.get(name), given, output=tmp_path / "out.jsonl", carry="host", backend=backend)
+        assert caplog.text.count(said) == count
+    assert ("came when" in caplog.text) is False
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_only_true(backend: str, tmp_path: Path) -> None:
     rows = log(3)

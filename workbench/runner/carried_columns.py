@@ -7,13 +7,14 @@ does not change. What the end of the log causes has no such cells.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import BOOL, INT, Value
 from workbench.core.program import Port, Ports
-from workbench.errors import InputError
+from workbench.core.readable import plural
+from workbench.errors import InputError, listed
 from workbench.events.batch import LogBatch
 from workbench.events.clock import Clock, time_domain
 from workbench.events.columns import arrow_type, to_column
@@ -174,6 +175,7 @@ class CarryingSession(Session):
         self.takes, self.size, self.row_by_row = session.takes, session.size, session.row_by_row
         self.numbered = session.numbered or carried.with_row
         self.threads, self.stops_at_errors = session.threads, session.stops_at_errors
+        self._uncaused = 0
         self._beside = {each.port.name for each in carried.columns if not each.is_input}
 
     @property
@@ -189,10 +191,23 @@ class CarryingSession(Session):
         )
 
     def end(self) -> BatchOutput:
-        return self._add_cells(self.session.end(), None)
+        return self._without_cause(self.session.end())
 
     def advance_clock(self, time: int) -> BatchOutput:
-        return self._add_cells(self.session.advance_clock(time), None)
+        return self._without_cause(self.session.advance_clock(time))
+
+    def notes(self) -> Iterator[str]:
+        """Report rows without carried cells."""
+        yield from self.session.notes()
+        if names := [ROW] * self._carried.with_row + [each.name for each in self._carried.columns]:
+            rows = f"{plural(self._uncaused, 'output row')} came when the log had ended, and no row has caused that"
+            yield from [f"{rows}: no {listed(names)} there (the column of --key is there)"] * bool(self._uncaused)
+
+    def _without_cause(self, made: BatchOutput) -> BatchOutput:
+        """Return outputs that no row of the log has caused, and count them."""
+        made = self._add_cells(made, None)
+        self._uncaused += len(made.rows) + (0 if made.table is None else len(made.table))
+        return made
 
     def save(self) -> bytes:
         return self.session.save()

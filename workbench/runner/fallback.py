@@ -6,7 +6,7 @@ it from the first one on, unless no whole number can have more than 64 bits and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, cast
 
@@ -73,6 +73,9 @@ class FallbackSession(Session):
             self._give_way(emission.failed)
             emission = self.running.end()
         return emission
+
+    def notes(self) -> Iterable[str]:
+        return self.running.notes()
 
     def share(self, pool: Pool) -> None:
         self.running.share(pool)
