@@ -116,6 +116,31 @@ def test_long_words_get_a_line_of_their_own() -> None:
     assert lines[-1].strip().startswith("word")
 
 
+def test_a_cell_wider_than_the_terminal_is_broken_between_its_fields() -> None:
+    text = "{kind: alarm, place: north, degrees: 451}"
+    both = (
+        TraceStep({"x": 1}, {"x": 1, "trim": text}, {"q": 1}),
+        TraceStep({"x": 2}, {"x": 2, "trim": "{}"}, {"q": 0}),
+    )
+    assert render_timeline(Trace(both, shows="it shows"), PIPELINE, 52, capacities=3).splitlines() == [
+        "step                                        0",
+        "─────────────────────────────────────────────",
+        "in    x                                     1",
+        "out   trim = out  {kind: alarm, place: north,",
+        "                  degrees: 451}",
+        "─────────────────────────────────────────────",
+        "queue q                                     1 of 3",
+        "",
+        "step               1",
+        "────────────────────",
+        "in    x            2",
+        "out   trim = out  {}",
+        "────────────────────",
+        "queue q            0 of 3",
+        "                   ▲ it shows",
+    ]
+
+
 def test_an_empty_run() -> None:
     assert "no step" in render_timeline(Trace(()), PIPELINE, 80)
 

@@ -9,6 +9,7 @@ way. Everything is readable without colour: signs mark the errors.
 from __future__ import annotations
 
 import shutil
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -40,6 +41,8 @@ MOST_HELD = 20
 MOST_STEPS = 200
 """Maximum number of steps of a path that are drawn with characters."""
 _GAP = "  "
+NARROWEST = 20
+"""The least width at which cells are broken, also where the terminal has less room."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +196,26 @@ def render(table: Timeline, width: int | None = None) -> str:
     grid = _Grid(table, most)
     if len(grid.blocks()) > 1 and table.loop is None:
         grid = _Grid(_merge_equal(table), most)
+    if max(grid.wide) > grid.room:
+        grid = _Grid(_fold(grid.table, max(grid.room, NARROWEST)), most)
     return "\n\n".join("\n".join(grid.block(block)) for block in grid.blocks())
+
+
+def _fold(table: Timeline, room: int) -> Timeline:
+    """Return a timeline in which cells that are wider than this have several lines, broken between fields or words."""
+
+    def fold(row: Row) -> Iterator[Row]:
+        texts = [wrap(cell) for cell in row.cells]
+        lines = max(map(len, texts))
+        for i in range(lines):
+            parts = (text[i].ljust(max(map(len, text))) if text[i:] else "" for text in texts)
+            yield row if lines == 1 else replace(row, name="" if i else row.name, cells=tuple(parts))
+
+    def wrap(cell: str) -> list[str]:
+        found = textwrap.wrap(cell.replace(": ", ":\xa0"), room, break_long_words=False, break_on_hyphens=False)
+        return [line.replace("\xa0", " ") for line in found] if len(cell) > room else [cell]
+
+    return replace(table, rows=tuple(part for row in table.rows for part in fold(row)))
 
 
 def _merge_equal(table: Timeline) -> Timeline:
@@ -230,6 +252,8 @@ EVENTS = "  events"
 
 
 def _label(row: Row) -> str:
+    if not row.name:  # the next line of a cell
+        return ""
     width = max(map(len, MARKS.values()))
     return f"{MARKS[row.kind].ljust(width)} {row.name}"
 
@@ -260,10 +284,12 @@ class _Grid:
         self.tails = [f" of {row.capacity}" if row.capacity is not None else "" for row in table.rows]
         self.columns = [_column(table, step) for step in range(table.length)]
         self.wide = [len(column[0]) for column in self.columns]
+        self.room = width - self.indent - max(map(len, self.tails), default=0) - len(_GAP)
+        """The width of a column that fits."""
 
     def blocks(self) -> list[range]:
         """Return the steps in blocks that fit the width, at least one step in each."""
-        room = self.width - self.indent - max((len(tail) for tail in self.tails), default=0)
+        room = self.room + len(_GAP)
         blocks, start, used = [], 0, 0
         for step, wide in enumerate(self.wide):
             needed = wide + len(_GAP)
@@ -282,7 +308,9 @@ class _Grid:
             if before and before != _GROUP[row.kind]:
                 lines.append(rule)
             before = _GROUP[row.kind]
-            lines.append(self._line(self.labels[position - 1], position, block) + self.tails[position - 1])
+            line = self._line(self.labels[position - 1], position, block)
+            if row.name or line.strip():
+                lines.append(line + self.tails[position - 1] * bool(row.name))
         return [line.rstrip() for line in (*lines, *self._pointer(block))]
 
     def _line(self, label: str, position: int, block: range) -> str:
