@@ -32,7 +32,7 @@ from workbench.executors.compiled.rules import memory
 from workbench.executors.compiled.rules.compiling import PLAIN, KernelFunctions, compile_functions
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.memory import KernelMemory
-from workbench.executors.compiled.rules.records import KernelStatus
+from workbench.executors.compiled.rules.records import KernelStatus, Records
 from workbench.executors.compiled.rules.refusals import CONSTRUCTS
 from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
@@ -92,7 +92,7 @@ class Checked:
         super().__setitem__(key, value)  # type: ignore[misc]
 
 
-class CheckedRecords(Checked, np.recarray): ...
+class CheckedRecords(Checked, Records): ...
 
 
 class CheckedWords(Checked, np.ndarray): ...
@@ -112,7 +112,7 @@ def checked_run(*arguments: Any) -> None:
 def _checked(array: Any) -> Any:
     if isinstance(array, tuple):
         return type(array)(*map(_checked, array))
-    return array.view(CheckedRecords if isinstance(array, np.recarray) else CheckedWords)
+    return array.view(CheckedRecords if isinstance(array, Records) else CheckedWords)
 
 
 def test_no_index_is_negative(own_cases):

@@ -47,7 +47,7 @@ COMPILERS = (
 """The module that compiles the kernel, and those on which the machine code depends."""
 
 PLAIN = KernelFunctions(run, rebuild_chains, add_rows, join_events)
-"""The kernel in plain Python: some 200 us per event."""
+"""The kernel in plain Python: some 100 us per event."""
 
 ENTRIES: Mapping[Callable[..., Any], tuple[Any, ...]] = {
     run: (

@@ -132,7 +132,7 @@ class StretchRules(CompiledRules):
         """Match triggers, repeatedly while an array is full."""
         memory, threads = self.memory, self._device.threads
         while True:
-            states: Any = np.repeat(memory.states, threads).view(np.recarray)
+            states: Any = np.repeat(memory.states, threads).view(records.Records)
             states.walked = records.GREATEST_WORD  # several threads would write the nodes of aggregates
             states.counting, triggers.status = counting, KernelStatus.DONE
             scratches = make_scratch(self._tables.sizes, threads, candidates=self._candidates)
