@@ -1,6 +1,6 @@
 """The surroundings of all tests, the same everywhere, and hypothesis: the same examples, new ones for `make fuzz`.
 
-A profile scales the examples of all properties (`tests/examples.py`): `make test` tries a tenth of them,
+A profile scales the examples of all properties (`tests/examples.py`): `make test` tries seven of a hundred,
 `make test-all` a quarter, and `make fuzz` all.
 """
 
@@ -23,7 +23,7 @@ from workbench.language.depth import make_room
 
 settings.register_profile(
     "default",
-    max_examples=10,
+    max_examples=7,
     deadline=None,
     derandomize=True,
     print_blob=True,
@@ -79,6 +79,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """From here on garbage is looked for, but not among what collection made."""
     gc.freeze()
+    gc.set_threshold(10_000, 20, 20)  # short tests leave little garbage
     gc.enable()
 
 

@@ -44,7 +44,7 @@ PAGES_OF_DOCS = (
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in PAGES_OF_DOCS)]
 KINDS = ("", "tutorial/", "reference/", "explanation/")
 """Folders of pages; the list of `docs/howto` is a page of its own."""
-LONG = {"verdicts", "engines", "from-other-engines"}
+LONG = {"verdicts", "engines", "from-other-engines", "monitoring"}
 """Pages whose examples take seconds."""
 
 

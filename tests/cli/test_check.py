@@ -16,7 +16,7 @@ KEYS = {"pipeline", "property", "verdict", "engine", "seconds", "Q", "N", "assum
 
 
 def test_the_checks_of_the_file(workbench: Run) -> None:
-    done = workbench("check", MODELS / "sum_of_odds.pipe")
+    done = workbench("check", MODELS / "sum_of_odds.pipe", "--grow", "0.5")
     assert done.code == 0
     assert "✓ holds  liveness  of sum_of_odds" in done.out
     assert "equivalent(squares)" in done.out
@@ -106,7 +106,7 @@ def test_nothing_compared_is_undecided(workbench: Run, tmp_path: Path) -> None:
     left, right = "filter(x, x > 3)", "filter(x, x > 3 and x < 0)"
     file.write_text(f"pipeline a(x: int) -> int {{ return {left} }}\npipeline b(x: int) -> int {{ return {right} }}")
     for options in ([], ["-N", "4"], ["-N", "4", "--mode", "stepwise"]):
-        done = workbench("equiv", f"{file}:a", f"{file}:b", *options, "--json")
+        done = workbench("equiv", f"{file}:a", f"{file}:b", *options, "--json", "--grow", "0.3")
         assert (done.code, done.objects[0]["verdict"], done.objects[0]["reason"][:7]) == (3, "unknown", "vacuous")
     assert workbench("equiv", f"{file}:a", f"{file}:b", "--mode", "stepwise").code == 1
 
@@ -249,7 +249,7 @@ def test_interrupting_a_check(hard: Path) -> None:
 
 def test_progress_and_colour_on_a_terminal(hard: Path, tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
-    args = ["check", hard, "-N", "4096", "--timeout", "10", "--engine", "nusmv"]  # a loaded machine starts slowly
+    args = ["check", hard, "-N", "4096", "--timeout", "5", "--engine", "nusmv"]  # a loaded machine starts slowly
     env = script(tmp_path, f"{BANNER}; exec sleep 60")  # an engine that takes no time of the machine
     process = subprocess.Popen(command(args), stdout=theirs, stderr=theirs, env={**os.environ, **env})
     os.close(theirs)
@@ -262,7 +262,7 @@ def test_progress_and_colour_on_a_terminal(hard: Path, tmp_path: Path) -> None:
     process.wait()
     os.close(ours)
     text = shown.decode()
-    assert re.search(r"\r\x1b\[Kproperty 1 of 1: always \(out != 3\), deciding with nusmv  [1-9] s", text)
+    assert re.search(r"\r\x1b\[Kproperty 1 of 1: always \(out != 3\), deciding with nusmv  [1-4] s", text)
     assert "\r\x1b[K\x1b[35m? unknown\x1b[0m" in text
     assert process.returncode == 3
 

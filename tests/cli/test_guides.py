@@ -22,12 +22,16 @@ GUIDES = [
     ROOT / "docs" / "tutorial" / "cold-room.md",
     *sorted(page for page in HOWTO.glob("*.md") if page.stem != "README"),
 ]
+LONG = {"read-an-unknown", "state-ranges", "test-your-engine", "data-frames", "figures"}
+"""Guides whose commands take seconds, for limits of time and for many processes."""
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 STEP = re.compile(r"^- run: (.*)$", re.MULTILINE)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
 
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
+@pytest.mark.parametrize(
+    "guide", [pytest.param(page, marks=[pytest.mark.slow] * (page.stem in LONG), id=page.stem) for page in GUIDES]
+)
 def test_guide(guide: Path, tmp_path: Path, workbench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     commands = 0

@@ -11,6 +11,7 @@ import pytest
 
 import workbench as wb
 from tests.conformance.test_regression import play
+from tests.examples import scaled
 from workbench.conformance.compare.conform import conform, conform_random, plans
 from workbench.conformance.compare.conformity import Conformity
 from workbench.conformance.compare.contenders import CONTENDERS, Contender, Match, choose_contenders
@@ -313,9 +314,9 @@ def test_a_race_is_found_and_shown_by_few_switches() -> None:
 
 
 def test_random_pipelines_agree() -> None:
-    outcome = conform_random((), Search(examples=24, steps=6))
+    outcome = conform_random((), Search(examples=scaled(12, 24), steps=6))
     assert outcome.holds
-    assert outcome.agreements >= 18
+    assert outcome.agreements >= scaled(8, 18)
 
 
 @pytest.mark.slow

@@ -100,11 +100,11 @@ def test_on_every_run_equal_registers_are_equal_and_the_reduced_system_shows_the
 def test_what_structure_proves_the_engines_confirm(data: st.DataObject, q: int, mode: Any) -> None:
     """With `all` an engine that refutes what structure proves is an error."""
     left = data.draw(pipelines(max_inputs=1, max_bits=8, most_events=1))
-    found = wb.Settings(q=q, engine="all")
+    found = wb.Settings(q=q, engine="all", grow=0.5)
     verdict = wb.equiv(left, left, mode, found)
     nothing = verdict.vacuity is not None and verdict.outcome is wb.Outcome.UNKNOWN  # no event is compared
     assert nothing or verdict.outcome in (wb.Outcome.HOLDS, wb.Outcome.WITHIN_BOUNDS)
-    alone = wb.equiv(left, left, mode, wb.Settings(q=q))
+    alone = wb.equiv(left, left, mode, wb.Settings(q=q, grow=0.5))
     assert alone.outcome is verdict.outcome
     assert any("structure" in said for said in alone.rests_on) or alone.engine == "none needed"
 
@@ -114,7 +114,7 @@ def test_what_structure_proves_the_engines_confirm(data: st.DataObject, q: int, 
 def test_sums_that_nothing_shows_may_wrap(engine: str) -> None:
     """The value of the sum is looked at, and whether there is one is not: no event passes `prefix(..., 0)`."""
     left = wb.parse("pipeline p(x: int mod 2) -> int mod 2 { return prefix(x + x, 0) }").get()
-    verdict = wb.equiv(left, left, "sequence", wb.Settings(q=0, engine=engine))
+    verdict = wb.equiv(left, left, "sequence", wb.Settings(q=0, engine=engine, grow=0.5))
     assert (verdict.outcome, verdict.vacuity is None) == (wb.Outcome.UNKNOWN, False)
 
 

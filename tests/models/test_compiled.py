@@ -76,7 +76,7 @@ def draws(one: Any) -> bool:
     return not any(isinstance(part, Texts) for _, domain in flatten(one.values[0]).inputs for part in within(domain))
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("together", [True, False], ids=["every input", "some inputs"])
 @pytest.mark.parametrize("pipeline", [one for one in EVERY if runs(one) and draws(one)])
 def test_a_model(pipeline: Pipeline, together: bool) -> None:

@@ -148,7 +148,7 @@ def test_they_are_checked():
     source = parse(RESPONSE)
     for name in source.pipelines:
         loaded = source.get(name)
-        verdict = verify(loaded.pipeline, property_from(loaded.checks[0]), Settings(n=2))
+        verdict = verify(loaded.pipeline, property_from(loaded.checks[0]), Settings(n=2, grow=0.5))
         # more positions can wait than may, and more events than the queue of the implication holds
         assert verdict.outcome == ("holds-within-bounds" if name == "response" else "holds")
 

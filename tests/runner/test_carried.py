@@ -261,6 +261,7 @@ JSON_CELLS: dict[str, list[Any]] = {
 """What a key of three rows has; null is a missing key."""
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("many", [1, 400], ids=["rows", "columns"])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_cells_of_json_are_copied_as_they_are(backend: str, many: int, tmp_path: Path) -> None:

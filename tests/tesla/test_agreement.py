@@ -30,7 +30,7 @@ from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.occurrence import Occurrence
 
 ROOT = Path(workbench.tesla.__file__).parent
-SOME = scaled(80, 400)
+SOME = scaled(50, 400)
 """Cases by their numbers, which take a fraction of the time of drawn ones; those do not shrink to smaller ones."""
 WINDOWS = ("before", "after", "between")
 
@@ -54,7 +54,7 @@ def test_engines_tell_what_rules_mean_in_many_cases():
 
 def test_rules_that_are_alike_tell_what_they_mean():
     """What they have in common is the same for each of them: with consumption, hierarchies, limits and snapshots."""
-    for case in (random_case(seed, alike=True) for seed in range(140)):
+    for case in (random_case(seed, alike=True) for seed in range(scaled(50, 140))):
         assert compare_to_meaning(case, {"compiled": rule_engines()["compiled"]}) is None
 
 

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("numba")
 
 import workbench as wb
+from tests.examples import scaled
 from tests.tesla.events import rule_engine
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import InputError, Refused
@@ -128,6 +129,7 @@ from A and each B within 0 from A emit Q(x = B.x, f = A.f, s = B.s, o = false)
 """
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("trex", [False, True])
 def test_matches_that_differ_in_their_last_event(trex, monkeypatch):
     """One by one, and in blocks that are given out in parts."""
@@ -169,7 +171,7 @@ def test_bounds_find_what_is_there():
         text = parse_rules(f"""declare A(x: int, f: float) declare B(x: int, g: float) declare P(x: int, n: int)
             from A[$x = x, $f = f] and {part} limit 9 emit P(x = E.x, n = {"$n" if "$n" in part else "1"})""")
         engine, cdp, made = plain_engine(text), rule_engine(text, "cdp"), 0
-        for time in range(80):
+        for time in range(scaled(50, 80)):
             type, odd = rng.choice("AB"), rng.random() < 0.1
             x = rng.choice(ends[3 * (type == "A") :]) if odd else rng.randrange(9)
             f = rng.choice(numbers) if odd else rng.randrange(18) / 2
@@ -280,6 +282,7 @@ declare D(k: int, x: int, f: float) declare E(k: int) declare S(x: int, f: float
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rule", [
     "from E[$k = k] and $s = SUM(D(k == $k).x within 60 from E) and $a = AVG(D(k == $k).f within 90 from E)"
     " emit S(x = $s, f = $a)",

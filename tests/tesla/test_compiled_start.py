@@ -32,6 +32,7 @@ def python_as_code(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("python_as_code")
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("profiled", [False, True])
 def test_the_kernel_goes_on_where_cdp_is_once_there_is_machine_code(monkeypatch, profiled):
     """At whichever event, within a block or between two, with all that has been retained or waits by then."""

@@ -9,7 +9,7 @@ import itertools
 
 import pytest
 
-from workbench import Outcome, Pipeline, check, equiv, parse
+from workbench import Outcome, Pipeline, Settings, check, equiv, parse
 from workbench.errors import TypingError
 from workbench.executors import Reference
 from workbench.verify.answer.verdict import Verdict
@@ -35,7 +35,7 @@ def pipeline(name: str) -> Pipeline:
 
 
 def checked(name: str, other: str) -> Verdict:
-    return check(SOURCE.get(name), f"approximates({other})")
+    return check(SOURCE.get(name), f"approximates({other})", Settings(grow=0.5))
 
 
 def by_definition(primed: str, name: str, steps: int = 2) -> bool:

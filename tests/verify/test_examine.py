@@ -49,7 +49,9 @@ def test_briefly_only_the_bounds_are_tried() -> None:
 def test_nothing_is_concluded_from_an_overflow_that_is_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where the time ends between the property and the question whether a queue overflows."""
     monkeypatch.setattr(_Conclusion, "_happens", lambda self, role: None if role == "overflow" else False)
-    verdict = check(parse("pipeline p(x: int) -> int { return x + trim(x, 1) }").get(), "never(out > 3)", Settings(n=4))
+    verdict = check(
+        parse("pipeline p(x: int) -> int { return x + trim(x, 1) }").get(), "never(out > 3)", Settings(n=4, grow=0.5)
+    )
     assert verdict.outcome is Outcome.WITHIN_BOUNDS
     assert verdict.ground("overflow") is None
     assert "overflow undecided" in short(verdict)

@@ -194,6 +194,6 @@ def test_nested_operators_of_which_many_may_wait(most: int) -> None:
     """What they have in common has names, in the model and in the automaton of a formula, which is far larger else."""
     body = "globally(a -> eventually(b and eventually(a, pending = 16), pending = 16), pending = 16)"
     nested = pipeline(f"return {body.replace('16', str(most))}")
-    limits = wb.Settings(seconds=60, memory_mb=400, engine="pynusmv")
+    limits = wb.Settings(seconds=60, memory_mb=400, engine="pynusmv", grow=0.5)
     assert wb.check(nested, wb.properties.response(), limits).outcome == "holds-within-bounds"
     assert wb.equiv(nested, nested, settings=limits).outcome == "holds-within-bounds"

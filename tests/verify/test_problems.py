@@ -91,9 +91,9 @@ def test_a_constant_beyond_n_does_not_matter_where_data_is_not_looked_at() -> No
 
 
 @pytest.mark.parametrize("ask", [
-    wb.certify, wb.certify_nodes, wb.conform, wb.constants, wb.dead_paths, wb.latencies, wb.longest_silence, wb.states,
+    wb.certify, wb.certify_nodes, wb.constants, wb.dead_paths, wb.latencies, wb.longest_silence, wb.states,
     wb.properties.equivalent_to, lambda it: wb.latency(it, "x", "out"),
-    lambda it: wb.check(it, "liveness").outcome,
+    lambda it: wb.check(it, "liveness").outcome, lambda it: wb.conform(it, search=wb.conformance.Search(examples=5)),
 ])  # fmt: skip
 def test_a_program_is_taken_by_the_name_of_its_file(ask: Callable[[object], object], tmp_path: Path) -> None:
     path = tmp_path / "it.pipe"

@@ -65,7 +65,7 @@ def test_another_executor_goes_on(name, backend):
 def test_every_model_goes_on():
     """States of all kinds: slices, machines, temporal operators, faults, groups."""
     tried = 0
-    files = FILES[:: scaled(3, 1)]
+    files = FILES[:: scaled(6, 1)]
     for path in files:
         pipeline = wb.read_file(path).get().pipeline
         if any(domain == wb.ANY for _, domain in pipeline.inputs):

@@ -141,7 +141,7 @@ def random_rows(rules, name, count, draw):
     return [tuple(draw.choice(VALUES_OF[each]) for each in domains) for _ in range(count)]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_compiled_rules_ask_for_what_a_block_looks_at(tmp_path, monkeypatch, seed):
     """Of tables that are too large to be kept. Where a block looks at too much it is split, or `cdp` asks."""

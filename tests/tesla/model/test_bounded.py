@@ -81,7 +81,7 @@ def test_what_is_said_of_random_rules_is_so_of_all_short_streams(seed, states):
         silent(model, verdict.depth)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["each", "last", "count", "silence", "times"])
 def test_what_is_said_of_rules_is_so_of_all_short_streams(name):
     """With memory for few states and for more; something is said, and never of as many steps as it takes."""
