@@ -82,7 +82,8 @@ def _describe_gaps(pipeline: Pipeline, account: Account) -> str:
         return ""
     return (
         f"{missing:,} of {total:,} events of inputs are missing (empty cells, or keys that a row lacks): joins pair"
-        " events in their order, not by rows (--null error stops at the first one)"
+        " events in their order, not by rows (--null error stops at the first one; with --bad-rows skip such rows are"
+        " left out)"
     )
 
 
