@@ -36,7 +36,7 @@ def locate_error(key: str, value: str, row: int | None, log: str, error: Workben
 def keyless(key: str, row: int, log: str) -> InputError:
     """Return the error for a row without a key."""
     what = f"row {row} has no '{key}', so that it belongs to no key"
-    return InputError(what, where=log, hint="give it one, or leave the row out")
+    return InputError(what, where=log, hint="give it one, leave the row out, or name another column: --key NAME")
 
 
 @dataclass(frozen=True)

@@ -134,3 +134,10 @@ def test_all_is_as_without_spark(spark_session, logs, monkeypatch, tmp_path):
         backend = ("compiled", "reference")[number % 2]
         made = outcome("spark", text, files, options, folder, on_spark)
         assert made == outcome(backend, text, files, options, folder, run_pipeline), case
+
+
+def test_a_key_in_a_nested_object_is_refused(tmp_path):
+    (tmp_path / "log.jsonl").write_text('{"u": {"id": 1}, "k": 1, "x": 2}\n')
+    start = make_start(tmp_path / "log.jsonl", tmp_path / "out", {"key": "u.id", "backend": "spark"})
+    with pytest.raises(WorkbenchError, match=r"no keys with dots.*--key u\.id"):
+        run_pipeline(parse(KEYED).get(), start)

@@ -186,6 +186,9 @@ def check_files(args: RunOptions) -> None:
     names = list_named_files(args.input)
     if names is None or "-" in names:
         raise InputError("the spark backend reads files, not the standard input", hint="give a file or a folder")
+    if args.key and "." in args.key:
+        hint = "let a pipeline give it an output of its own first, or use --backend compiled"
+        raise InputError(f"the spark backend has no keys with dots, and in nested objects: --key {args.key}", hint=hint)
     if args.stream:
         if not args.checkpoint:
             raise InputError("a stream needs a place for its state", hint="add --checkpoint DIR")
