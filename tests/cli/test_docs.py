@@ -71,6 +71,8 @@ ALONE = r'((?:[^|;<>&$\']|\'[^\']*\'|"\$TMPDIR"|"\$\(mktemp -d\)["/])+)'
 PLAIN = re.compile(FILLED + ALONE + r'(; echo "exit code \$\?")?')
 """A command alone: it can run in this process, which has everything imported and an engine at work."""
 
+LONG = "workbench equiv models/crv2016/turn_around.pipe"
+"""It takes ten seconds."""
 GROWING = ("analyse", "check", "equiv", "monitor")
 """Commands whose bounds grow for some seconds, in which a busy machine comes less far than the docs say."""
 PATIENT = f"""case $1 in {"|".join(GROWING)}) [[ " $* " = *" --grow "* ]] || set -- "$@" --grow 60;; esac"""
@@ -78,7 +80,14 @@ PATIENT = f"""case $1 in {"|".join(GROWING)}) [[ " $* " = *" --grow "* ]] || set
 
 
 @pytest.mark.sampled(10)
-@pytest.mark.parametrize(("line", "wanted"), [each for each in EXAMPLES if PLAIN.fullmatch(each[0])])
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        pytest.param(*each, marks=[pytest.mark.slow] * (each[0].startswith(LONG)))
+        for each in EXAMPLES
+        if PLAIN.fullmatch(each[0])
+    ],
+)
 def test_example(line: str, wanted: str, tmp_path: Path, workbench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     before, given, asks = PLAIN.fullmatch(line).groups()

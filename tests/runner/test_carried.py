@@ -78,6 +78,7 @@ def written(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", NAMES)
 def test_each_row_has_cells_of_the_row_that_caused_it(name: str, backend: str, tmp_path: Path) -> None:

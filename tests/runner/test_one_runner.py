@@ -87,7 +87,7 @@ def test_any_number_of_threads(case, monkeypatch, tmp_path):
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("case", PLAIN[:6], ids=map(str, range(6)))
 def test_any_format_of_the_log(case, tmp_path):
     found = {form: ran(replace(case, form=form), tmp_path) for form in ("csv", "tsv", "jsonl", "logfmt", *TYPED)}

@@ -6,6 +6,7 @@ import re
 import pytest
 
 import workbench as wb
+from tests.examples import scaled
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import typed
 from workbench.events.read import read_blocks
@@ -100,7 +101,7 @@ def test_several_files(layout, target, tmp_path):
     whole = ran("sums", sources, tmp_path / target, 1)
     assert ran("sums", sources, tmp_path / target, 2) == whole
     data = sources[1].read_bytes()
-    for seed in range(12):
+    for seed in range(scaled(4, 12)):
         random, hurt = Random(seed), bytearray(data)
         for _ in range(20):
             hurt[random.randrange(len(hurt) // 2)] ^= 0xFF

@@ -91,7 +91,7 @@ def latch():
     )
 
 
-@pytest.mark.parametrize("width", [50, 300])
+@pytest.mark.parametrize("width", [50, pytest.param(300, marks=pytest.mark.slow)])
 def test_long_windows_are_certified_by_structure(width):
     assert certify(alone(Window(width, Cumulate(f.ADD)), INT)).history == width
 
