@@ -39,7 +39,7 @@ def test_examples_are_the_same_everywhere(where: str | None, monkeypatch: pytest
         runpy.run_path(str(ROOT / "tests" / "conftest.py"))
         assert settings.default.derandomize
         assert settings.default.database is None
-        assert settings.default.max_examples == 10
+        assert settings.default.max_examples == 7
         assert settings.get_profile("thorough").max_examples == 25
         assert settings.get_profile("fuzz").max_examples == 100
     finally:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 import workbench as wb
+from tests.examples import scaled
 from workbench.conformance.generate.pipelines import long_traces
 from workbench.core.processor import END
 from workbench.errors import Overflow
@@ -40,11 +41,11 @@ def test_the_first_broken_contract_ends_a_run(backend: str) -> None:
 
 
 def test_far_down_a_log() -> None:
-    events = np.ones(100_000, dtype=np.int64)
-    events[70_000] = 30
+    events = np.ones(scaled(20_000, 100_000), dtype=np.int64)
+    events[broken := len(events) * 7 // 10] = 30
     with pytest.raises(Overflow) as caught:
         wb.run(PROGRAM, {"y": events}, backend="compiled", check_contracts=True)
-    assert caught.value.step == 70_000
+    assert caught.value.step == broken
 
 
 def test_by_key_the_row_is_named(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def kept(running) -> int:
     return held + len(running.waiting) + len(absent)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("types", ["ABC", "ABCD"])
 @pytest.mark.parametrize(
     "rule", ["KEPT", "consuming", "at most once", "absent", "forgotten keys", "by count", "by both"]
