@@ -142,7 +142,7 @@ def test_a_state_waits_for_the_file_that_was_rotated_away(log, tmp_path) -> None
 
 @pytest.mark.parametrize("rules", [False, True])
 def test_a_file_that_is_not_there_yet_is_awaited(rules, log, tmp_path, caplog) -> None:
-    path, out = log.with_name("late.csv" if rules else "lag.csv"), tmp_path / "out.jsonl"
+    path, out = log.with_name("readings.csv" if rules else "lag.csv"), tmp_path / "out.jsonl"
     given = {"program": rule_set(tmp_path), "time_unit": "s", "head": 2} if rules else {"program": SUMS, "head": 1}
     begin = threading.Timer(0.5, lambda: path.write_text("type,time,k\nA,1,1\nA,2,1\n" if rules else "x\n4\n"))
     begin.start()

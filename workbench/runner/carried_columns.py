@@ -200,8 +200,8 @@ class CarryingSession(Session):
         """Report rows without carried cells."""
         yield from self.session.notes()
         if names := [ROW] * self._carried.with_row + [each.name for each in self._carried.columns]:
-            rows = f"{plural(self._uncaused, 'output row')} came when the log had ended, and no row has caused that"
-            yield from [f"{rows}: no {listed(names)} there (the column of --key is there)"] * bool(self._uncaused)
+            rows = f"{plural(self._uncaused, 'output row')} came when the log had ended"
+            yield from [f"{rows}, and {listed(names)} is empty there, as no row has caused that"] * bool(self._uncaused)
 
     def _without_cause(self, made: BatchOutput) -> BatchOutput:
         """Return outputs that no row of the log has caused, and count them."""
