@@ -8,9 +8,10 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
-from workbench.errors import InputError
+from workbench.core.readable import plural
+from workbench.errors import InputError, LimitMet, Refused
 from workbench.events.files import check_page_name, write_atomically
 
 if TYPE_CHECKING:
@@ -25,13 +26,23 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to-test", metavar="FILE", help="write a pytest file that reproduces the runs")
 
 
+def certificate_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option for certificates."""
+    parser.add_argument(
+        "--certificate", metavar="FILE.smt2", help="write proofs of what holds, which `workbench certify` confirms"
+    )
+
+
 def check_writable(args: argparse.Namespace) -> None:
     """Raise InputError early if a file could not be written after a long check."""
-    if args.html and args.to_test and os.path.realpath(args.html) == os.path.realpath(args.to_test):
-        raise InputError("--html and --to-test name the same file", where=args.html)
+    given = {"--html": args.html, "--to-test": args.to_test, "--certificate": getattr(args, "certificate", None)}
+    known: dict[str, str] = {}
+    for option, path in given.items():
+        if path and (other := known.setdefault(os.path.realpath(path), option)) != option:
+            raise InputError(f"{other} and {option} name the same file", where=path)
     if args.html:
         check_page_name(args.html)
-    for path in filter(None, (args.html, args.to_test)):
+    for path in filter(None, given.values()):
         folder = Path(path).parent
         if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
             continue  # a pipe, a device
@@ -45,8 +56,6 @@ def check_writable(args: argparse.Namespace) -> None:
 
 def write(args: argparse.Namespace, verdicts: Sequence[Verdict]) -> None:
     """Write the requested files and print what was written; an error in the first does not prevent the second."""
-    from workbench.core.readable import plural
-
     failed: list[InputError] = []
     stream = sys.stderr if args.json else sys.stdout
     runs = sum(verdict.run is not None for verdict in verdicts)
@@ -60,9 +69,30 @@ def write(args: argparse.Namespace, verdicts: Sequence[Verdict]) -> None:
                 failed.append(error)
             else:
                 print(f"{path}: {plural(runs, 'run')}", file=stream)
+    if getattr(args, "certificate", None):
+        _write_certificates(args, verdicts, stream)
     if failed:
         what = "; ".join(dict.fromkeys(error.what for error in failed))
         raise InputError(what, where=", ".join(str(error.where) for error in failed))
+
+
+def _write_certificates(args: argparse.Namespace, verdicts: Sequence[Verdict], stream: IO[str]) -> None:
+    """Write the certificates of verdicts, and print of which there is none."""
+    from workbench.budget import Budget
+    from workbench.cli.progress import Progress
+    from workbench.verify.proof.certificate import RESET, certificate
+
+    found: list[str] = []
+    for verdict in verdicts:
+        try:
+            with Budget(args.timeout, args.memory), Progress(f"certificate of {verdict.property}"):
+                found.append(certificate(verdict))
+        except (Refused, LimitMet) as error:
+            print(f"no certificate of {verdict.property}: {error.what}", file=stream)
+    if found:
+        write_atomically(args.certificate, RESET.join(found))
+    written = plural(len(found), "certificate") if found else "no certificate, so it is not written"
+    print(f"{args.certificate}: {written}", file=stream)
 
 
 def _html(args: argparse.Namespace, verdicts: Sequence[Verdict]) -> str:

@@ -26,6 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="how many properties at a time, each with the memory of --memory (default: 1)",
     )  # fmt: skip
     run_files.options(parser)
+    run_files.certificate_option(parser)
     o.examine_option(parser)
 
 

@@ -35,6 +35,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--compat", choices=("trex",), help="of rules: the second ones as T-Rex has them")
     run_files.options(parser)
+    run_files.certificate_option(parser)
     o.examine_option(parser)
 
 

@@ -58,12 +58,24 @@ class Prepared:
     ranges: whether a number that the property does not depend on leaves its range, which ends a run.
     settled: answers of roles that need no engine, because the term is constant.
     structure: how structure alone proves the property; empty if it does not.
+
+    Parameters
+    ----------
+    merged: whether registers that are always equal are one.
     """
 
-    def __init__(self, pipeline: Pipeline, prop: Property, settings: Settings, *, up_to_escapes: bool) -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        prop: Property,
+        settings: Settings,
+        *,
+        up_to_escapes: bool = False,
+        merged: bool = True,
+    ) -> None:
         self.pipeline, self.prop, self.settings = pipeline, prop, settings
         question = settings.environment.adapt(prop.question(outline(pipeline, settings.q)))
-        question, self.structure = _merge_equal(question)
+        question, self.structure = _merge_equal(question) if merged else (question, "")
         roots = (*question.formula.atoms(), *question.roots)
         if up_to_escapes:
             names = question.system.names()

@@ -9,7 +9,7 @@ C. Flanagan, K.R.M. Leino, Houdini, an annotation assistant for ESC/Java (FME 20
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -56,32 +56,47 @@ class InvariantsDecider(SmtDecider):
 
 
 class Invariants:
-    """The invariants of a transition system that have been found so far."""
+    """The invariants of a transition system that have been found so far.
+
+    Attributes
+    ----------
+    after: replaces the variables in a condition by their next values.
+    """
 
     def __init__(self, transition: Z3Transition) -> None:
+        self.transition, self.proved = transition, list[Any]()
+        self._groups = self._list_candidates()
+        self.after = Renaming(transition.z3, zip(transition.state, transition.following, strict=True))
+
+    def _list_candidates(self) -> Iterator[list[Any]]:
+        """Yield groups of candidates; the first takes samples."""
         from workbench.verify.decide.smt.candidates import Candidates
 
-        self.transition, self.proved = transition, list[Any]()
-        self._groups = Candidates(transition, transition.part).groups()
-        self._after = Renaming(transition.z3, zip(transition.state, transition.following, strict=True))
+        yield from Candidates(self.transition, self.transition.part).groups()
 
     def extend(self) -> bool:
         """Examine more candidates until some are proved; return whether there were any."""
         for group in self._groups:
             before = len(self.proved)
             for start in range(0, len(group), GROUP):
-                self.proved += self._keep(group[start : start + GROUP])
+                self.add(group[start : start + GROUP])
             report(f"{len(self.proved)} invariants")
             if len(self.proved) > before:
                 return True
         return False
+
+    def add(self, candidates: Sequence[Any]) -> bool:
+        """Examine candidates; return whether some are proved."""
+        found = self._keep(candidates)
+        self.proved += found
+        return bool(found)
 
     def _keep(self, candidates: Sequence[Any]) -> list[Any]:
         """Return the candidates that hold at first, and that a step does not break if all of them hold before."""
         transition, z3 = self.transition, self.transition.z3
         first = Renaming(z3, zip(transition.state, transition.initial, strict=True))
         kept = [each for each in candidates if z3.is_true(z3.simplify(first(each)))]
-        after = {each: self._after(each) for each in kept}
+        after = {each: self.after(each) for each in kept}
         while kept:
             solver = transition.session.solver()
             solver.add(transition.legal, transition.ranges, *self.proved, *kept)

@@ -5,7 +5,7 @@ A. Komuravelli, A. Gurfinkel, S. Chaki, SMT-based model checking for recursive p
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from workbench.core.term import Term
 from workbench.smv.engines.engine import Answer, unshown
@@ -21,20 +21,8 @@ class SpacerDecider(SmtDecider):
     name: ClassVar[str] = "spacer"
 
     def solve(self, transition: Z3Transition, good: Term) -> Answer:
-        session, z3 = transition.session, transition.z3
         condition = transition.translate(transition.part.model.system.inline(good))
-        fixed = z3.Fixedpoint(ctx=session.context)
-        fixed.set(engine="spacer", ctrl_c=False)
-        sorts = [symbol.sort() for symbol in transition.state]
-        truth = z3.BoolSort(session.context)
-        reachable, bad = z3.Function("reachable", *sorts, truth), z3.Function("bad", truth)
-        fixed.register_relation(reachable, bad)
-        fixed.declare_var(*transition.state, *transition.inputs.values())
-        here = reachable(*transition.state)
-        fixed.fact(reachable(*transition.initial))
-        fixed.rule(reachable(*transition.following), [here, transition.legal])
-        fixed.rule(bad(), [here, transition.legal, z3.Not(condition)])
-        found = session.call(lambda: fixed.query(bad()))
+        found = SpacerQuery(transition, condition).ask()
         if found is None:
             return Answer(None, reason="z3 gave up")
         if found is False:
@@ -44,3 +32,43 @@ class SpacerDecider(SmtDecider):
         except OutOfLimits as stop:
             return unshown(str(stop))
         return shown or unshown(f"it has more than {DEEPEST} steps")
+
+
+class SpacerQuery:
+    """The question whether a run breaks a condition, as Horn clauses."""
+
+    def __init__(self, transition: Z3Transition, condition: Any) -> None:
+        self.transition, z3 = transition, transition.z3
+        self.fixed = z3.Fixedpoint(ctx=transition.session.context)
+        self.fixed.set(engine="spacer", ctrl_c=False)
+        sorts = [symbol.sort() for symbol in transition.state]
+        truth = z3.BoolSort(transition.session.context)
+        self.reachable, self.bad = z3.Function("reachable", *sorts, truth), z3.Function("bad", truth)
+        self.fixed.register_relation(self.reachable, self.bad)
+        self.fixed.declare_var(*transition.state, *transition.inputs.values())
+        here = self.reachable(*transition.state)
+        self.fixed.fact(self.reachable(*transition.initial))
+        self.fixed.rule(self.reachable(*transition.following), [here, transition.legal])
+        self.fixed.rule(self.bad(), [here, transition.legal, z3.Not(condition)])
+
+    def ask(self) -> bool | None:
+        """Return whether there is such a run; None if z3 does not decide it.
+
+        Raises
+        ------
+        OutOfLimits
+        """
+        return self.transition.session.call(lambda: self.fixed.query(self.bad()))
+
+    def find_invariant(self) -> list[Any] | None:
+        """Return conditions that every reachable state satisfies, and that exclude such runs, if z3 finds them.
+
+        Raises
+        ------
+        OutOfLimits
+        """
+        if self.ask() is not False:
+            return None
+        z3 = self.transition.z3
+        found = z3.substitute_vars(self.fixed.get_cover_delta(-1, self.reachable), *self.transition.state)
+        return list(found.children()) if z3.is_and(found) else [found]

@@ -75,14 +75,14 @@ class Z3Transition:
         self.legal = self.all_of(
             (
                 *(self.translate(condition) for condition in part.assume),
-                *self._in_domains((symbol, system.free[name]) for name, symbol in self.inputs.items()),
+                *self.in_domains((symbol, system.free[name]) for name, symbol in self.inputs.items()),
             )
         )
         self._after = tuple(self.symbol(f"{v.name}!", v.domain) for v in system.variables)
         pairs = zip(self._after, self.following, strict=True)
         self._step = self.all_of(after == following for after, following in pairs)
         domains = (v.domain for v in system.variables)
-        self.ranges = self.all_of(self._in_domains(zip(self.state, domains, strict=True)))
+        self.ranges = self.all_of(self.in_domains(zip(self.state, domains, strict=True)))
         self.initial = tuple(self.constant(v.domain, v.initial) for v in system.variables)
 
     def symbol(self, name: str, domain: Domain) -> Any:
@@ -101,7 +101,8 @@ class Z3Transition:
         """Return a conjunction."""
         return self.z3.And(self.z3.BoolVal(True, self.session.context), *conditions)
 
-    def _in_domains(self, pairs: Iterable[tuple[Any, Domain]]) -> list[Any]:
+    def in_domains(self, pairs: Iterable[tuple[Any, Domain]]) -> list[Any]:
+        """Return the conditions that symbols are in their domains."""
         found = []
         for symbol, domain in pairs:
             if not isinstance(domain, Bool):

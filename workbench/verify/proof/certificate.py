@@ -1,0 +1,38 @@
+"""Writing certificates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.budget import phase
+from workbench.errors import Refused
+from workbench.verify.answer.problem import Problem
+from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.decide.part import remaining_limits
+from workbench.verify.proof.question import describe_question, list_obligations
+from workbench.verify.proof.script import write_script
+
+RESET = "\n(reset)\n"
+"""Separates certificates in a file: a solver forgets everything there."""
+
+
+@phase("looking for an inductive invariant")
+def certificate(verdict: Verdict) -> str:
+    """Return a certificate of a verdict `holds`: an SMT-LIB script with an inductive invariant.
+
+    Raises
+    ------
+    Refused: the verdict is another one, or is about infinite runs; or no invariant is found in the time of the budget.
+    EngineMissing: z3 is not installed.
+    """
+    asked = verdict.problem
+    if verdict.outcome is not Outcome.HOLDS or not isinstance(asked, Problem):
+        raise Refused(f"a certificate is for verdicts 'holds' on pipelines, and this one is '{verdict.outcome}'")
+    from workbench.verify.proof.search import find_proof
+
+    settings = replace(asked.fitting, engine="auto")
+    surely = bool(verdict.ground("overflow")) or verdict.ground("overflow") is None
+    obligations = list_obligations(asked, settings, surely=surely)
+    proofs = [find_proof(each, remaining_limits()) for each in obligations]
+    source = describe_question(asked, settings, [each.depth for each in proofs], surely=surely)
+    return write_script(source, list(zip(obligations, proofs, strict=True)))
