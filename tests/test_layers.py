@@ -56,7 +56,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
     "verify": {
         "ask": set(), "decide": {"ask"}, "answer": {"ask", "decide"}, "monitor": {"ask", "decide", "answer"},
         "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"},
-        "rules": {"ask", "decide", "answer"},
+        "rules": {"ask", "decide", "answer"}, "proof": {"ask", "decide", "answer"},
     },
     "verify/decide": {"algebra": set(), "explicit": set(), "engines": set(), "smt": set()},
     "tesla": {

@@ -66,6 +66,8 @@ if TYPE_CHECKING:
     from workbench.verify.ask.equivalence import side_by_side as side_by_side
     from workbench.verify.buffers.buffers import Buffer as Buffer, Buffers as Buffers, buffers as buffers
     from workbench.verify.monitor.monitor import monitor as monitor
+    from workbench.verify.proof.certificate import certificate as certificate
+    from workbench.verify.proof.check_certificate import check_certificate as check_certificate
 # fmt: on
 # isort: on
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from workbench.core.readable import plural
 from workbench.errors import InputError, LimitMet, Refused
 from workbench.events.files import check_page_name, write_atomically
 
@@ -56,6 +55,8 @@ def check_writable(args: argparse.Namespace) -> None:
 
 def write(args: argparse.Namespace, verdicts: Sequence[Verdict]) -> None:
     """Write the requested files and print what was written; an error in the first does not prevent the second."""
+    from workbench.core.readable import plural
+
     failed: list[InputError] = []
     stream = sys.stderr if args.json else sys.stdout
     runs = sum(verdict.run is not None for verdict in verdicts)
@@ -80,6 +81,7 @@ def _write_certificates(args: argparse.Namespace, verdicts: Sequence[Verdict], s
     """Write the certificates of verdicts, and print of which there is none."""
     from workbench.budget import Budget
     from workbench.cli.progress import Progress
+    from workbench.core.readable import plural
     from workbench.verify.proof.certificate import RESET, certificate
 
     found: list[str] = []

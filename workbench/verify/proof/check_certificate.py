@@ -26,7 +26,7 @@ from workbench.verify.proof.certificate import RESET
 from workbench.verify.proof.question import list_obligations, read_question
 from workbench.verify.proof.script import Obligation, Proof, list_conditions, write_script
 from workbench.verify.proof.simulation import InvalidCertificate, Simulation
-from workbench.verify.proof.smt_text import Expression, read
+from workbench.verify.proof.smt_text import SExpression, read
 
 RUNS = 50
 """The number of random runs for each obligation."""
@@ -124,15 +124,15 @@ class _Certificate:
 
     # --- the file
 
-    def _read(self) -> dict[str, list[Expression]]:
+    def _read(self) -> dict[str, list[SExpression]]:
         """Return the definitions of functions, by name, and the information on the question."""
-        found: dict[str, list[Expression]] = {}
+        found: dict[str, list[SExpression]] = {}
         for each in self._read_expressions():
             if isinstance(each, list) and len(each) > 2 and isinstance(each[1], str):
                 found.setdefault(each[1], each)
         return found
 
-    def _read_expressions(self) -> list[Expression]:
+    def _read_expressions(self) -> list[SExpression]:
         try:
             return read(self.text)
         except WorkbenchError as error:

@@ -113,7 +113,7 @@ def _describe_program(program: Any) -> dict[str, Any] | None:
     """Return what finds a program again; None for one that is in no file."""
     if not isinstance(program, Loaded):
         return None
-    found = {"file": program.source.file, "name": program.name, "params": dict(program.params)}
+    found: dict[str, Any] = {"file": program.source.file, "name": program.name, "params": dict(program.params)}
     found |= {"faults": list(program.added), "sound": program.sound}
     try:
         json.dumps(found, allow_nan=False)
@@ -148,7 +148,8 @@ def read_question(given: Mapping[str, Any], asked: Problem | None) -> tuple[Prob
             return asked, settings
         programs = [_read_program(each) for each in given["programs"]]
         if given["mode"]:
-            return comparison(*programs, given["mode"], settings), settings
+            left, right = programs
+            return comparison(left, right, given["mode"], settings), settings
         own, position = _list_own(programs[0]), given["check"]
         asked = problem(programs[0], str(given["property"]) if position is None else own[position], settings)
         if asked.text != given["property"]:

@@ -23,7 +23,7 @@ from workbench.core.ops import as_term, conjunction
 from workbench.core.term import Term
 from workbench.ir.system import StateVariable
 from workbench.verify.decide.part import Part
-from workbench.verify.proof.smt_text import Expression, SmtText, constant, in_domain, show, sort_of, symbol
+from workbench.verify.proof.smt_text import SExpression, SmtText, constant, in_domain, show, sort_of, symbol
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def _within(bindings: Sequence[tuple[str, str]], body: str) -> str:
     return "\n".join([*lines, f"  {body.strip()}{')' * len(bindings)}"])
 
 
-def list_conditions(expression: Expression) -> list[str]:
+def list_conditions(expression: SExpression) -> list[str]:
     """Return the conditions of a conjunction, as text."""
     if isinstance(expression, list) and expression and expression[0] == "and":
         return [text for each in expression[1:] for text in list_conditions(each)]

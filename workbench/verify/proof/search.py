@@ -115,9 +115,12 @@ class _Search:
         steps.prove(STEP_SECONDS)
         solver, everything = steps.solver, set(range(len(known)))
         solver.add(self.transition.z3.Not(steps.instants[-1].at(self.condition)))
-        todo = needed = self._find_core(
+        needed = self._find_core(
             solver, [self.transition.all_of(now.at(each) for now in steps.instants) for each in known]
         )
+        if needed is None:
+            return everything
+        todo = needed
         while todo:
             solver = self.transition.session.solver()
             solver.add(self.transition.legal, self.transition.ranges)
@@ -127,7 +130,7 @@ class _Search:
                 return everything
             todo = core - needed
             needed = needed | core
-        return everything if needed is None else needed
+        return needed
 
     def _find_core(self, solver: Any, conditions: Sequence[Any]) -> set[int] | None:
         """Return numbers of conditions that contradict the assertions of a solver; None if z3 does not decide it."""

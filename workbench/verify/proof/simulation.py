@@ -19,7 +19,7 @@ from workbench.processors.held.group import flatten
 from workbench.verify.answer.problem import Problem
 from workbench.verify.answer.settings import Settings
 from workbench.verify.proof.script import Obligation, Proof
-from workbench.verify.proof.smt_text import Expression, compile_body, read, symbol
+from workbench.verify.proof.smt_text import SExpression, compile_body, read, symbol
 
 STEPS = 40
 """The number of steps of a run."""
@@ -74,7 +74,7 @@ class Simulation:
             following = self.step(known)
             overflows = any(known[symbol(leaf.name)] for leaf in leaves(self.model.overflow) if leaf.is_var)
             try:
-                record = executor.step(self._events(given))
+                record = executor.step(self._events(known))
             except Overflow as error:
                 if not overflows and error.queue in self.bounds:
                     raise self._refuse(number, f"queue({error.queue}) overflows in the program only") from error
@@ -106,10 +106,15 @@ class Simulation:
         return self.chosen.choice([lo, hi, self.chosen.randint(lo, hi)])
 
     def _events(self, given: Mapping[str, int]) -> Mapping[str, Value]:
-        """Return the events of a step; inputs that the system does not read carry what the environment demands."""
+        """Return the events of a step; inputs that the system does not read carry what the environment demands.
+
+        `given` has the values of the inputs, and of the state.
+        """
         end = self.system.end
         if end and given.get(symbol(end.now.name)):
             return END
+        if end and given.get(symbol(end.over.name)):
+            return {}
         known = [each for each in self.system.inputs if symbol(each.present.name) in given]
         found = {each.name: self._event(each, given) for each in known if given[symbol(each.present.name)]}
         row = self.environment.row
@@ -153,14 +158,14 @@ class Simulation:
         )
 
 
-def _right_sides(step: Expression) -> Expression:
+def _right_sides(step: SExpression) -> SExpression:
     """Return the body of `step` with the next values in place of the equations."""
     inner, around = step, []
     while isinstance(inner, list) and inner[0] == "let":
         around.append(inner[1])
         inner = inner[2]
     equations = inner[1:] if isinstance(inner, list) and inner[0] == "and" else [] if inner == "true" else [inner]
-    found: Expression = ["and", *(each[2] for each in equations)]
+    found: SExpression = ["and", *(each[2] for each in equations)]
     for bindings in reversed(around):
         found = ["let", bindings, found]
     return found

@@ -20,7 +20,7 @@ DEEPEST = 2
 MOST_CASES, MOST_BITS = 32, 16
 """Maximum number of values of a divisor or factor, and of bits that are combined: each has a case of its own."""
 TOKEN = re.compile(r';[^\n]*|"(?:[^"]|"")*"|\|[^|]*\||[()]|[^\s()|";]+')
-Expression = str | list["Expression"]
+SExpression = str | list["SExpression"]
 """A symbol or a number, or a list of expressions."""
 SIMPLE = {
     "not": "not", "and": "and", "or": "or", "implies": "=>", "ite": "ite", "eq": "=", "ne": "distinct", "lt": "<",
@@ -249,14 +249,14 @@ def _remainder(a: str, divisor: int) -> str:
 # --- reading
 
 
-def read(text: str) -> list[Expression]:
+def read(text: str) -> list[SExpression]:
     """Read expressions.
 
     Raises
     ------
     WorkbenchError: brackets do not match.
     """
-    stack: list[list[Expression]] = [[]]
+    stack: list[list[SExpression]] = [[]]
     for token in TOKEN.findall(text):
         if token == "(":
             stack.append([])
@@ -272,10 +272,10 @@ def read(text: str) -> list[Expression]:
     return stack[0]
 
 
-def show(expression: Expression) -> str:
+def show(expression: SExpression) -> str:
     """Return an expression as text on one line."""
     found: list[str] = []
-    todo: list[Expression] = [expression]
+    todo: list[SExpression] = [expression]
     while todo:
         each = todo.pop()
         if isinstance(each, list):
@@ -290,24 +290,27 @@ INFIX = {
     "*": "*", "div": "//", "mod": "%",
 }  # fmt: skip
 """The operators of Python that mean the same where divisors are positive."""
-Evaluator = Callable[[dict[str, int]], list[int]]
+CompiledBody = Callable[[dict[str, int]], list[int]]
 """Evaluates the parts of a conjunction, given the values of symbols, to which it adds those of the names around it."""
 
 
-def compile_body(body: Expression) -> Evaluator:
+def compile_body(body: SExpression) -> CompiledBody:
     """Compile the body of a function."""
     lines: list[str] = []
     while isinstance(body, list) and body[0] == "let":
-        _, [[name, value]], body = body
-        lines.append(f"known[{name!r}] = {_to_python(value)}")
+        bindings, body = body[1:]
+        assert isinstance(bindings, list)
+        for each in bindings:
+            assert isinstance(each, list)
+            lines.append(f"known[{each[0]!r}] = {_to_python(each[1])}")
     parts = body[1:] if isinstance(body, list) and body[0] == "and" else [body]
     lines.append(f"return [{', '.join(map(_to_python, parts))}]")
-    scope: dict[str, Evaluator] = {}
+    scope: dict[str, CompiledBody] = {}
     exec("def evaluate(known):\n    " + "\n    ".join(lines), scope)  # the text is ours, not that of a file
     return scope["evaluate"]
 
 
-def _to_python(expression: Expression) -> str:
+def _to_python(expression: SExpression) -> str:
     if isinstance(expression, str):
         if expression in ("true", "false"):
             return expression.title()
