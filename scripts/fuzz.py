@@ -74,6 +74,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="where to begin (default: anywhere)")
     parser.add_argument("tests", nargs="*", help="files of tests, or tests (default: all)")
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored, as for `command &`
     seed = random.randrange(10**9) if given.seed is None else given.seed
     try:
         return search(time.monotonic() + 60 * given.minutes, given.jobs, given.tests, seed)
