@@ -268,7 +268,7 @@ def test_a_changed_file_is_refused(file: Path, tmp_path: Path, seed: int) -> Non
             refused += 1
         else:
             assert "found-1" in text[text.rfind("define-fun", 0, at) :][:40], found
-    assert refused > 0.9 * COUNT
+    assert refused > 0.7 * COUNT  # an invariant that differs may be one, too
 
 
 @pytest.mark.parametrize(
@@ -278,6 +278,7 @@ def test_a_changed_file_is_refused(file: Path, tmp_path: Path, seed: int) -> Non
         ("(check-sat)", "", "not what the question makes"),
         ('""n"": 4', '""n"": ""four""', "cannot be read"),
         ('""format"": 1', '""format"": 7', "this is format 7"),
+        ('""beyond_overflow""', '""beyond""', "cannot be read"),
         ('""name"": ""safe""', '""name"": ""unsafe""', "no pipeline 'unsafe'"),
         (":question", ":answer", "states no question"),
         ("found-1 (", "found-2 (", "has no invariant"),
@@ -337,7 +338,7 @@ def test_a_question_is_read_as_it_was_asked(file: Path) -> None:
     text = certificate(
         wb.check(f"{file}:late", "no-overflow", wb.Settings(q={"ge.right": 3}, environment=wb.Environment("always")))
     )
-    problem, settings = read_question(json.loads(question_of(text)), None)
+    problem, settings, _ = read_question(json.loads(question_of(text)), None)
     assert problem.text == "no-overflow"
     assert settings.q == {"ge.right": 3}
     assert settings.environment.arrivals == "always"

@@ -104,8 +104,8 @@ class _Certificate:
         self.text, self.where = text, where._replace(column=1)
         self.definitions = self._read()
         self.source = self._read_source()
-        self.problem, self.settings = read_question(self.source, problem)
-        self.obligations = list_obligations(self.problem, self.settings, surely=bool(self.source["beyond_overflow"]))
+        self.problem, self.settings, surely = read_question(self.source, problem)
+        self.obligations = list_obligations(self.problem, self.settings, surely=surely)
         self.pairs = [(each, self._read_proof(each)) for each in self.obligations]
 
     def check(self, runs: int, seed: int, solver: str) -> Certified:

@@ -122,8 +122,8 @@ def _describe_program(program: Any) -> dict[str, Any] | None:
     return found
 
 
-def read_question(given: Mapping[str, Any], asked: Problem | None) -> tuple[Problem, Settings]:
-    """Return the question that a certificate is about, and its settings.
+def read_question(given: Mapping[str, Any], asked: Problem | None) -> tuple[Problem, Settings, bool]:
+    """Return the question that a certificate is about, its settings, and whether it holds even beyond an overflow.
 
     Parameters
     ----------
@@ -144,17 +144,18 @@ def read_question(given: Mapping[str, Any], asked: Problem | None) -> tuple[Prob
             floats=None if given["floats"] is None else (int(given["floats"][0]), int(given["floats"][1])),
             environment=Environment(given["inputs"], bool(given["fair"])),
         )
+        surely = bool(given["beyond_overflow"])
         if asked is not None:
-            return asked, settings
+            return asked, settings, surely
         programs = [_read_program(each) for each in given["programs"]]
         if given["mode"]:
             left, right = programs
-            return comparison(left, right, given["mode"], settings), settings
+            return comparison(left, right, given["mode"], settings), settings, surely
         own, position = _list_own(programs[0]), given["check"]
         asked = problem(programs[0], str(given["property"]) if position is None else own[position], settings)
         if asked.text != given["property"]:
             raise InputError(f"the property is now '{asked.text}', and the certificate is of '{given['property']}'")
-        return asked, settings
+        return asked, settings, surely
     except WorkbenchError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
