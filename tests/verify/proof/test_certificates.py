@@ -29,7 +29,9 @@ from workbench.verify.proof.question import list_obligations, read_question
 from workbench.verify.proof.script import Proof, list_conditions, write_script
 from workbench.verify.proof.simulation import InvalidCertificate, Simulation
 from workbench.verify.proof.smt_text import SmtText, compile_body, constant, read, show, symbol
+from workbench.verify.rules.problems import rule_problem
 
+MODELS = Path(__file__).resolve().parents[3] / "models"
 pytestmark = pytest.mark.skipif(find_spec("z3") is None, reason="z3 is not installed")
 
 SOURCE = """
@@ -174,6 +176,8 @@ def test_another_solver_reads_the_script(file: Path, tmp_path: Path) -> None:
 def test_what_does_not_hold_has_none(file: Path) -> None:
     with pytest.raises(Refused, match="'fails'"):
         certificate(wb.check(f"{file}:safe_faulty", "never-false"))
+    with pytest.raises(Refused, match="not about rules"):
+        certificate(rule_problem(wb.rules.load_rules(MODELS / "tesla" / "silence.tesla"), "can(Silent)").decide())
     with pytest.raises(Refused, match="a run shows"):
         certificate(wb.check(f"{file}:safe", "can(out)"))
 

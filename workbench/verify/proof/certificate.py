@@ -26,8 +26,10 @@ def certificate(verdict: Verdict) -> str:
     EngineMissing: z3 is not installed.
     """
     asked = verdict.problem
-    if verdict.outcome is not Outcome.HOLDS or not isinstance(asked, Problem):
-        raise Refused(f"a certificate is for verdicts 'holds' on pipelines, and this one is '{verdict.outcome}'")
+    if type(asked) is not Problem:
+        raise Refused("a certificate is about a pipeline, not about rules, nor about an SMV system that it watches")
+    if verdict.outcome is not Outcome.HOLDS:
+        raise Refused(f"a certificate is of what holds without bounds, and the verdict is '{verdict.outcome}'")
     from workbench.verify.proof.search import find_proof
 
     settings = replace(asked.fitting, engine="auto")

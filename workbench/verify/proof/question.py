@@ -42,8 +42,6 @@ def list_obligations(asked: Problem, settings: Settings, *, surely: bool = False
     main, bound = prepared.main, prepared.bound
     if prepared.question.wanted:
         raise Refused("a run shows that it holds, and no certificate is needed")
-    if main.driven:
-        raise Refused("a certificate does not contain the SMV system that drives the inputs")
     if prepared.trivial:
         return []
     role = "surely" if surely else "property"
