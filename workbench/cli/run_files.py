@@ -7,11 +7,13 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from workbench.errors import InputError, LimitMet, Refused
+from workbench.errors import EngineMissing, InputError, LimitMet, Refused
 from workbench.events.files import check_page_name, write_atomically
+from workbench.extras import install_extra
 
 if TYPE_CHECKING:
     from workbench.verify.answer.verdict import Verdict
@@ -33,12 +35,14 @@ def certificate_option(parser: argparse.ArgumentParser) -> None:
 
 
 def check_writable(args: argparse.Namespace) -> None:
-    """Raise InputError early if a file could not be written after a long check."""
+    """Raise InputError or EngineMissing early if a file could not be written after a long check."""
     given = {"--html": args.html, "--to-test": args.to_test, "--certificate": getattr(args, "certificate", None)}
     known: dict[str, str] = {}
     for option, path in given.items():
         if path and (other := known.setdefault(os.path.realpath(path), option)) != option:
             raise InputError(f"{other} and {option} name the same file", where=path)
+    if given["--certificate"] and find_spec("z3") is None:
+        raise EngineMissing("certificates need the Python package z3", hint=install_extra("smt"))
     if args.html:
         check_page_name(args.html)
     for path in filter(None, given.values()):

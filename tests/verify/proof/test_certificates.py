@@ -367,3 +367,13 @@ def test_commands(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "not what the question makes" in capsys.readouterr().err
     assert main(["check", f"{file}:safe", "--html", str(into), "--certificate", str(into)]) == 2
     assert "name the same file" in capsys.readouterr().err
+
+
+def test_what_is_missing_is_said_before_anything_is_decided(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("workbench.cli.run_files.find_spec", lambda _: None)
+    assert main(["check", f"{file}:safe", "--certificate", "c.smt2"]) == 2
+    said = capsys.readouterr()
+    assert not said.out
+    assert "certificates need the Python package z3" in said.err
