@@ -20,7 +20,7 @@ from tests.executors.threaded.test_pulled import branches
 from workbench import run
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.pulled_pipeline import PullGroup
-from workbench.interrupts import admit, checkpoint, hold, is_deaf
+from workbench.interrupts import abandon, admit, checkpoint, hold, is_deaf
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -239,3 +239,13 @@ def test_a_script_gets_ctrl_c() -> None:
         check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "mine\n", "")
+
+
+def test_what_is_said_of_a_file_that_is_cut(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Rows of text can be read up to the last one, a Parquet file without its end cannot be read at all."""
+    for name, said in (("out.csv", "the last one cut"), ("out.parquet", "which Parquet readers refuse as it is cut")):
+        path = tmp_path / name
+        path.write_bytes(b"PAR1")
+        abandon({str(path): True})
+        assert capfd.readouterr().err.endswith(f"its rows so far are in {path}, {said}\n")
+        assert path.exists()

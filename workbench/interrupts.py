@@ -225,7 +225,8 @@ def abandon(files: Mapping[str, bool]) -> None:
         with contextlib.suppress(OSError):
             if stays and os.path.getsize(name):
                 shown = "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
-                text = f"workbench: the output is not complete; its rows so far are in {shown}, the last one cut\n"
+                cut = "which Parquet readers refuse as it is cut" if name.endswith(".parquet") else "the last one cut"
+                text = f"workbench: the output is not complete; its rows so far are in {shown}, {cut}\n"
                 os.write(2, text.encode())
             else:
                 os.unlink(name)
