@@ -199,9 +199,10 @@ class CarryingSession(Session):
     def notes(self) -> Iterator[str]:
         """Report rows without carried cells."""
         yield from self.session.notes()
-        if names := [ROW] * self._carried.with_row + [each.name for each in self._carried.columns]:
+        names = [ROW] * self._carried.with_row + [each.name for each in self._carried.columns]
+        if names and self._uncaused:
             rows = f"{plural(self._uncaused, 'output row')} came when the log had ended"
-            yield from [f"{rows}, and {listed(names)} is empty there, as no row has caused that"] * bool(self._uncaused)
+            yield f"{rows}, without {listed(names)}, as no row has caused that"
 
     def _without_cause(self, made: BatchOutput) -> BatchOutput:
         """Return outputs that no row of the log has caused, and count them."""

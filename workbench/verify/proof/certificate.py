@@ -33,7 +33,7 @@ def certificate(verdict: Verdict) -> str:
     from workbench.verify.proof.search import find_proof
 
     settings = replace(asked.fitting, engine="auto")
-    surely = bool(verdict.ground("overflow")) or verdict.ground("overflow") is None
+    surely = verdict.ground("overflow") is not False  # or it is not known whether one can
     obligations = list_obligations(asked, settings, surely=surely)
     proofs = [find_proof(each, remaining_limits()) for each in obligations]
     source = describe_question(asked, settings, [each.depth for each in proofs], surely=surely)

@@ -8,9 +8,11 @@ on the reference executor show that the system, as it is written in the file, is
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import signal
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -204,16 +206,14 @@ class _Certificate:
             script = Path(folder, "certificate.smt2")
             script.write_text(self.text, "utf-8")
             try:
-                done = subprocess.run(
-                    [*shlex.split(command), str(script)], capture_output=True, text=True, timeout=remaining().seconds
-                )
+                output, errors = _run([*shlex.split(command), str(script)])
             except OSError as error:
                 raise InputError(f"the solver '{command}' cannot be started: {error.strerror}") from error
             except subprocess.TimeoutExpired as error:
                 raise UndecidedCertificate(f"'{command}' did not answer within the time limit") from error
-        answers = done.stdout.split()
+        answers = output.split()
         if len(answers) != len(words):
-            said = (done.stdout + done.stderr).strip()[:200]
+            said = (output + errors).strip()[:200]
             raise UndecidedCertificate(f"'{command}' answered {plural(len(answers), 'time')} of {len(words)}: {said}")
         for each, answer in zip(words, answers, strict=True):
             self._judge(each, {"unsat": False, "sat": True}.get(answer))
@@ -224,3 +224,16 @@ class _Certificate:
             raise UndecidedCertificate(f"the solver did not decide whether {words}", where=self.where)
         if satisfiable:
             raise self._refuse(f"it is not so that {words}")
+
+
+def _run(command: Sequence[str]) -> tuple[str, str]:
+    """Run a command in what is left of the time, and return what it prints; it leaves no process behind."""
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        return process.communicate(timeout=remaining().seconds)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)  # a solver may be started by a script
+            process.communicate()

@@ -102,9 +102,7 @@ def _list_own(program: Program) -> Sequence[PropertySyntax]:
 
 def _find_position(asked: Problem) -> int | None:
     """Return which of the properties of its file a question is about; None: another one."""
-    return next(
-        (i for i, each in enumerate(_list_own(asked.subject)) if each is asked.syntax or each == asked.syntax), None
-    )
+    return next((number for number, each in enumerate(_list_own(asked.subject)) if each == asked.syntax), None)
 
 
 def _describe_program(program: Any) -> dict[str, Any] | None:

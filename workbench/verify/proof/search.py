@@ -1,6 +1,6 @@
 """The search for an inductive invariant that proves an obligation, with the methods of the SMT engines.
 
-The rule of this module: what it finds need not be right, since `certify` checks it.
+The rule of this module: what it finds need not be right, since it is checked like any other.
 """
 
 from __future__ import annotations
