@@ -272,6 +272,20 @@ def test_a_column_in_an_object(tmp_path):
     assert read(tmp_path, "a.jsonl", '{"timing": {"ms": 950}}', of(timing=Record((FLOAT,), ("ms",))))
 
 
+def test_an_item_of_an_array(tmp_path):
+    reading = Reading(columns={"price": "items.1.price"})
+    rows = [
+        '{"items": [{"price": 1}, {"price": 2}]}',
+        '{"items": [{"price": 1}]}',
+        '{"items": []}',
+        '{"items": {"1": {"price": 5}}}',
+        '{"items": "ab"}',
+        '{"items": [0, [3]]}',
+    ]
+    found = read(tmp_path, "a.jsonl", "\n".join(rows), of(price=INT), reading=reading)
+    assert found == [{"price": 2}, {}, {}, {"price": 5}, {}, {}]
+
+
 def test_a_first_line_that_is_neither_a_name_nor_an_event(tmp_path):
     with pytest.raises(InputError, match=r"a\.csv:1: the first line 'y' is neither the input's name 'x' nor"):
         read(tmp_path, "a.csv", "y\n1\n", of(x=INT))

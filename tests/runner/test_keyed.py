@@ -411,3 +411,30 @@ def test_threads_read_ahead_and_write_behind(options, form, packed, tmp_path, mo
         assert isinstance(found[0], str) == (last > 1)
         if packed == ".gz" and last == 1 and not options:
             assert gzip.decompress(found[0]).decode().split() == ["out", *map(str, itertools.accumulate([*xs, 1]))]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_a_key_column_that_an_input_takes_under_another_name_has_the_type_of_the_input(backend, kind, tmp_path):
+    numbers = [1.5, 2.0, 1.5]
+    log = tmp_path / f"log.{kind}"
+    rows = ["at", *map(str, numbers)] if kind == "csv" else [json.dumps({"at": each}) for each in numbers]
+    log.write_text("\n".join(rows))
+    (tmp_path / "p.pipe").write_text("pipeline totals(x: float) -> total: float { return cumulate(x, +) }")
+    out = tmp_path / "out.jsonl"
+    wb.run(tmp_path / "p.pipe", log, output=out, columns={"x": "at"}, key="at", backend=backend)
+    assert [json.loads(line) for line in out.read_text().splitlines()] == [
+        {"at": 1.5, "total": 1.5},
+        {"at": 2.0, "total": 2.0},
+        {"at": 1.5, "total": 3.0},
+    ]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_misspelt_key_of_json_lines_has_a_hint(backend, tmp_path):
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"host": "a", "x": 1}\n{"host": "b", "x": 2}\n')
+    for misspelt, meant in (("hosst", "host"), ("xx", "x")):
+        with pytest.raises(InputError, match="row 1 has no") as caught:
+            wb.run(SOURCE.get("sums"), log, output=tmp_path / "out.jsonl", key=misspelt, backend=backend)
+        assert caught.value.hint.startswith(f"did you mean '{meant}'? Otherwise give it one")

@@ -392,6 +392,38 @@ def test_windows_in_the_unit_of_times():
         in_units(parse_rules(text.format("5")), dates=True)
 
 
+def test_times_in_expressions_are_microseconds():
+    text = "declare A(x: int) from A and last A as B within 1 h from A where TIME(A) - TIME(B) {} emit A(x = 1)"
+    conditions = {"< 30 s": "< 30000000", "> 0.5 min": "> 30000000", "< 2 * 1.5 ms": "< 2 * 1500", "< 0 s": "< 0"}
+    for written, number in conditions.items():
+        rules = parse_rules(text.format(written))
+        assert str(rules.rules[0].where_clause[0]).endswith(written), "a rule is printed as it was written"
+        assert parse_rules(str(rules)) == rules
+        for scaled in (in_units(rules, "s"), in_units(rules, "ms", tick=1000), in_units(rules, dates=True)):
+            assert str(scaled.rules[0].where_clause[0]).endswith(number)
+
+
+@pytest.mark.parametrize(
+    ("written", "what", "hint"),
+    [
+        ("3 events", "3 events is no time", "write a time, 30 s, or a number"),
+        ("0.25 us", "no time is 0.25 us", "write 1 us"),
+        ("1e999 s", "out of range", "durations lie between"),
+    ],
+)
+def test_what_is_no_time_in_an_expression_is_refused(written, what, hint):
+    text = f"declare A() from A and last A as B within 1 h from A where TIME(A) - TIME(B) < {written} emit A"
+    with pytest.raises(LanguageError, match=what) as caught:
+        parse_rules(text)
+    assert hint in caught.value.hint
+
+
+def test_times_in_expressions_need_a_log_whose_times_have_a_unit():
+    text = "declare A() from A and last A as B within forever from A where TIME(A) - TIME(B) < 5 s emit A"
+    with pytest.raises(InputError, match="5 s of which times"):
+        in_units(parse_rules(text))
+
+
 def test_every_terminal_has_words():
     terminals = LANGUAGE.reader.lark.terminals
     names = name_terminals((each for each in terminals if each.name not in LANGUAGE.reader.ignored), TESLA)

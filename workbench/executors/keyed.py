@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Value
 from workbench.core.program import Port, Ports
-from workbench.errors import InputError, WorkbenchError
+from workbench.errors import InputError, WorkbenchError, did_you_mean
 from workbench.events.batch import LogBatch, RowEvents
 from workbench.executors.session import OutputEvents, Session, spread
 from workbench.executors.snapshot import join_states, split_states
@@ -33,10 +33,12 @@ def locate_error(key: str, value: str, row: int | None, log: str, error: Workben
     return error.retold(f"{key} {value}, {place}: {error.what}", where=error.where)
 
 
-def keyless(key: str, row: int, log: str) -> InputError:
-    """Return the error for a row without a key."""
+def keyless(key: str, row: int, log: str, others: Collection[str] = ()) -> InputError:
+    """Return the error for a row without a key; `others` are columns of the log."""
     what = f"row {row} has no '{key}', so that it belongs to no key"
-    return InputError(what, where=log, hint="give it one, leave the row out, or name another column: --key NAME")
+    hint = "give it one, leave the row out, or name another column: --key NAME"
+    likely = did_you_mean(key, others)
+    return InputError(what, where=log, hint=f"{likely} Otherwise {hint}" if likely.startswith("did") else hint)
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Partition:
     column: the name of the key column, which may also be an input.
     domain: the domain of keys, where the column is not an input.
     log: the name of the log in messages.
+    others: the columns of the log, as far as they are known, for hints.
 
     Raises
     ------
@@ -59,6 +62,7 @@ class Partition:
     column: str
     domain: Domain
     log: str = "the log"
+    others: Collection[str] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.column in self.ports.shown:
@@ -90,8 +94,12 @@ class Partition:
         InputError: the row has other cells, but no key.
         """
         if row and self.column not in row:
-            raise keyless(self.column, number, self.log)
+            raise self.keyless(number)
         return row.get(self.column)
+
+    def keyless(self, row: int) -> InputError:
+        """Return the error for a row without a key."""
+        return keyless(self.column, row, self.log, self.others)
 
     def events_of(self, row: RowEvents) -> RowEvents:
         """Return the events of a row for the program, without the key."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -239,8 +240,10 @@ class OpenedPipeline:
             return None
         if other := options.given("--steps", "--reassociate", "--fault", "--seed", "--rate", "--until"):
             raise InputError(f"{other} and --key do not go together")
-        domain = ports.domains.get(options.key) or source.key_domain(options.key, self.reading) or Words()
-        return Partition(ports, options.key, domain, source.shown)
+        named = {self.reading.columns.get(name, name): domain for name, domain in ports.domains.items()}
+        domain = named.get(options.key) or source.key_domain(options.key, self.reading) or Words()
+        columns = ChainMap[str, Any](named, self.start.reporter.columns)
+        return Partition(ports, options.key, domain, source.shown, columns)
 
     def carried(self, source: LogSource) -> CarriedColumns:
         """Return the columns that output rows get from the rows that caused them.

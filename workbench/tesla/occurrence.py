@@ -16,6 +16,7 @@ from workbench.core.domain import Value, sort_key
 from workbench.core.units import MICROSECONDS
 from workbench.errors import InputError
 from workbench.tesla import tree as t
+from workbench.tesla.resolved import map_leaves, with_expressions
 from workbench.tesla.rule_set import RuleSet
 
 Facts = Mapping[str, Sequence[tuple[Value | None, ...]]]
@@ -62,7 +63,7 @@ class Occurrence:
 def in_units(
     rules: RuleSet, unit: str | None = None, *, dates: bool = False, trex: bool = False, tick: int = 1
 ) -> RuleSet:
-    """Return the rules with windows that are whole numbers without units.
+    """Return the rules with windows and times in expressions that are whole numbers without units.
 
     Parameters
     ----------
@@ -97,8 +98,18 @@ Scale = Callable[[t.Duration], Decimal]
 
 
 def _scale_rule(rule: t.Rule, scaled: Scale, trex: bool) -> t.Rule:
+    if any(isinstance(leaf, t.Period) for each in rule.expressions for leaf in t.within(each)):
+        rule = with_expressions(rule, lambda each: map_leaves(each, lambda leaf: _as_number(leaf, scaled)))
     predicates = tuple(replace(part, window=_scale_window(part.window, scaled, trex)) for part in rule.predicates)
     return replace(rule, predicates=predicates, pause=rule.pause and _round(rule.pause, scaled, math.ceil))
+
+
+def _as_number(leaf: t.Expression, scaled: Scale) -> t.Expression:
+    """Return `30 s` as a number of microseconds; raise an InputError where times have no unit."""
+    if not isinstance(leaf, t.Period):
+        return leaf
+    scaled(leaf.duration)
+    return t.Literal(leaf.value, where=leaf.where)
 
 
 def _scale_window(window: t.EventWindow | None, scaled: Scale, trex: bool) -> t.EventWindow | None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from lark import Token
 
-from workbench.core.units import SPELLINGS
+from workbench.core.units import MICROSECONDS, SPELLINGS
 from workbench.errors import LanguageError, Location, did_you_mean
 from workbench.language.front import EXPRESSIONS, Dialect, SemanticAction, TreeBuilder, of_type, read
 from workbench.language.lalr import Extent
@@ -197,6 +197,18 @@ class _RuleBuilder(TreeBuilder):
             hint = f"durations lie between 1e-{LONGEST_DURATION} and 1e{LONGEST_DURATION}; or write within forever"
             self.mistake(f"a duration of {digits[:40]} is out of range", digits, hint)
         return t.Duration(amount, _read_unit(str(unit or "")), where=self.locate(extent))
+
+    def period(self, children: list[Any], extent: Extent) -> t.Period:
+        duration = self.duration(children, extent)
+        size = MICROSECONDS.get(duration.unit)
+        if size is None:
+            hint = "in an expression write a time, 30 s, or a number"
+            self.mistake(f"{duration} is no time", extent, hint)
+        amount = duration.amount * (size or 1)
+        if amount != int(amount):
+            hint = f"times are whole microseconds: write {max(1, int(amount))} us"
+            self.mistake(f"no time is {duration}", extent, hint)
+        return t.Period(int(amount), duration, where=self.locate(extent))
 
     def emitting(self, children: list[Any], extent: Extent) -> dict[str, Any]:
         word, first, *rest, where, limit, emission, consumed = children

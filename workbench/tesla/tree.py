@@ -66,6 +66,16 @@ class TimeOf(Expression):
         return f"TIME({self.name})"
 
 
+@dataclass(frozen=True)
+class Period(Literal):
+    """`30 s` in an expression; its value is in microseconds, as times are wherever durations have units."""
+
+    duration: Duration
+
+    def __str__(self) -> str:
+        return str(self.duration)
+
+
 # --- predicates -----------------------------------------------------------------------------------------
 
 
@@ -287,11 +297,13 @@ class Rule(Placed):
 
     @property
     def durations(self) -> Iterator[Duration]:
-        """The bounds of its windows, followed by its pause."""
+        """The bounds of its windows, followed by its pause and the times in its expressions."""
         for part in self.predicates:
             yield from () if part.window is None else part.window.bounds
         if self.pause is not None:
             yield self.pause
+        leaves = (leaf for each in self.expressions for leaf in within(each))
+        yield from (leaf.duration for leaf in leaves if isinstance(leaf, Period))
 
     @property
     def counts_events(self) -> bool:
@@ -378,6 +390,6 @@ def conjuncts(*expressions: Expression) -> Iterator[Expression]:
 __all__ = [
     "EVENTS", "NAMED", "SPELLED", "Aggregate", "Assigned", "Attribute", "BoundParameter", "Declaration",
     "DeclaredAggregate", "Duration", "Evaluation", "EventWindow", "Expression", "Literal", "Operation", "OrderedBy",
-    "OtherAttribute", "OwnAttribute", "Placed", "Policy", "Predicate", "Rule", "RuleFile", "TimeOf", "binds",
+    "OtherAttribute", "OwnAttribute", "Period", "Placed", "Policy", "Predicate", "Rule", "RuleFile", "TimeOf", "binds",
     "conjuncts", "counts_events", "expressions_of", "within",
 ]  # fmt: skip

@@ -156,13 +156,13 @@ class JsonReader(RecordReader):
         return (data,) if bare else list(data.values())
 
     def _lift(self, data: dict[str, Any]) -> None:
-        """Give the values in nested objects the keys that name their paths, such as `user.id`."""
+        """Give the values in nested objects and arrays the keys that name their paths, such as `users.0.id`."""
         for key, path in self._paths.items():
             found: Any = None if key in data else data
             for i, part in enumerate(path):
                 if i and isinstance(found, dict) and part not in found:
                     self.inner.setdefault(key, [".".join((*path[:i], each)) for each in found])
-                found = found.get(part) if isinstance(found, dict) else None
+                found = _item(found, part)
             if found is not None:
                 data[key] = found
         for outer in self._outer.intersection(data):
@@ -179,6 +179,15 @@ class JsonReader(RecordReader):
 
     def shown(self, cell: Any) -> str:
         return short_json(cell)
+
+
+def _item(value: Any, name: str) -> Any:
+    """Return the value of a key of an object, or the item of an array, counted from 0; None if there is none."""
+    if isinstance(value, dict):
+        return value.get(name)
+    if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+        return value[int(name)]
+    return None
 
 
 def _first(lines: bytes) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from workbench.events.column_map import has_columns
 from workbench.executors.compiled.keyed.executor import CompiledKeys
 from workbench.executors.compiled.keyed.keys import ColumnKeys
 from workbench.executors.compiled.keyed.tables import TabledKeys
-from workbench.executors.keyed import KeyedOutputs, KeyedSession, Partition, keyless
+from workbench.executors.keyed import KeyedOutputs, KeyedSession, Partition
 from workbench.executors.session import COLUMNS, ROWS, BatchOutput
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class KeyedColumnSession(KeyedSession):
             end = int(lost[0]) if len(lost) else None
             if end is not None:
                 rows = end
-                failed = keyless(self.partition.column, batch.numbers[end], self.partition.log)
+                failed = self.partition.keyless(batch.numbers[end])
             places = np.flatnonzero(keys.present[:end])
             given = {name: each.part(places) for name, each in given.items()}
             keys = keys.part(places)
