@@ -75,8 +75,8 @@ def work() -> _Work:
     """Return the work of the current thread."""
     if not hasattr(_local, "work"):
         _local.work = _Work()
-    found: _Work = _local.work
-    return found
+    current_work: _Work = _local.work
+    return current_work
 
 
 class phase(ContextDecorator):  # noqa: N801 - it is used like a function
@@ -146,12 +146,14 @@ def remaining() -> Remaining:
     )
 
 
-def share(parts: int, kept: float = 0.0) -> Budget:
-    """Return one of `parts` equal parts of the remaining time, less `kept` seconds, with all the memory."""
+def share(parts: int, reserve: float = 0.0) -> Budget:
+    """Return one of `parts` equal parts of the remaining time, less `reserve` seconds, with all the memory."""
     rest = remaining()
-    found = Budget(None if rest.seconds is None else max(rest.seconds - kept, 0.0) / parts, rest.memory_mb, soft=True)
-    found.said = rest.of_seconds if parts == 1 else found.seconds, rest.of_memory_mb
-    return found
+    budget = Budget(
+        None if rest.seconds is None else max(rest.seconds - reserve, 0.0) / parts, rest.memory_mb, soft=True
+    )
+    budget.said = rest.of_seconds if parts == 1 else budget.seconds, rest.of_memory_mb
+    return budget
 
 
 def lengthen(seconds: float) -> None:
@@ -300,14 +302,14 @@ def uninterruptible(function: _Function) -> _Function:
 
 def _can_be_interrupted(place: FrameType, work: FrameType | None) -> bool:
     """Whether an interrupt there leaves nothing half-done, such as a half-imported module."""
-    found: FrameType | None = place
+    frame: FrameType | None = place
     inside = True
-    while found is not None and found.f_code not in _UNINTERRUPTIBLE:
-        if inside and found.f_code.co_filename == _IMPORT:
+    while frame is not None and frame.f_code not in _UNINTERRUPTIBLE:
+        if inside and frame.f_code.co_filename == _IMPORT:
             return False
-        inside = inside and found is not work
-        found = found.f_back
-    return found is None
+        inside = inside and frame is not work
+        frame = frame.f_back
+    return frame is None
 
 
 _IMPORT = "<frozen importlib._bootstrap>"
@@ -363,10 +365,10 @@ class _LostInterrupts:
 
 def _under_way(thread: int, frame: FrameType | None) -> FrameType | None:
     """Return the place of a thread if it still runs a function or its callees: blocks may be left without their end."""
-    top = found = sys._current_frames().get(thread)
-    while found is not None and found is not frame:
-        found = found.f_back
-    return top if found is not None else None
+    top = caller = sys._current_frames().get(thread)
+    while caller is not None and caller is not frame:
+        caller = caller.f_back
+    return top if caller is not None else None
 
 
 def cores() -> int:
@@ -387,8 +389,8 @@ def free_mb() -> float:
     """Return the available memory of the system in megabytes; all of it where the system does not report more."""
     try:
         with open("/proc/meminfo") as file:
-            found = next(line for line in file if line.startswith("MemAvailable"))
-        return int(found.split()[1]) / 2**10
+            available = next(line for line in file if line.startswith("MemAvailable"))
+        return int(available.split()[1]) / 2**10
     except (OSError, StopIteration):
         pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in os.sysconf_names else "SC_PHYS_PAGES"  # macOS has no other
         return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE") / 2**20

@@ -84,16 +84,16 @@ def partial(function: Function, arguments: Sequence[Any]) -> Function:
 
     filled = [None if hole else a for a, hole in zip(arguments, holes, strict=True)]  # no stream: builds are compared
 
-    def build(*given: Any) -> Any:
-        rest = iter(given)
+    def build(*inputs: Any) -> Any:
+        rest = iter(inputs)
         return function.build(*(next(rest) if hole else a for a, hole in zip(filled, holes, strict=True)))
 
-    shown = [
+    texts = [
         "_" if hole else str(a).lower() if isinstance(a, bool) else str(a)
         for a, hole in zip(arguments, holes, strict=True)
     ]
-    name = f"{shown[0]} {function.name} {shown[1]}" if len(shown) == 2 else f"{function.name}({', '.join(shown)})"
-    name = name.replace("_ ", "", 1) if holes[0] and len(shown) == 2 else name
+    name = f"{texts[0]} {function.name} {texts[1]}" if len(texts) == 2 else f"{function.name}({', '.join(texts)})"
+    name = name.replace("_ ", "", 1) if holes[0] and len(texts) == 2 else name
     build.__wrapped__ = function.build  # type: ignore[attr-defined]  # whose file and line errors have
     takes = tuple(taken for taken, hole in zip(function.takes, holes, strict=False) if hole)
     return Function(name, sum(holes), build, function.opaque, function.result, takes=takes)
@@ -118,8 +118,8 @@ class BuiltStreams(tuple[BuiltStream, ...]):
         return NotImplemented if isinstance(other, list) else self + other
 
     def __getitem__(self, key: Any) -> Any:
-        found = super().__getitem__(key)
-        return BuiltStreams(found) if isinstance(key, slice) else found
+        selection = super().__getitem__(key)
+        return BuiltStreams(selection) if isinstance(key, slice) else selection
 
 
 class NamedStreams(BuiltStreams):
@@ -130,9 +130,9 @@ class NamedStreams(BuiltStreams):
 
     def __new__(cls, streams: Sequence[BuiltStream], builder: Builder, position: int) -> NamedStreams:
         """Return the streams of the node at this position."""
-        made = super().__new__(cls, streams)
-        made.builder, made.position = builder, position
-        return made
+        instance = super().__new__(cls, streams)
+        instance.builder, instance.position = builder, position
+        return instance
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -175,10 +175,10 @@ class Names:
     def fresh(self, name: str) -> str:
         """Return `name`, or `name2`, `name3`, ... if it is taken."""
         count = self._least.get(name, 1)
-        while (found := f"{name}{count}" if count > 1 else name) in self._taken:
+        while (candidate := f"{name}{count}" if count > 1 else name) in self._taken:
             count += 1
         self._least[name] = count
-        return found
+        return candidate
 
 
 class Builder:
@@ -220,10 +220,10 @@ class Builder:
             name = self.fresh(f"{wanted}_")
             wanted, outputs = name, _output_names(name, processor)
         self._put(len(self.nodes), Node(name, processor, tuple(s.pipe for s in streams), outputs, where))
-        made = BuiltStreams(map(self.stream, outputs))
+        results = BuiltStreams(map(self.stream, outputs))
         if processor.results_named:
-            return NamedStreams(made, self, len(self.nodes) - 1)
-        return made if len(made) > 1 else made[0]
+            return NamedStreams(results, self, len(self.nodes) - 1)
+        return results if len(results) > 1 else results[0]
 
     def _with_time(self, processor: Processor, streams: Sequence[Any]) -> Sequence[Any]:
         """Return the streams that a processor reads, with the stream `time` for its clock if none is given."""
@@ -281,8 +281,8 @@ class Builder:
             )
         if not isinstance(outputs, Mapping):
             outputs = {f"out{i}": s for i, s in enumerate(outputs, 1)} if len(outputs) > 1 else {"out": outputs[0]}
-        shown = tuple((name, stream.pipe) for name, stream in outputs.items())
-        return Pipeline(self.name, tuple(self.inputs), tuple(self.nodes), shown, doc=doc)
+        output_pipes = tuple((name, stream.pipe) for name, stream in outputs.items())
+        return Pipeline(self.name, tuple(self.inputs), tuple(self.nodes), output_pipes, doc=doc)
 
 
 def _output_names(name: str, processor: Processor) -> tuple[str, ...]:

@@ -15,5 +15,5 @@ class Displayed:
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        found: str = import_module("workbench.show.notebook").html(self)
-        return found
+        html: str = import_module("workbench.show.notebook").html(self)
+        return html

@@ -42,10 +42,10 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() or each in "\n\t" else repr(each)[1:-1] for each in text)
 
 
-def refuse_unknown(what: str, given: object, known: Iterable[str]) -> None:
+def refuse_unknown(what: str, name: object, known: Iterable[str]) -> None:
     """Raise InputError if something that is chosen by name is unknown."""
-    if given not in (names := list(known)):
-        raise InputError(f"there is no {what} '{given}'", hint=did_you_mean(str(given), names))
+    if name not in (names := list(known)):
+        raise InputError(f"there is no {what} '{name}'", hint=did_you_mean(str(name), names))
 
 
 class Location(NamedTuple):
@@ -117,28 +117,28 @@ class WorkbenchError(Exception):
 
     def retold(self, what: str = "", *, where: Location | str) -> Self:
         """Return the same error with another text or place; its other fields are kept."""
-        made = type(self).__new__(type(self))
-        vars(made).update(vars(self))
-        made.what, made.where = what or self.what, where
-        made.others = tuple(other if other.where else other.retold(where=where) for other in self.others)
-        made.args = (made.message,)
-        return made
+        error = type(self).__new__(type(self))
+        vars(error).update(vars(self))
+        error.what, error.where = what or self.what, where
+        error.others = tuple(other if other.where else other.retold(where=where) for other in self.others)
+        error.args = (error.message,)
+        return error
 
     @property
     def message(self) -> str:
         """The whole text, on one or several lines."""
         return printable("\n".join(self._list_lines(set())))
 
-    def _list_lines(self, told: set[str]) -> list[str]:
-        """Return the lines of its text, and of the others'; a long hint in `told` is not repeated."""
+    def _list_lines(self, hints: set[str]) -> list[str]:
+        """Return the lines of its text, and of the others'; a long hint in `hints` is not repeated."""
         place = str(self.where)
         lines = [f"{place}: {self.what}" if place else self.what]
         if isinstance(self.where, Location):
             lines += self.where.shown
-        if self.hint and self.hint not in told:
+        if self.hint and self.hint not in hints:
             lines.append(f"  hint: {self.hint}")
-            told |= {self.hint} if len(self.hint) > MOST_REPEATED else set()
-        return lines + [line for other in self.others for line in other._list_lines(told)]
+            hints |= {self.hint} if len(self.hint) > MOST_REPEATED else set()
+        return lines + [line for other in self.others for line in other._list_lines(hints)]
 
     def __str__(self) -> str:
         return self.message

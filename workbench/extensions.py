@@ -31,9 +31,9 @@ def extension_folders(kind: str) -> list[str]:
     return [os.path.join(each, kind) for each in os.environ.get(VARIABLE, "").split(os.pathsep) if each]
 
 
-def later(module: str, name: str, *given: Any) -> Callable[..., Any]:
+def later(module: str, name: str, *args: Any) -> Callable[..., Any]:
     """Return a function that calls a module's function by name, and imports the module only then."""
-    return lambda *more, **named: getattr(importlib.import_module(module), name)(*given, *more, **named)
+    return lambda *more, **named: getattr(importlib.import_module(module), name)(*args, *more, **named)
 
 
 class Plugin:
@@ -56,11 +56,11 @@ class Plugin:
     def load(self, load: Callable[[], Any]) -> None:
         """Load the parts, and catch any error of the package's import."""
         try:
-            found = load()
+            parts = load()
         except Exception as error:
             self.leave_out(f"{type(error).__name__}: {error}")
         else:
-            self.parts = found if isinstance(found, list | tuple) else [found]
+            self.parts = parts if isinstance(parts, list | tuple) else [parts]
 
     def leave_out(self, why: str) -> None:
         """Record, and report once, that a part of the plugin is left out."""
@@ -68,8 +68,8 @@ class Plugin:
             import logging
 
             self.error = why
-            told = f"plugin '{self.name}' of the package {self.package} is left out: {why}"
-            logging.getLogger("workbench").warning(told)
+            message = f"plugin '{self.name}' of the package {self.package} is left out: {why}"
+            logging.getLogger("workbench").warning(message)
 
 
 class PartTable(Mapping[str, T]):
@@ -99,17 +99,17 @@ class PartTable(Mapping[str, T]):
         return len(self._own) + len(self._load_added())
 
     def _load_added(self) -> dict[str, T]:
-        found: dict[str, T] = {}
+        parts: dict[str, T] = {}
         for plugin in plugins():
             for part in plugin.parts:
                 belongs = issubclass(part, self._kind) if isinstance(part, type) else isinstance(part, self._kind)
                 name = self._name(part) if belongs else ""
-                if name in self._own or name in found:
+                if name in self._own or name in parts:
                     plugin.leave_out(f"'{name}' is there already")
                 elif name:
-                    found[name] = part
+                    parts[name] = part
                     plugin.taken[id(part)] = f"{self._kind.__name__} {name}"
-        return found
+        return parts
 
 
 _plugins: list[Plugin] | None = None
@@ -142,11 +142,11 @@ def _load(folder: str, into: list[Plugin]) -> None:
     from pathlib import Path
 
     package = PathDistribution(Path(folder))
-    shown = f"{package.metadata['Name']} {package.version}"
+    label = f"{package.metadata['Name']} {package.version}"
     known = {(plugin.name, plugin.package.partition(" ")[0]) for plugin in into}
     for point in package.entry_points.select(group=GROUP):
         if (point.name, package.metadata["Name"]) not in known:  # the first on the path is the one imported
-            into.append(plugin := Plugin(point.name, shown))
+            into.append(plugin := Plugin(point.name, label))
             plugin.load(point.load)
 
 
@@ -165,22 +165,22 @@ def rows(package: str, own: Iterable[Any] = ()) -> PartTable[Any]:
         if row is None:
             raise WorkbenchError("there is no ROW that says what it is", where=path)
         listed.append((row, path))
-    found: dict[str, Any] = {}
+    rows_by_name: dict[str, Any] = {}
     others = sorted(listed, key=lambda each: (each[0].rank, each[0].name))
     for row, path in [*((row, package) for row in own), *others]:
-        if row.name in found:
+        if row.name in rows_by_name:
             raise WorkbenchError(f"'{row.name}' is there already", where=path)
-        found[row.name] = row
-    return PartTable(found, type(next(iter(found.values()))))
+        rows_by_name[row.name] = row
+    return PartTable(rows_by_name, type(next(iter(rows_by_name.values()))))
 
 
 def files(places: Iterable[str]) -> dict[str, str]:
     """Return the modules in these folders, name to path, in alphabetical order; the first of a name is imported."""
-    found = {
+    paths = {
         name.removesuffix(".py"): os.path.join(place, name)
         for place in reversed(list(places))
         if os.path.isdir(place)
         for name in os.listdir(place)
         if name.endswith(".py") and not name.startswith("_")
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(paths.items()))

@@ -164,11 +164,11 @@ def own(does: int = AT_ONCE) -> None:
 def begin() -> None:
     """Begin the work of a program, which from here on has time to end."""
     if _state.program:
-        given, taken = os.pipe()
+        read_end, taken = os.pipe()
         os.set_blocking(taken, False)
         signal.set_wakeup_fd(taken, warn_on_full_buffer=False)  # in foreign code the handler does not run
         _state.does = POINTS
-        threading.Thread(target=_watch, args=(given,), daemon=True).start()
+        threading.Thread(target=_watch, args=(read_end,), daemon=True).start()
 
 
 @contextlib.contextmanager
@@ -224,9 +224,9 @@ def abandon(files: Mapping[str, bool]) -> None:
     for name, stays in list(files.items()):
         with contextlib.suppress(OSError):
             if stays and os.path.getsize(name):
-                shown = "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
+                printable_name = "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
                 cut = "which Parquet readers refuse as it is cut" if name.endswith(".parquet") else "the last one cut"
-                text = f"workbench: the output is not complete; its rows so far are in {shown}, {cut}\n"
+                text = f"workbench: the output is not complete; its rows so far are in {printable_name}, {cut}\n"
                 os.write(2, text.encode())
             else:
                 os.unlink(name)
@@ -244,13 +244,13 @@ def say_interrupted() -> None:
 
 def descendants(pid: int) -> list[int]:
     """List the processes below a process, parents before children; those that have ended meanwhile are left out."""
-    found: list[int] = []
+    pids: list[int] = []
     todo = [pid]
     while todo:
         below = _children(todo.pop())
-        found += below
+        pids += below
         todo += below
-    return found
+    return pids
 
 
 def _children(pid: int) -> list[int]:
@@ -310,9 +310,9 @@ def _send_later(number: int) -> None:
             break
 
 
-def _watch(given: int) -> None:
+def _watch(read_end: int) -> None:
     """End a program in time; runs in a thread, which also works while the main thread waits."""
-    while (number := os.read(given, 1)[0]) not in ENDING:
+    while (number := os.read(read_end, 1)[0]) not in ENDING:
         pass
     pause, deadline = PATIENCE, time.monotonic() + DEADLINE
     while (left := deadline - time.monotonic()) > 0:

@@ -38,15 +38,17 @@ def lazy_names(module: str) -> tuple[Callable[[str], object], Callable[[], list[
         import importlib
 
         if name == "__all__":
-            found: object = sorted(find_homes())
+            member: object = sorted(find_homes())
         elif name.startswith("__") or name not in find_homes():
             raise AttributeError(f"{module} has no '{name}'", name=name, obj=sys.modules[module])
         else:
             home, own = homes[name]
             is_part = home == module
-            found = importlib.import_module(f"{home}.{own}") if is_part else getattr(importlib.import_module(home), own)
-        namespace[name] = found
-        return found
+            member = (
+                importlib.import_module(f"{home}.{own}") if is_part else getattr(importlib.import_module(home), own)
+            )
+        namespace[name] = member
+        return member
 
     def list_names() -> list[str]:
         return sorted({*find_homes(), *(name for name in namespace if name.startswith("__"))})

@@ -24,10 +24,10 @@ _ALLOWED: ContextVar[Folders] = ContextVar("allowed", default=())
 def allow(folders: Iterable[str | Path] | Path) -> Iterator[Folders]:
     """Let programs that are read in this block name files in more folders; yield all allowed folders."""
     folders = [folders] if isinstance(folders, str | Path) else folders
-    found = dict.fromkeys((*_ALLOWED.get(), *(follow_links(Path(each)) for each in folders)))
-    token = _ALLOWED.set(tuple(found))
+    all_folders = dict.fromkeys((*_ALLOWED.get(), *(follow_links(Path(each)) for each in folders)))
+    token = _ALLOWED.set(tuple(all_folders))
     try:
-        yield tuple(found)
+        yield tuple(all_folders)
     finally:
         _ALLOWED.reset(token)
 
@@ -47,8 +47,8 @@ def find_named(name: str, beside: Path, where: Location | str) -> Path:
         hint = "allow the folder in which it lies: --include DIR, or include=[DIR] in Python"
         raise LanguageError(what, where=where, hint=hint)
     there = [path for path in inside if os.path.lexists(path)] or inside
-    if found := next((path for path in there if os.path.isfile(path)), None):
-        return found
+    if file := next((path for path in there if os.path.isfile(path)), None):
+        return file
     if os.path.exists(there[0]):  # it might have no end, or block
         raise LanguageError(f"'{name}' is no file", where=where, hint="name a file")
     return there[0]
@@ -66,8 +66,8 @@ def read_text(path: str | Path, hint: Callable[[], str], where: Location | str =
 def describe_other(path: str | Path) -> str:
     """Describe a file that is no program, by its name, with advice; empty if the name is unknown."""
     kinds = {".py": "Python: run it with python", **dict.fromkeys(LOGS, "a log: give the program first")}
-    found = kinds.get(Path(path).suffix) if Path(path).is_file() else None
-    return f"{path} is {found}" if found else ""
+    kind = kinds.get(Path(path).suffix) if Path(path).is_file() else None
+    return f"{path} is {kind}" if kind else ""
 
 
 def follow_links(path: Path) -> Path:

@@ -19,10 +19,10 @@ SIZE = 16
 DAMAGED = "take an earlier copy of it, or start afresh"
 
 
-def other_form(what: str, found: object, hint: str, where: str | Path = "") -> StateError:
+def other_form(what: str, form: object, hint: str, where: str | Path = "") -> StateError:
     """Return the error for data that another version has stored."""
     return StateError(
-        f"{what} has the form {found}, and this version of workbench reads {FORM}", where=str(where), hint=hint
+        f"{what} has the form {form}, and this version of workbench reads {FORM}", where=str(where), hint=hint
     )
 
 

@@ -56,39 +56,39 @@ class Section:
         return "\n".join(lines)
 
 
-def section(row: AnalysisRow, found: Sequence[Finding], pipeline: Callable[[], Pipeline] | None = None) -> Section:
+def section(row: AnalysisRow, findings: Sequence[Finding], pipeline: Callable[[], Pipeline] | None = None) -> Section:
     """Return the section of an analysis; for a pipeline over finite domains, with its runs drawn."""
-    lines = list(row.lines(found)) or [f"  {row.nothing}"]
+    lines = list(row.lines(findings)) or [f"  {row.nothing}"]
     if pipeline is None:
-        details = [f"{each.about}: {each.says}\n{_indent(format_streams(each))}" for each in found if each.runs]
+        details = [f"{each.about}: {each.says}\n{_indent(format_streams(each))}" for each in findings if each.runs]
     else:
-        runs = [run for each in found for run in each.runs.values()]
+        runs = [run for each in findings for run in each.runs.values()]
         details = [render_trace(run, flat) for flat in ([pipeline()] if runs else []) for run in runs]
-    rests = dict.fromkeys(line for each in found for line in each.rests_on)
+    rests = dict.fromkeys(line for each in findings for line in each.rests_on)
     if row.grounds is not None and rests:
         details.append("\n".join([*filter(None, [row.grounds]), *(f"- {shorten_sets(line)}" for line in rests)]))
-    if pipeline is None and (others := list_unconfirmed(found)):
+    if pipeline is None and (others := list_unconfirmed(findings)):
         details.append(others)
-    data = {row.key: [each.to_json() for each in found]} if row.key else found[0].to_json()
-    verdicts = tuple(part.verdict for each in found for part in each.parts() if part.verdict is not None)
-    return Section(row.title, tuple(lines), tuple(details), data, all(each.decided for each in found), verdicts)
+    data = {row.key: [each.to_json() for each in findings]} if row.key else findings[0].to_json()
+    verdicts = tuple(part.verdict for each in findings for part in each.parts() if part.verdict is not None)
+    return Section(row.title, tuple(lines), tuple(details), data, all(each.decided for each in findings), verdicts)
 
 
 def _indent(parts: Iterable[str]) -> str:
     return "\n".join(textwrap.indent(each, INDENT) for each in parts)
 
 
-def list_unconfirmed(found: Iterable[Finding]) -> str:
+def list_unconfirmed(findings: Iterable[Finding]) -> str:
     """List the engines that do not confirm a stream, with the reasons, once for all streams."""
-    streams = (stream for each in found for stream in each.runs.values())
-    said = dict.fromkeys(f"- {who}: {why}" for stream in streams for who, why in stream.unconfirmed.items())
-    return "\n".join(["not run by all:", *said]) if said else ""
+    streams = (stream for each in findings for stream in each.runs.values())
+    lines = dict.fromkeys(f"- {who}: {why}" for stream in streams for who, why in stream.unconfirmed.items())
+    return "\n".join(["not run by all:", *lines]) if lines else ""
 
 
-def format_streams(found: Finding) -> list[str]:
+def format_streams(finding: Finding) -> list[str]:
     """Return the streams that show a finding, and the engines that agree."""
     lines = []
-    for name, stream in found.runs.items():
+    for name, stream in finding.runs.items():
         lines += [f"{name}:"] if name else []
         lines.append(textwrap.indent(stream.text() or "nothing happens", INDENT if name else ""))
-    return [*lines, f"({list_confirming(found.runs.values())} agree)"] if lines else []
+    return [*lines, f"({list_confirming(finding.runs.values())} agree)"] if lines else []

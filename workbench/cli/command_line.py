@@ -54,14 +54,14 @@ class _Parser(PagedParser):
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse arguments; the error for extra words considers a pattern that the shell expanded."""
-        found, others = self.parse_known_args(args, namespace)
+        arguments, others = self.parse_known_args(args, namespace)
         if others:
             hint = self._find_named(sys.argv[1:] if args is None else args)._suggest(others[0], self._spellings())
             if all(os.path.exists(word.partition(":")[0]) for word in others):
-                log = hasattr(found, "input")
+                log = hasattr(arguments, "input")
                 hint = "a pattern goes in quotes: --input 'logs/*.csv'" if log else "files go together, before options"
             raise UsageError(f"unrecognized arguments: {' '.join(others)}", hint=hint)
-        return found
+        return arguments
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse known arguments; a misspelt option is reported as such, not as a missing one."""
@@ -100,11 +100,11 @@ class _Parser(PagedParser):
 
     def _find_named(self, args: Sequence[str]) -> _Parser:
         """Return the parser of the command that these words name, such as `lab list`."""
-        found = self
+        command_parser = self
         for word in args:
-            below = (each.choices for each in found._actions if isinstance(each, argparse._SubParsersAction))
-            found = next(below, {}).get(word, found)
-        return found
+            below = (each.choices for each in command_parser._actions if isinstance(each, argparse._SubParsersAction))
+            command_parser = next(below, {}).get(word, command_parser)
+        return command_parser
 
     def _suggest(self, word: str, elsewhere: Iterable[str]) -> str:
         """Return a hint for an unknown word: the option with a similar spelling, if there is one.
@@ -214,12 +214,12 @@ def _run_command(argv: list[str], *, program: bool) -> int:
             return INTERRUPTED
         if isinstance(error, ModuleNotFoundError) and (missing := _missing(error)):
             return _fail(missing, argv)
-        told = WorkbenchError(
+        defect = WorkbenchError(
             f"unexpected {type(error).__name__}: {error}",
             hint="this is a defect of workbench, please report it; WORKBENCH_DEBUG=1 shows where",
         )
-        told.exit_code = DEFECT
-        return _fail(told, argv)
+        defect.exit_code = DEFECT
+        return _fail(defect, argv)
 
 
 def _missing(error: ModuleNotFoundError) -> WorkbenchError | None:
@@ -309,7 +309,7 @@ def _close_output() -> None:
 
 def error_object(error: WorkbenchError) -> dict[str, object]:
     """Return the object that `--json` prints for an error."""
-    found: dict[str, object] = {
+    fields: dict[str, object] = {
         "error": error.message,
         "what": error.what,
         "where": str(error.where),
@@ -317,12 +317,12 @@ def error_object(error: WorkbenchError) -> dict[str, object]:
         "exit_code": error.exit_code,
     }
     if isinstance(error.where, Location):
-        found |= {"file": error.where.file, "line": error.where.line, "column": error.where.column}
+        fields |= {"file": error.where.file, "line": error.where.line, "column": error.where.column}
     if isinstance(error, LimitMet):
-        found |= {"verdict": "unknown", "reason": error.what, "phase": error.phase}
+        fields |= {"verdict": "unknown", "reason": error.what, "phase": error.phase}
     if error.others:
-        found["others"] = [error_object(other) for other in error.others]
-    return found
+        fields["others"] = [error_object(other) for other in error.others]
+    return fields
 
 
 def _debug() -> None:

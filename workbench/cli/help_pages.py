@@ -36,8 +36,8 @@ class Page(NamedTuple):
 class PagedParser(argparse.ArgumentParser):
     """A parser whose `--help` accepts the name of a page, if it has pages."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **{**named, "add_help": False})
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **{**named, "add_help": False})
         self.register("type", "positive", positive)
         self.pages: dict[str, Page] = {}
         self._help = self.add_argument("-h", "--help", action=_Help, nargs=0, help="show this help message and exit")
@@ -65,12 +65,12 @@ class PagedParser(argparse.ArgumentParser):
             hint = did_you_mean(name, self.pages)
             raise UsageError(f"there is no page '{name}' of help", hint=f"{hint}; see {self.prog} --help")
         page = self.pages[name]
-        shown = argparse.ArgumentParser(usage=argparse.SUPPRESS, description=page.title, add_help=False)
-        shown.register("type", "positive", positive)
+        parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, description=page.title, add_help=False)
+        parser.register("type", "positive", positive)
         fill = page.show or page.add
         if fill is not None:
-            fill(shown)
-        return shown
+            fill(parser)
+        return parser
 
 
 class _Help(argparse.Action):

@@ -24,12 +24,12 @@ def property_option(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def list_properties(loaded: Loaded, given: Sequence[str]) -> list[PropertySyntax]:
+def list_properties(loaded: Loaded, texts: Sequence[str]) -> list[PropertySyntax]:
     """Return the properties to check on a pipeline."""
     from workbench.language import parse_property
 
-    if given:
-        return [parse_property(text) for text in given]
+    if texts:
+        return [parse_property(text) for text in texts]
     return [*(loaded.checks or map(parse_property, DEFAULT)), *loaded.obligations]
 
 
@@ -42,6 +42,6 @@ def list_file_properties(default: Loaded) -> list[tuple[Loaded, Sequence[Propert
     return [(each, list_properties(each, ()) if each is default else each.obligations) for each in loaded]
 
 
-def list_rule_properties(rules: RuleSet, given: Sequence[str]) -> Sequence[str]:
+def list_rule_properties(rules: RuleSet, texts: Sequence[str]) -> Sequence[str]:
     """Return the properties to check on rules; by default, that each type of composite can occur."""
-    return given or [f"can({name})" for name in rules.composites]
+    return texts or [f"can({name})" for name in rules.composites]

@@ -56,11 +56,11 @@ def _decision(args: argparse.Namespace) -> dict[str, Any]:
     """Return the engine, its limits, and the strictness of verdicts, as arguments of `Settings`."""
     names = {"engine": "engine", "seconds": "timeout", "memory_mb": "memory", "grow": "grow", "strict": "strict",
              "strict_vacuity": "strict_vacuity"}  # fmt: skip
-    given = {name: getattr(args, option, None) for name, option in names.items()}
-    return {name: value for name, value in given.items() if value is not None}
+    arguments = {name: getattr(args, option, None) for name, option in names.items()}
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
-def _capacities(given: Sequence[dict[str, int]], pipeline: Pipeline) -> int | Mapping[str, int]:
+def _capacities(items: Sequence[dict[str, int]], pipeline: Pipeline) -> int | Mapping[str, int]:
     """Return one capacity for every queue, or one per queue.
 
     A pair sets the capacity of its queue, a number that of all queues without a pair of which the program states none.
@@ -69,7 +69,7 @@ def _capacities(given: Sequence[dict[str, int]], pipeline: Pipeline) -> int | Ma
     from workbench.verify.answer.settings import Settings
 
     pairs: dict[str, int] = {}
-    for item in given:
+    for item in items:
         pairs |= item
     number, flat = pairs.pop("", None), flatten(pipeline)
     stated = {name: n for name, n in flat.capacities.items() if name not in pairs}
@@ -139,8 +139,8 @@ def _bounds_inside(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds |
     from workbench.tesla.model.build import RuleBounds
     from workbench.tesla.rule_processor import RuleProcessor
 
-    found = [node.processor for node in flatten(pipeline).nodes]
-    rule_sets = [each.rules for each in found if isinstance(each, RuleProcessor) and each.looks_up]
+    processors = [node.processor for node in flatten(pipeline).nodes]
+    rule_sets = [each.rules for each in processors if isinstance(each, RuleProcessor) and each.looks_up]
     domains: dict[tuple[str, str], Domain] = {}
     for name, domain in pipeline.inputs:
         parts = zip(domain.labels, domain.fields, strict=True) if isinstance(domain, Record) else [("", domain)]

@@ -16,11 +16,11 @@ TYPES = ("str", "float")
 """The types whose values in the model of a pipeline `--values` can set."""
 
 
-def read_types(given: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, int] | None]:
+def read_types(assignments: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, int] | None]:
     """Parse the values that `--values` gives to `str` and `float` in the model of a pipeline."""
     texts: tuple[str, ...] = ()
     floats = None
-    for text in given:
+    for text in assignments:
         name, _, listed = text.partition("=")
         if name.strip() == "str":
             texts = tuple(dict.fromkeys(each.strip() for each in listed.split(",")))
@@ -74,14 +74,14 @@ def read_values(text: str, domains: Mapping[tuple[str, str], Domain]) -> tuple[t
     if not (equals and (dot or (type, "") in domains) and listed.strip()):
         raise InputError(f"--values {text}: which values has which attribute?", hint="write --values Temp.value=44..46")
     domain = domains.get((type, attribute))
-    found: list[Value | None] = []
+    values: list[Value | None] = []
     for item in listed.split(","):
         low, dots, high = item.strip().partition("..")
         try:
-            found += range(int(low), int(high) + 1) if dots else [_value(low, domain)]
+            values += range(int(low), int(high) + 1) if dots else [_value(low, domain)]
         except ValueError:
             raise InputError(f"--values {text}: '{item}' is no value of {domain}", hint="write 1..4 or 1,5,9") from None
-    return (type, attribute), found
+    return (type, attribute), values
 
 
 def _value(text: str, domain: Domain | None) -> Value | None:
@@ -98,14 +98,14 @@ def _value(text: str, domain: Domain | None) -> Value | None:
 
 def read_any_facts(args: argparse.Namespace) -> tuple[dict[str, int], frozenset[str]]:
     """Return the types with arbitrary facts and their maximum numbers of rows, and the types that change."""
-    found: dict[str, int] = {}
+    limits: dict[str, int] = {}
     for option in ("--facts-any", "--facts-change"):
         for text in getattr(args, option[2:].replace("-", "_"), None) or []:
             name, _, most = (each.strip() for each in text.partition("="))
             if not most.isdigit():
                 raise InputError(f"{option} {text}: at most how many rows?", hint=f"write {option} Line=3")
-            if name in found:
+            if name in limits:
                 raise InputError(f"{option} {text}: its number of rows is given twice", hint="say it once")
-            found[name] = int(most)
+            limits[name] = int(most)
     changing = (text.partition("=")[0].strip() for text in getattr(args, "facts_change", None) or [])
-    return found, frozenset(changing)
+    return limits, frozenset(changing)

@@ -68,8 +68,8 @@ def parameter_options(parser: argparse.ArgumentParser) -> None:
 
 def domain_options(parser: argparse.ArgumentParser, *, n: int | None = N) -> None:
     """Add the options for finite integers."""
-    shown = "plain Python numbers" if n is None else str(n)
-    parser.add_argument("-N", type=int, help=f"integers are 0..N-1 (default: {shown})")
+    default = "plain Python numbers" if n is None else str(n)
+    parser.add_argument("-N", type=int, help=f"integers are 0..N-1 (default: {default})")
     parser.add_argument(
         "--int", dest="integers", choices=KINDS, default=None if n is None else KINDS[0],
         help="arithmetic at the bounds of 0..N-1 (default: modular)",
@@ -183,13 +183,13 @@ def value_options(parser: argparse.ArgumentParser) -> None:
 
 def _capacity(text: str) -> dict[str, int]:
     """Parse capacities: `2` as {"": 2}, `a=1,b=0` by name."""
-    found: dict[str, int] = {}
+    capacities: dict[str, int] = {}
     for item in text.split(","):
         name, equals, number = item.rpartition("=")
         if not number.strip().isdigit() or bool(equals) != bool(name.strip()):
             raise argparse.ArgumentTypeError(f"'{item}' is no capacity: write -Q 2 or -Q add.left=3")
-        found[name.strip()] = int(number)
-    return found
+        capacities[name.strip()] = int(number)
+    return capacities
 
 
 def _seconds(text: str) -> float:
@@ -207,7 +207,7 @@ def _duration(text: str) -> float:
 
 
 def _timeout(text: str) -> float | None:
-    return None if text == "none" or not (found := _duration(text)) else found
+    return None if text == "none" or not (seconds := _duration(text)) else seconds
 
 
 def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> Loaded:
@@ -226,9 +226,9 @@ def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> L
     from workbench.language import parameters
 
     with Progress():
-        found = read(reference, **parameters(params)).faulty(*faults)
-    print_warnings(found.pipeline)
-    return found
+        loaded = read(reference, **parameters(params)).faulty(*faults)
+    print_warnings(loaded.pipeline)
+    return loaded
 
 
 def note(text: str, kind: str = "workbench") -> None:
@@ -263,10 +263,10 @@ def rules(reference: str, types: Mapping[str, Declaration] | None = None) -> Rul
     """Load the rules of a file, and print warnings. `types` are types of events known already."""
     from workbench.tesla.check import load_rules
 
-    found = load_rules(reference, types)
-    for warning in found.warnings:
+    rule_set = load_rules(reference, types)
+    for warning in rule_set.warnings:
         note(str(warning), "warning")
-    return found
+    return rule_set
 
 
 def load_all(
@@ -275,16 +275,16 @@ def load_all(
     """Load several pipelines, with `--fault`s; a parameter goes to each that has one of its name, and one must."""
     from workbench.language import parameters
 
-    given = parameters(params)
-    unused = set(given)
-    found = []
+    arguments = parameters(params)
+    unused = set(arguments)
+    pipelines = []
     for source, name in wanted:
         syntax = next((p for p in source.tree.pipelines if p.name == (name or source.default)), None)
         known = {p.name for p in syntax.parameters} if syntax else set()
         unused -= known
-        own = {k: v for k, v in given.items() if k in known}
-        found.append(source.get(name, **own).faulty(*faults))
-        print_warnings(found[-1].pipeline)
+        own = {k: v for k, v in arguments.items() if k in known}
+        pipelines.append(source.get(name, **own).faulty(*faults))
+        print_warnings(pipelines[-1].pipeline)
     if unused:
-        raise InputError(f"{'neither' if len(found) == 2 else 'no'} pipeline has a parameter '{sorted(unused)[0]}'")
-    return found
+        raise InputError(f"{'neither' if len(pipelines) == 2 else 'no'} pipeline has a parameter '{sorted(unused)[0]}'")
+    return pipelines

@@ -66,27 +66,29 @@ def headline(verdict: Verdict, *, bounded: bool = False) -> str:
     if (bounded or limited) and (bounds := _bounds(verdict)):
         line += f"  ({bounds})"
     beyond = f"nothing is known beyond {plural(known, 'step')}" if limited and known is not None else ""
-    said = "; ".join(filter(None, [beyond, str(verdict.depth or ""), shorten_sets(verdict.reason)]))
-    return f"{line}: {said}" if said else line
+    remark = "; ".join(filter(None, [beyond, str(verdict.depth or ""), shorten_sets(verdict.reason)]))
+    return f"{line}: {remark}" if remark else line
 
 
 def _bounds(verdict: Verdict) -> str:
     """Return the bounds of a verdict: Q, N, and k, the number of steps that every run has without an overflow."""
-    found = list[str]()
+    bounds = list[str]()
     if verdict.trivial is None:
-        given = verdict.q if isinstance(verdict.q, int) else ", ".join(f"{q}: {size}" for q, size in verdict.q.items())
-        return f"Q = {given}" + (f", N = {verdict.n}" if verdict.n is not None else "")
+        capacities = (
+            verdict.q if isinstance(verdict.q, int) else ", ".join(f"{q}: {size}" for q, size in verdict.q.items())
+        )
+        return f"Q = {capacities}" + (f", N = {verdict.n}" if verdict.n is not None else "")
     if verdict.trivial:
         return ""
     if queues := verdict.ground("queues"):
         sizes = {*queues.values()}
         named = ", ".join(f"{name}: {size}" for name, size in queues.items())
-        found.append(f"Q = {sizes.pop()}" if len(sizes) == 1 else f"Q = {named}")
+        bounds.append(f"Q = {sizes.pop()}" if len(sizes) == 1 else f"Q = {named}")
     floats = verdict.ground("floats")
     if verdict.for_every_n or (verdict.n is not None and (verdict.ground("N") or not floats)):
-        found.append("every N" if verdict.for_every_n else f"N = {verdict.n}")
-    found += [f"float = {floats}"] * bool(floats)
-    return ", ".join([*found, *([] if verdict.count_known_steps is None else [f"k = {verdict.count_known_steps}"])])
+        bounds.append("every N" if verdict.for_every_n else f"N = {verdict.n}")
+    bounds += [f"float = {floats}"] * bool(floats)
+    return ", ".join([*bounds, *([] if verdict.count_known_steps is None else [f"k = {verdict.count_known_steps}"])])
 
 
 def block(verdict: Verdict, *, brief: bool = True) -> str:
@@ -115,9 +117,9 @@ def block(verdict: Verdict, *, brief: bool = True) -> str:
 
 def _list_grounds(verdict: Verdict, *, brief: bool) -> Iterator[str]:
     """Yield the grounds of a verdict, one per line, with the results of examinations."""
-    found = {EXAMINED[each.kind]: each for each in verdict.examined if each.kind in EXAMINED} if brief else {}
+    examinations = {EXAMINED[each.kind]: each for each in verdict.examined if each.kind in EXAMINED} if brief else {}
     for ground in verdict.grounds:
-        if ground.text and (one := found.get(ground.kind)) is not None and one.finding is not None:
+        if ground.text and (one := examinations.get(ground.kind)) is not None and one.finding is not None:
             yield f"{one.finding.sign} {shorten_sets(ground.text)}; {one.text}"
         elif ground.text:
             yield f"- {shorten_sets(ground.text)}"
@@ -158,19 +160,19 @@ def short(verdict: Verdict) -> str:
         return ""
     if verdict.trivial:
         return "by construction"
-    found = []
+    grounds = []
     if verdict.ground("queues"):
-        found.append(f"Q={verdict.q}" if isinstance(verdict.q, int) else "given queues")
+        grounds.append(f"Q={verdict.q}" if isinstance(verdict.q, int) else "given queues")
     overflow = verdict.ground("overflow")
     if overflow and not (verdict.ground("asked") and verdict.outcome is Outcome.FAILS):
-        found.append("overflow" if found else "domain left")
+        grounds.append("overflow" if grounds else "domain left")
     if overflow is None:
-        found.append("overflow undecided")
+        grounds.append("overflow undecided")
     if verdict.for_every_n or verdict.n is not None:
-        found.append("every N" if verdict.for_every_n else f"N={verdict.n}")
-    found += ["wraps"] * bool(verdict.wraps)
-    found += ["saturates"] * bool(verdict.ground("saturates"))
-    return ", ".join(found)
+        grounds.append("every N" if verdict.for_every_n else f"N={verdict.n}")
+    grounds += ["wraps"] * bool(verdict.wraps)
+    grounds += ["saturates"] * bool(verdict.ground("saturates"))
+    return ", ".join(grounds)
 
 
 def exit_code(verdicts: list[Verdict]) -> int:
@@ -237,9 +239,9 @@ def _guard_writing(verdicts: list[Verdict]) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except (WorkbenchError, OSError) as error:
-        told = error if isinstance(error, WorkbenchError) else unwritten(error)
-        told.exit_code = exit_code(verdicts) or told.exit_code
-        raise told from error
+        failure = error if isinstance(error, WorkbenchError) else unwritten(error)
+        failure.exit_code = exit_code(verdicts) or failure.exit_code
+        raise failure from error
 
 
 def _summary(verdicts: list[Verdict]) -> str:

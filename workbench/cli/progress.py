@@ -70,10 +70,10 @@ class Progress:
         begin, terminal = time.monotonic(), sys.stderr.isatty()
         wait = _PATIENCE if terminal else BETWEEN_LINES
         while not self._done.wait(wait):
-            said = next((each.text for each in reversed(self._open) if each.text is not None), None)
-            if terminal and said is None:
+            label = next((each.text for each in reversed(self._open) if each.text is not None), None)
+            if terminal and label is None:
                 continue  # other output may be printed at this moment
-            text = said() if callable(said) else said or ""
+            text = label() if callable(label) else label or ""
             seconds = f"{time.monotonic() - begin:.0f} s{f' of {self.limit:g} s' if self.limit else ''}"
             line = _join(printable(text), printable(self._work.describe()), seconds, terminal)
             self._shown, wait = terminal, _INTERVAL if terminal else BETWEEN_LINES

@@ -36,16 +36,16 @@ def certificate_option(parser: argparse.ArgumentParser) -> None:
 
 def check_writable(args: argparse.Namespace) -> None:
     """Raise InputError or EngineMissing early if a file could not be written after a long check."""
-    given = {"--html": args.html, "--to-test": args.to_test, "--certificate": getattr(args, "certificate", None)}
+    paths = {"--html": args.html, "--to-test": args.to_test, "--certificate": getattr(args, "certificate", None)}
     known: dict[str, str] = {}
-    for option, path in given.items():
+    for option, path in paths.items():
         if path and (other := known.setdefault(os.path.realpath(path), option)) != option:
             raise InputError(f"{other} and {option} name the same file", where=path)
-    if given["--certificate"] and find_spec("z3") is None:
+    if paths["--certificate"] and find_spec("z3") is None:
         raise EngineMissing("certificates need the Python package z3", hint=install_extra("smt"))
     if args.html:
         check_page_name(args.html)
-    for path in filter(None, given.values()):
+    for path in filter(None, paths.values()):
         folder = Path(path).parent
         if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
             continue  # a pipe, a device
@@ -88,16 +88,16 @@ def _write_certificates(args: argparse.Namespace, verdicts: Sequence[Verdict], s
     from workbench.core.readable import plural
     from workbench.verify.proof.certificate import RESET, certificate
 
-    found: list[str] = []
+    certificates: list[str] = []
     for verdict in verdicts:
         try:
             with Budget(args.timeout, args.memory), Progress(f"certificate of {verdict.property}"):
-                found.append(certificate(verdict))
+                certificates.append(certificate(verdict))
         except (Refused, LimitMet) as error:
             print(f"no certificate of {verdict.property}: {error.what}", file=stream)
-    if found:
-        write_atomically(args.certificate, RESET.join(found))
-    written = plural(len(found), "certificate") if found else "no certificate, so it is not written"
+    if certificates:
+        write_atomically(args.certificate, RESET.join(certificates))
+    written = plural(len(certificates), "certificate") if certificates else "no certificate, so it is not written"
     print(f"{args.certificate}: {written}", file=stream)
 
 
@@ -111,5 +111,5 @@ def _html(args: argparse.Namespace, verdicts: Sequence[Verdict]) -> str:
 def _test(args: argparse.Namespace, verdicts: Sequence[Verdict]) -> str:
     from workbench.conformance.written_tests.counterexamples import to_test
 
-    shown = [verdict for verdict in verdicts if verdict.run]
-    return to_test(shown, shlex.join(["workbench", *args.argv]), Path(args.to_test).parent)
+    run_verdicts = [verdict for verdict in verdicts if verdict.run]
+    return to_test(run_verdicts, shlex.join(["workbench", *args.argv]), Path(args.to_test).parent)

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 def run_options(args: argparse.Namespace, **own: Any) -> RunOptions:
     """Return the options of a run from a command line, as far as the command has them; `own` overrides some."""
     values = vars(args)
-    made = "integers", "more", "outputs"
-    found = {name: values.get(flag_name(flag)) for name, flag in FLAGS.items() if name not in made}
-    others = {name: values.get(name) for name in map(flag_name, option_flags()) if name not in found}
-    found["engine"] = values.get("engine")  # the former name of --backend for rules
-    return table.run_options({**found, **others, "integers": _integers(args), **own}, o.note)
+    special_names = "integers", "more", "outputs"
+    options = {name: values.get(flag_name(flag)) for name, flag in FLAGS.items() if name not in special_names}
+    others = {name: values.get(name) for name in map(flag_name, option_flags()) if name not in options}
+    options["engine"] = values.get("engine")  # the former name of --backend for rules
+    return table.run_options({**options, **others, "integers": _integers(args), **own}, o.note)
 
 
 def _integers(args: argparse.Namespace) -> Integer | None:

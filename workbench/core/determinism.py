@@ -45,13 +45,13 @@ def contracts(flat: Pipeline) -> Mapping[str, Determinism]:
 
     The output of a processor is as open as its inputs, and as the processor itself declares.
     """
-    found = dict.fromkeys((name for name, _ in flat.inputs), EXACT)
+    by_pipe = dict.fromkeys((name for name, _ in flat.inputs), EXACT)
     for node in flat.nodes:
         contract = flat.typed[node.name].determinism
         for pipe in node.inputs:
-            contract |= found[pipe]
-        found.update(dict.fromkeys(node.outputs, contract))
-    return found
+            contract |= by_pipe[pipe]
+        by_pipe.update(dict.fromkeys(node.outputs, contract))
+    return by_pipe
 
 
 def same(a: Value, b: Value, contract: Determinism = EXACT) -> bool:

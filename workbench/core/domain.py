@@ -337,9 +337,9 @@ class Label(str):
     @classmethod
     def of(cls, text: str, domain: Enum) -> Label:
         """Return the constant of this enumeration."""
-        made = cls(text)
-        made.domain = domain
-        return made
+        label = cls(text)
+        label.domain = domain
+        return label
 
 
 BOOL = Bool()

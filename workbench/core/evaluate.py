@@ -111,11 +111,11 @@ def compile_value(
     names = {term: f"v{i}" for i, term in enumerate(leaves(tuple(parameters)))}
     constants: dict[str, Any] = {}
     assignments, results = straight_line(list(leaves(output)), kind(names, constants))
-    given = [names[p] if isinstance(p, Term) else f"a{i}" for i, p in enumerate(parameters)]
+    arguments = [names[p] if isinstance(p, Term) else f"a{i}" for i, p in enumerate(parameters)]
     taken_apart = [f"{_pattern(p, names)} = a{i}" for i, p in enumerate(parameters) if not isinstance(p, Term)]
     lines = [*taken_apart, *(f"{name} = {text}" for name, text, _ in assignments)]
     lines.append(f"return {_write_shape(output, iter(results))}")
-    text = f"def of_terms({', '.join(given)}):\n" + "".join(f"    {line}\n" for line in lines)
+    text = f"def of_terms({', '.join(arguments)}):\n" + "".join(f"    {line}\n" for line in lines)
     scope = {**kind.scope, **constants}
     exec(compile(text, "<function of terms>", "exec"), scope)
     function: Callable[..., Any] = scope["of_terms"]

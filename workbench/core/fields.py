@@ -298,6 +298,6 @@ def join_parts(domain: Domain, flat: Iterator[Value]) -> Value:
     if isinstance(domain, Tuple):
         return tuple(join_parts(field, flat) for field in domain.fields)
     if isinstance(domain, Map) and domain.finite:
-        found = [(key, join_parts(domain.slot, flat)) for key, _ in domain.slots]
-        return FrozenMap({key: value for key, (present, value) in found if present})
+        entries = [(key, join_parts(domain.slot, flat)) for key, _ in domain.slots]
+        return FrozenMap({key: value for key, (present, value) in entries if present})
     return next(flat)

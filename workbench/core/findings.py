@@ -46,25 +46,25 @@ class Findings:
 
     def each(self, items: Iterable[S], read: Callable[[S], T]) -> tuple[T, ...]:
         """Apply `read` to the items; store the mistakes, and leave out the results of the items that have one."""
-        found: list[T] = []
+        results: list[T] = []
         for item in items:
             with self.apart():
-                found.append(read(item))
-        return tuple(found)
+                results.append(read(item))
+        return tuple(results)
 
     def all(self, items: Iterable[S], read: Callable[[S], T]) -> tuple[T, ...]:
         """Apply `read` to the items; raise all mistakes in them together, or FollowUp."""
         listed = list(items)
-        found = self.each(listed, read)
+        results = self.each(listed, read)
         self.refuse()
-        if len(found) < len(listed):
+        if len(results) < len(listed):
             raise FollowUp
-        return found
+        return results
 
     def together(self) -> WorkbenchError:
         """Return the mistakes as one error, in the order of the text."""
-        told = {(_place(error), error.what): error for error in self.errors}
-        first, *others = sorted(told.values(), key=_place)
+        distinct_errors = {(_place(error), error.what): error for error in self.errors}
+        first, *others = sorted(distinct_errors.values(), key=_place)
         first.others = tuple(others)
         return first
 

@@ -177,9 +177,9 @@ class Function:
         except WorkbenchError:
             raise
         except Exception as error:
-            shown, code = ", ".join(map(repr, args)), getattr(unwrap(self.build), "__code__", None)
+            arguments, code = ", ".join(map(repr, args)), getattr(unwrap(self.build), "__code__", None)
             place = f", in {locate(code.co_filename, error)}" if code is not None else ""
-            what = f"the Python function '{self.name}' failed on {shown}: {describe(error)}{place}"
+            what = f"the Python function '{self.name}' failed on {arguments}: {describe(error)}{place}"
             raise WorkbenchError(what) from error
 
     def __str__(self) -> str:
@@ -238,24 +238,28 @@ class TypedFunction:
         def run(*args: Any) -> Any:
             flat = [part for domain, arg in zip(self.domains, args, strict=True) for part in split(domain, arg)]
             if escaped(*flat)[0]:
-                shown = ", ".join(map(str, args))
+                arguments = ", ".join(map(str, args))
                 raise Overflow(
-                    f"'{self.name}' on {shown} leaves the checked domain {self.result}",
+                    f"'{self.name}' on {arguments} leaves the checked domain {self.result}",
                     hint="choose a larger domain, or modular or saturating integers",
                 )
             return join_parts(self.result, iter(values(*flat)))
 
         return run
 
-    def into(self, domain: Domain, given: Sequence[Term] = (), *, checked: bool = False) -> TypedFunction:
+    def into(self, domain: Domain, conditions: Sequence[Term] = (), *, checked: bool = False) -> TypedFunction:
         """Return this function with its results as values of a domain; itself where they cannot be, by `fits`.
 
-        Whole numbers become floats; numbers that are in a range wherever the conditions `given` are true are of that
+        Whole numbers become floats; numbers that are in a range wherever the `conditions` are true are of that
         range. With `checked` other numbers are, too, and one that leaves the range ends the run.
         """
         if self.body is None or (not isinstance(domain, Reals) and (self.function.opaque or fits(self.result, domain))):
             return self
-        body = ops.as_term(self.body, domain) if isinstance(domain, Reals) else _fit(self.body, domain, given, checked)
+        body = (
+            ops.as_term(self.body, domain)
+            if isinstance(domain, Reals)
+            else _fit(self.body, domain, conditions, checked)
+        )
         if body is None:
             return self
         obliged = can_escape([body], Overflowing.CHECKED) and not can_escape([self.body], Overflowing.CHECKED)
@@ -278,8 +282,8 @@ class TypedFunction:
         if self.obstacle:
             raise Refused(self.obstacle, hint="use workbench functions, or choose a smaller finite domain")
         if has_view(args):
-            given = zip(args, self.domains, strict=True)
-            body = self.function.build(*(a if has_view(a) else ops.as_term(a, d) for a, d in given))
+            arg_domains = zip(args, self.domains, strict=True)
+            body = self.function.build(*(a if has_view(a) else ops.as_term(a, d) for a, d in arg_domains))
             return ops.as_term(body, self.result)
         bindings: dict[Term, Term] = {}
         for symbol, arg, domain in zip(self.symbols, args, self.domains, strict=True):
@@ -290,8 +294,8 @@ class TypedFunction:
     def _opaque(self, *args: Any) -> Any:
         value = self.function.called(args)
         if value not in self.result:
-            shown = ", ".join(map(repr, args))
-            raise DomainError(f"{self.name}({shown}) = {value!r} is not in its result domain {self.result}")
+            arguments = ", ".join(map(repr, args))
+            raise DomainError(f"{self.name}({arguments}) = {value!r} is not in its result domain {self.result}")
         return value
 
     def __repr__(self) -> str:
@@ -306,8 +310,8 @@ class NumberTable(Function):
         """Return the table of these entries, which count from 0; beyond them it is 0."""
         if len(entries) > TABLE_LIMIT:
             raise PipelineError(f"the table '{name}' has {len(entries)} entries, more than {TABLE_LIMIT}")
-        found = tuple(entries)
-        return cls(name, 1, lambda index: read_table(found, index))
+        table = tuple(entries)
+        return cls(name, 1, lambda index: read_table(table, index))
 
 
 def user_function(call: Callable[..., Any], *, result: Domain, arity: int | None = None, name: str = "") -> Function:
@@ -341,14 +345,14 @@ def fits(result: Domain, domain: Domain) -> bool:
     return False
 
 
-def _fit(value: Any, domain: Domain, given: Sequence[Term], checked: bool) -> Any:
+def _fit(value: Any, domain: Domain, conditions: Sequence[Term], checked: bool) -> Any:
     """Convert a value to a domain, as `into` does; None where it cannot be."""
     if fits(domain_of(value), domain):
         return value
     if isinstance(value, tuple) and isinstance(domain, Tuple) and len(value) == len(domain.fields):
-        items = [_fit(v, d, given, checked) for v, d in zip(value, domain.fields, strict=True)]
+        items = [_fit(v, d, conditions, checked) for v, d in zip(value, domain.fields, strict=True)]
         return None if any(item is None for item in items) else tuple(items)
-    return narrow(value, domain, given, checked=checked) if isinstance(value, Term) else None
+    return narrow(value, domain, conditions, checked=checked) if isinstance(value, Term) else None
 
 
 # --- the library: operators with the start values of their cumulations ---------------------------------------

@@ -157,8 +157,8 @@ class Join:
         dense: list[tuple[Any, tuple[Any, ...]]] = [(FALSE, nothing)] * most
         for number, (fires, front) in enumerate(rounds, 1):
             before, after = TRUE, []
-            for place, (taken, kept) in enumerate(dense[:number], 1):
-                value = kept if self.window == 0 else ite(taken, kept, front)
+            for place, (taken, earlier) in enumerate(dense[:number], 1):
+                value = earlier if self.window == 0 else ite(taken, earlier, front)
                 name, before, taken = f"front{number}_{place}", taken, either(taken, both(fires, before))
                 after.append((share(f"{name}_fires", taken), _name_parts(share, f"{name}_", value)))
             dense[:number] = after
@@ -237,16 +237,16 @@ class Join:
             eat = either(eat_left, eat_right)
             pad = [FALSE] * width
             stores = [
-                ite(w1, left.value, ite(w2, right.value, kept))
-                for w1, w2, kept in zip(
+                ite(w1, left.value, ite(w2, right.value, content))
+                for w1, w2, content in zip(
                     (wl + pad)[:width], (wr + pad)[:width], _shift(eat, lefts, self.domains[0]), strict=True
                 )
             ]
         else:
             kept_left = _shift(eat_left, lefts, self.domains[0])
             kept_right = _shift(eat_right, rights, self.domains[1])
-            stores = [ite(w, left.value, kept) for w, kept in zip(wl, kept_left, strict=True)]
-            stores += [ite(w, right.value, kept) for w, kept in zip(wr, kept_right, strict=True)]
+            stores = [ite(w, left.value, content) for w, content in zip(wl, kept_left, strict=True)]
+            stores += [ite(w, right.value, content) for w, content in zip(wr, kept_right, strict=True)]
         grows, shrinks = both(only_left, LT(lead, ql)), both(only_right, GT(lead, -qr))
         after = share("after", ite(grows, lead + 1, ite(shrinks, lead - 1, lead)))
         return JoinStep(
@@ -274,10 +274,10 @@ class Join:
             stays, eaten = both(a, negate(fires)), both(fires, waiting)
             grows, shrinks = both(stays, LT(n, q)), both(eaten, negate(a))
             length = ite(grows, n + 1, ite(shrinks, n - 1, n))
-            kept = _shift(eaten, store, domain)
+            remainder = _shift(eaten, store, domain)
             stores = [
                 ite(either(both(stays, EQ(n, i)), both(both(a, fires), EQ(n, i + 1))), arrival.value, keep)
-                for i, keep in enumerate(kept)
+                for i, keep in enumerate(remainder)
             ]
             after += [length, *stores]
             front.append(ite(waiting, store[0], arrival.value) if store else arrival.value)

@@ -34,12 +34,12 @@ def choose(index: Any, items: Sequence[Any], first: int, otherwise: Any) -> Any:
     lo, hi = (first, last) if isinstance(domain, Integers) else (max(first, domain.lo), min(last, domain.hi))
     if lo > hi:
         return otherwise
-    found = _choose_between(index, items, first, lo, hi)
+    item = _choose_between(index, items, first, lo, hi)
     if isinstance(domain, Integers) or domain.lo < first:
-        found = ite(LT(index, first), otherwise, found)
+        item = ite(LT(index, first), otherwise, item)
     if isinstance(domain, Integers) or domain.hi > last:
-        found = ite(GT(index, last), otherwise, found)
-    return found
+        item = ite(GT(index, last), otherwise, item)
+    return item
 
 
 def _choose_between(index: Term, items: Sequence[Any], first: int, lo: int, hi: int) -> Any:

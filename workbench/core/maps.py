@@ -37,9 +37,9 @@ def _scalar(op: Operator, domain: Domain) -> Domain:
 
 
 def _got(op: Operator, args: tuple[Term, ...]) -> Domain:
-    found = _map_of(op, args[0])
-    unify(f"'{op.symbol}'", found.key, args[1].domain)
-    return unify(f"'{op.symbol}'", found.value, args[2].domain)
+    domain = _map_of(op, args[0])
+    unify(f"'{op.symbol}'", domain.key, args[1].domain)
+    return unify(f"'{op.symbol}'", domain.value, args[2].domain)
 
 
 def _has(op: Operator, args: tuple[Term, ...]) -> Domain:
@@ -74,17 +74,17 @@ def _sum_domain(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 def _check_map_type(op: Operator, args: tuple[Term, ...]) -> Domain:
     """Return the domain of the map; new keys and values must be of its own domains."""
-    found = _map_of(op, args[0])
-    for own, arg in zip((found.key, found.value), args[1:], strict=False):
+    domain = _map_of(op, args[0])
+    for own, arg in zip((domain.key, domain.value), args[1:], strict=False):
         _check_kept(op, own, arg.domain)
-    return found
+    return domain
 
 
-def _check_kept(op: Operator, own: Domain, given: Domain) -> None:
+def _check_kept(op: Operator, own: Domain, arg_domain: Domain) -> None:
     """Check that values of a domain are values of a map's keys or values."""
-    if unify(f"'{op.symbol}'", own, given) != own:
+    if unify(f"'{op.symbol}'", own, arg_domain) != own:
         raise TypingError(
-            f"'{op.symbol}' keeps values of {given} in a map of {own}",
+            f"'{op.symbol}' keeps values of {arg_domain} in a map of {own}",
             hint="ranges are exact; use 'int mod N' or 'int' where arithmetic shall stay in the domain",
         )
 
@@ -156,7 +156,7 @@ def tuple_of(count: int) -> Operator:
     """Return the operator that makes one term of `count` fields of a tuple."""
     places = "".join(f"{{{i}}}, " for i in range(count))
     return _Tupling(
-        f"tuple{count}", count, "tuple", lambda _, args: Tuple(tuple(a.domain for a in args)), lambda *given: given,
+        f"tuple{count}", count, "tuple", lambda _, args: Tuple(tuple(a.domain for a in args)), lambda *items: items,
         f"({places})",
     )  # fmt: skip
 
@@ -169,7 +169,7 @@ def field_of(number: int) -> Operator:
         assert isinstance(args[0].domain, Tuple)
         return args[0].domain.fields[number]
 
-    return Operator(f"field{number}", 1, f".{number}", result, lambda given: given[number], f"{{0}}[{number}]")
+    return Operator(f"field{number}", 1, f".{number}", result, lambda items: items[number], f"{{0}}[{number}]")
 
 
 def _key(op: Operator, m: Entries, key: Any) -> Callable[[Value], Any]:
@@ -190,10 +190,10 @@ def get(m: Any, key: Any, default: Any) -> Any:
             domain = _map_of(_GET, m)
             return _parts(_GET(m, _word(_GET, key, domain.key), _word(_GET, default, domain.value)))
         return _GET(m, key, default)
-    same, found = _key(_GET, m, key), _literal(default, m.domain.value)
+    same, result = _key(_GET, m, key), _literal(default, m.domain.value)
     for candidate, (present, value) in m.items():
-        found = ite(both(present, same(candidate)), value, found)
-    return found
+        result = ite(both(present, same(candidate)), value, result)
+    return result
 
 
 def has(m: Any, key: Any) -> Any:
@@ -324,8 +324,8 @@ def some_key(m: Term, holds: Callable[[Any], Any]) -> Term:
     inside = (node.args[1] for node in postorder([condition]) if node.op is SOME_KEY)
     key = var(f"{_BOUND}{1 + max(map(level, inside), default=0)}", domain)
     condition = substitute(condition, dict(zip(leaves(fresh), leaves(key), strict=True)))
-    found: Term = SOME_KEY.build((m, _word(SOME_KEY, key, domain), condition))
-    return found
+    quantifier: Term = SOME_KEY.build((m, _word(SOME_KEY, key, domain), condition))
+    return quantifier
 
 
 def level(key: Term) -> int:

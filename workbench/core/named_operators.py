@@ -106,8 +106,8 @@ def _convert_to_float(args: tuple[Term, ...]) -> Term | None:
     (arg,) = args
     if rules.is_text(arg.domain) or isinstance(arg.domain, Anything):
         return None
-    found: Term = arg if isinstance(arg.domain, SomeFloats) else Conversion.to(arg, FLOAT)
-    return found
+    term: Term = arg if isinstance(arg.domain, SomeFloats) else Conversion.to(arg, FLOAT)
+    return term
 
 
 def _text_result(op: Operator, args: tuple[Term, ...]) -> Domain:

@@ -257,8 +257,8 @@ def _below(op: Operator, a: Term, b: Term) -> Term | None:
 
 
 def _whole(value: int) -> Term:
-    found: Term = const(value, Range(value, value))
-    return found
+    constant: Term = const(value, Range(value, value))
+    return constant
 
 
 def _apart(a: Domain, b: Domain) -> bool:

@@ -131,10 +131,10 @@ class Pipeline(Displayed):
 
     def derive(self, what: Hashable, make: Callable[[], Derived]) -> Derived:
         """Return what `make` computes from the pipeline; it is computed once for each key."""
-        kept = self.__dict__.setdefault("_derived", {})
-        if what not in kept:
-            kept[what] = make()
-        return cast(Derived, kept[what])
+        cache = self.__dict__.setdefault("_derived", {})
+        if what not in cache:
+            cache[what] = make()
+        return cast(Derived, cache[what])
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without the derived ones."""
@@ -178,11 +178,11 @@ class Pipeline(Displayed):
     @cached_property
     def widths(self) -> Mapping[str, int | None]:
         """The maximum number of events of each pipe in one step (mostly one); None if it is unbounded."""
-        found: dict[str, int | None] = {name: 1 for name, _ in self.inputs}
+        widths: dict[str, int | None] = {name: 1 for name, _ in self.inputs}
         for node in self.nodes:
             processor = self.typed[node.name]
             domains = tuple(self.domains[pipe] for pipe in node.inputs)
-            rounds = [found[pipe] for pipe in node.inputs]
+            rounds = [widths[pipe] for pipe in node.inputs]
             bounds = [width for width in rounds if width is not None]
             width = None
             if len(bounds) == len(rounds):
@@ -191,17 +191,17 @@ class Pipeline(Displayed):
                 last = 0 if isinstance(processor, Clocked) else processor.finishes
                 # at the end it first emits for late inputs, if there are any, and then its last events
                 width = max(1, width + last if self.late.intersection(node.inputs) else max(width, last))
-            found.update(dict.fromkeys(node.outputs, width))
-        return found
+            widths.update(dict.fromkeys(node.outputs, width))
+        return widths
 
     @cached_property
     def late(self) -> frozenset[str]:
         """The pipes that can carry events when the input streams end."""
-        found: set[str] = set()
+        pipes: set[str] = set()
         for node in self.nodes:
-            if self.typed[node.name].finishes or found.intersection(node.inputs):
-                found.update(node.outputs)
-        return frozenset(found)
+            if self.typed[node.name].finishes or pipes.intersection(node.inputs):
+                pipes.update(node.outputs)
+        return frozenset(pipes)
 
     @property
     def queues(self) -> tuple[str, ...]:
@@ -211,8 +211,8 @@ class Pipeline(Displayed):
     @cached_property
     def rooms(self) -> Mapping[str, int]:
         """The queues inside its own processors (`until.pending`), with their capacities, where they have one."""
-        found = {f"{n.name}.{queue}": room for n in self.nodes for queue, room in n.rooms.items()}
-        return {queue: room for queue, room in found.items() if room is not None}
+        capacities = {f"{n.name}.{queue}": room for n in self.nodes for queue, room in n.rooms.items()}
+        return {queue: room for queue, room in capacities.items() if room is not None}
 
     @property
     def own_assumptions(self) -> tuple[Contract, ...]:
@@ -233,21 +233,21 @@ class Pipeline(Displayed):
     @property
     def every_queue(self) -> tuple[str, ...]:
         """The names of all queues, those inside groups (`group.add.left`) included."""
-        found: list[str] = []
+        queues: list[str] = []
         for node in self.nodes:
-            found += (*node.queues, *node.inside)
+            queues += (*node.queues, *node.inside)
             if isinstance(node.processor, Holder):
-                found += (f"{node.name}.{inner}" for inner in node.processor.inner_queues)
-        return tuple(found)
+                queues += (f"{node.name}.{inner}" for inner in node.processor.inner_queues)
+        return tuple(queues)
 
     @property
     def every_pipe(self) -> Mapping[str, Domain]:
         """All pipes with their domains, those inside groups (`group.add`) included."""
-        found = dict(self.domains)
+        domains = dict(self.domains)
         for name, processor in self.typed.items():
             if isinstance(processor, Holder):
-                found.update((f"{name}.{inner}", domain) for inner, domain in processor.inner_pipes.items())
-        return found
+                domains.update((f"{name}.{inner}", domain) for inner, domain in processor.inner_pipes.items())
+        return domains
 
     @cached_property
     def oracles(self) -> Mapping[str, Node]:
@@ -262,18 +262,18 @@ class Pipeline(Displayed):
     @cached_property
     def clocks(self) -> Mapping[str, str]:
         """The inputs that carry the time of steps, and its unit (`Port.clock`)."""
-        found: dict[str, str] = {}
+        units: dict[str, str] = {}
         for node in self.nodes:
             for position, counts in node.processor.clocks.items():
                 pipe = node.inputs[position]
-                if {counts, found.get(pipe, "any")} == {"us", "numbers"}:
+                if {counts, units.get(pipe, "any")} == {"us", "numbers"}:
                     raise PipelineError(
                         f"'{pipe}' is the time of rules whose windows have units, and of rules whose windows have none",
                         where=node.where,
                         hint="give all of them units",
                     )
-                found[pipe] = counts if found.get(pipe, "any") == "any" else found[pipe]
-        return {name: found[name] for name, _ in self.inputs if name in found}
+                units[pipe] = counts if units.get(pipe, "any") == "any" else units[pipe]
+        return {name: units[name] for name, _ in self.inputs if name in units}
 
     @property
     def is_clocked(self) -> bool:
@@ -289,19 +289,19 @@ class Pipeline(Displayed):
 
     def pipe(self, name: str) -> str:
         """Return the pipe that `name` (a pipe or an output) means; PipelineError with a suggestion if there is none."""
-        found = dict(self.outputs).get(name, name)
-        if found in self.domains:
-            return found
+        pipe = dict(self.outputs).get(name, name)
+        if pipe in self.domains:
+            return pipe
         raise unknown(self.ports.of, "pipe", name, [*self.domains, *dict(self.outputs)])
 
     def upstream(self, pipes: Iterable[str], source: str = "") -> tuple[Node, ...]:
         """Return the processors on which some pipes depend, in topological order, without those before `source`."""
-        wanted, found = {*pipes} - {source}, list[Node]()
+        wanted, nodes = {*pipes} - {source}, list[Node]()
         for node in reversed(self.nodes):
             if wanted.intersection(node.outputs):
                 wanted.update({*node.inputs} - {source})
-                found.append(node)
-        return tuple(reversed(found))
+                nodes.append(node)
+        return tuple(reversed(nodes))
 
     @property
     def graph(self) -> nx.MultiDiGraph[tuple[str, str]]:
@@ -324,12 +324,12 @@ class Pipeline(Displayed):
 
     def extract(self, nodes: Sequence[Node], outputs: Iterable[str], name: str = "") -> Pipeline:
         """Return some of its processors as a pipeline without faults, with some pipes as outputs."""
-        made = {pipe for node in nodes for pipe in node.outputs}
-        given = dict.fromkeys(pipe for node in nodes for pipe in node.inputs if pipe not in made)
+        own_pipes = {pipe for node in nodes for pipe in node.outputs}
+        inputs = dict.fromkeys(pipe for node in nodes for pipe in node.inputs if pipe not in own_pipes)
         queues = {queue for node in nodes for queue in node.queues}
         return Pipeline(
             name or self.name,
-            tuple((pipe, self.domains[pipe]) for pipe in given),
+            tuple((pipe, self.domains[pipe]) for pipe in inputs),
             tuple(nodes),
             tuple((pipe, pipe) for pipe in outputs),
             {queue: size for queue, size in self.capacities.items() if queue in queues},
@@ -366,15 +366,15 @@ class Pipeline(Displayed):
         """
         if len(streams) != self.in_arity:
             raise PipelineError(f"{self.name} has {self.in_arity} inputs, {len(streams)} streams were given")
-        given = {name: list(stream) for (name, _), stream in zip(self.inputs, streams, strict=True)}
+        inputs = {name: list(stream) for (name, _), stream in zip(self.inputs, streams, strict=True)}
         if any(processor.is_timed for processor in self.typed.values()):
             unfolding = Unfolding(self)
-            for i in range(max(map(len, given.values()), default=0)):
-                unfolding.step({name: stream[i] for name, stream in given.items() if i < len(stream)})
+            for i in range(max(map(len, inputs.values()), default=0)):
+                unfolding.step({name: stream[i] for name, stream in inputs.items() if i < len(stream)})
             if ended:
                 unfolding.step(END)
             return tuple(unfolding.streams[pipe] for _, pipe in self.outputs)
-        carried: dict[str, Stream] = dict(given)
+        carried: dict[str, Stream] = dict(inputs)
         for node in self.nodes:
             processor = self.typed[node.name]
             arrived = tuple(carried[p] for p in node.inputs)
@@ -433,14 +433,14 @@ def _sort_nodes(name: str, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
             hint="a pipeline is acyclic; use cumulate for feedback",
         ) from None
     ready: list[int] = []
-    found = []
+    order = []
     while sorter.is_active():
         for i in sorter.get_ready():
             heapq.heappush(ready, i)
         first = heapq.heappop(ready)
         sorter.done(first)
-        found.append(nodes[first])
-    return tuple(found)
+        order.append(nodes[first])
+    return tuple(order)
 
 
 def _unique(pipeline: str, kind: str, names: Sequence[str]) -> None:

@@ -139,7 +139,7 @@ def show_carried(events: list[Value], width: int | None) -> Value | None:
 SHAPE = "a step gives `state, (emission, ...)`: an emission for each output, each a Maybe, a Burst or Events"
 
 
-def misshapen(found: Any, parts: int | None, outs: int) -> str:
+def misshapen(result: Any, parts: int | None, outs: int) -> str:
     """Describe the error in the shape of a step's result; empty if there is none.
 
     Parameters
@@ -147,14 +147,14 @@ def misshapen(found: Any, parts: int | None, outs: int) -> str:
     parts: the number of parts of a state, if it is known.
     outs: the number of outputs.
     """
-    if not isinstance(found, tuple) or len(found) != 2 or not all(isinstance(part, tuple) for part in found):
-        return f"its step gives no state and emissions, each a tuple: {found!r}"
-    state, emissions = found
+    if not isinstance(result, tuple) or len(result) != 2 or not all(isinstance(part, tuple) for part in result):
+        return f"its step gives no state and emissions, each a tuple: {result!r}"
+    state, emissions = result
     if parts is not None and len(state) != parts:
         return f"its step gives a state of {len(state)}, where `slots` names {parts}"
     kinds = Maybe | Burst | Events | Repeated | Scattered
     if len(emissions) != outs or not all(isinstance(each, kinds) for each in emissions):
-        return f"its step gives no state and emissions for its outputs, of which it has {outs}: {found!r}"
+        return f"its step gives no state and emissions for its outputs, of which it has {outs}: {result!r}"
     return ""
 
 
@@ -205,8 +205,8 @@ class Machine(NamedTuple):
     def on_symbols(self, state: State, front: Any, outs: int) -> Stepped:
         """Run its step, which may not be defined on terms; Refused if it is not."""
         try:
-            found = self.step(state, front)
-            wrong = misshapen(found, len(self.slots) + len(self.queues), outs)
+            result = self.step(state, front)
+            wrong = misshapen(result, len(self.slots) + len(self.queues), outs)
         except WorkbenchError:
             raise
         except Exception as error:
@@ -216,7 +216,7 @@ class Machine(NamedTuple):
             ) from error
         if wrong:
             raise Refused(wrong, hint=SHAPE)
-        return found
+        return result
 
 
 class Stored(NamedTuple):
@@ -476,8 +476,8 @@ class Processor(ABC):
         """Apply the processor to streams of a pipeline under construction: return its output, or a tuple of several."""
         for stream in streams:
             if hasattr(stream, "feed"):
-                found: S = stream.feed(self, streams)
-                return found
+                output: S = stream.feed(self, streams)
+                return output
         raise PipelineError(f"{self} is applied to {streams!r}", hint="apply processors to streams")
 
     @classmethod
@@ -486,9 +486,9 @@ class Processor(ABC):
         return (cls(),)
 
     def __str__(self) -> str:
-        shown = [f for f in dataclasses.fields(self) if f.repr and getattr(self, f.name) != f.default]
-        values = ", ".join(_show(getattr(self, f.name)) for f in shown)
-        return f"{type(self).__name__}({values})" if shown else type(self).__name__
+        parameters = [f for f in dataclasses.fields(self) if f.repr and getattr(self, f.name) != f.default]
+        values = ", ".join(_show(getattr(self, f.name)) for f in parameters)
+        return f"{type(self).__name__}({values})" if parameters else type(self).__name__
 
 
 def _show(value: Any) -> str:
@@ -510,12 +510,12 @@ def run_in_range(
     if not (isinstance(action, TypedFunction) and action.obliged):
         return None if action is None else on_values(action)
 
-    def run(*given: Value) -> Value:
+    def run(*args: Value) -> Value:
         try:
-            return action.plain(*given)
+            return action.plain(*args)
         except Overflow as error:
             exact = specialise_function(action.function, action.domains)  # typed, so that it reads fields by name
-            got, place = exact(*given), ""
+            got, place = exact(*args), ""
             if isinstance(action.result, IndexedTuple):
                 first, items = action.result.first, zip(got, action.result.fields, strict=True)
                 place, got = next((f" at {first + i}", item) for i, (item, own) in enumerate(items) if item not in own)

@@ -115,11 +115,11 @@ class Ports:
 
     def received(self, steps: Iterable[Mapping[str, Value]]) -> dict[str, list[Value]]:
         """Return the stream on each input, oracles included, after these steps."""
-        found: dict[str, list[Value]] = {port.name: [] for port in self.inputs}
+        streams: dict[str, list[Value]] = {port.name: [] for port in self.inputs}
         for step in steps:
             for name, event in step.items():
-                found[name].append(event)
-        return found
+                streams[name].append(event)
+        return streams
 
     def only(self, kind: str, name: str | None) -> str:
         """Return the name of an `input` or `output`: the given one, or the only one if none is given.
@@ -135,7 +135,7 @@ class Ports:
             raise unknown(self.of, kind, name, names)
         return name or names[0]
 
-    def streams(self, given: Any) -> dict[str, Iterable[Value]]:
+    def streams(self, sources: Any) -> dict[str, Iterable[Value]]:
         """Return streams by input, given as a mapping, as a sequence in input order, or bare for a single input.
 
         Raises
@@ -143,13 +143,13 @@ class Ports:
         PipelineError: a stream has no input, or there are too many or too few.
         """
         names = self.arrivals
-        if isinstance(given, Mapping):
-            for name in given:
+        if isinstance(sources, Mapping):
+            for name in sources:
                 self.position(name)
-            return {name: given.get(name, ()) for name in names}
+            return {name: sources.get(name, ()) for name in names}
         if len(names) == 1:
-            return {names[0]: given}
-        streams = list(given)
+            return {names[0]: sources}
+        streams = list(sources)
         if len(streams) != len(names):
             listed = ", ".join(names)
             raise PipelineError(f"{self.of} has {len(names)} inputs ({listed}), {len(streams)} streams were given")

@@ -18,18 +18,18 @@ Bounded = Overflowing | type[Integers]
 """Integer domains that can be left: finite ones of a kind, or unbounded ones (for words of 64 bits)."""
 
 
-def escape_condition(roots: Sequence[Any], kind: Bounded, given: Term = TRUE) -> Term:
-    """Return the condition, over their variables, that evaluating the roots where `given` holds leaves a domain.
+def escape_condition(roots: Sequence[Any], kind: Bounded, guard: Term = TRUE) -> Term:
+    """Return the condition, over their variables, that evaluating the roots where `guard` holds leaves a domain.
 
     An operation counts only where its result is used, i.e. under the conditions of the conditionals above it. Operators
     with a variable of their own are left out: a condition on that variable has no meaning outside.
     """
-    return escapes_of([(root, given) for root in roots], kind)
+    return escapes_of([(root, guard) for root in roots], kind)
 
 
 def escapes_of(roots: Sequence[tuple[Any, Term]], kind: Bounded) -> Term:
     """Return `escape_condition` for roots that are each evaluated under their own condition."""
-    terms = [(leaf, given) for root, given in roots for leaf in leaves(root) if isinstance(leaf, Term)]
+    terms = [(leaf, guard) for root, guard in roots for leaf in leaves(root) if isinstance(leaf, Term)]
     order = list(postorder([leaf for leaf, _ in terms]))
     culprits = dict(_culprits(order, kind))
     if not culprits:
@@ -39,20 +39,20 @@ def escapes_of(roots: Sequence[tuple[Any, Term]], kind: Bounded) -> Term:
         if node in culprits or not above.isdisjoint(list_eager_arguments(node)):
             above.add(node)
     reached = dict.fromkeys(above, FALSE)
-    for root, given in terms:
+    for root, guard in terms:
         if root in above:
-            reached[root] = OR(reached[root], given)
-    found = FALSE
+            reached[root] = OR(reached[root], guard)
+    escape = FALSE
     for node in reversed(order):
         if node not in above:
             continue
         here = reached[node]
         if node in culprits:
-            found = OR(found, AND(here, culprits[node]))
+            escape = OR(escape, AND(here, culprits[node]))
         for position, arg in enumerate(list_eager_arguments(node)):
             if arg in above:
                 reached[arg] = OR(reached[arg], AND(here, _branch(node, position)))
-    return found
+    return escape
 
 
 class Unchecked(Substitute):

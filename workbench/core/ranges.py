@@ -50,13 +50,13 @@ MOST_LEVELS = 30
 """Maximum nesting of operators whose ranges are narrowed."""
 
 
-def range_of(term: Term, given: Iterable[Term] = ()) -> Interval:
+def range_of(term: Term, conditions: Iterable[Term] = ()) -> Interval:
     """Return the range of a whole number where all the given conditions are true."""
     ranges = _Ranges()
-    return ranges.bound(term, reduce(_both, [ranges.conditions(each)[0] for each in given], ALWAYS))
+    return ranges.bound(term, reduce(_both, [ranges.conditions(each)[0] for each in conditions], ALWAYS))
 
 
-def narrow(value: Term, domain: Domain, given: Sequence[Term], *, checked: bool) -> Any:
+def narrow(value: Term, domain: Domain, conditions: Sequence[Term], *, checked: bool) -> Any:
     """Narrow the type of a number to a range; None where that is not possible.
 
     It is possible where the given conditions imply the range, or if it is `checked`: a number that leaves the range is
@@ -64,7 +64,7 @@ def narrow(value: Term, domain: Domain, given: Sequence[Term], *, checked: bool)
     """
     if type(domain) is not Range or not is_whole(value.domain):
         return None
-    lo, hi = range_of(value, given)
+    lo, hi = range_of(value, conditions)
     if domain.lo <= lo and hi <= domain.hi and isinstance(value.domain, Range):
         return restrict_to_range(value, domain)
     lo, hi = range_of(value)
@@ -99,8 +99,8 @@ class _Sums(Fold[Sum]):
 
 def _plus(a: Sum, b: Sum, times: int = 1) -> Sum:
     """Return the sum `a + times * b`."""
-    found = {**a, **{term: a.get(term, 0) + times * factor for term, factor in b.items()}}
-    return {term: factor for term, factor in found.items() if factor}
+    factors = {**a, **{term: a.get(term, 0) + times * factor for term, factor in b.items()}}
+    return {term: factor for term, factor in factors.items() if factor}
 
 
 class _Conditions(Fold[Sides]):
@@ -159,8 +159,8 @@ def _meet(a: Interval, b: Interval) -> Interval:
 
 
 def _hull(intervals: Iterable[Interval]) -> Interval:
-    found = [*intervals, EMPTY]
-    return min(lo for lo, _ in found), max(hi for _, hi in found)
+    all_intervals = [*intervals, EMPTY]
+    return min(lo for lo, _ in all_intervals), max(hi for _, hi in all_intervals)
 
 
 def _shift(a: Interval, b: Interval) -> Interval:
@@ -201,7 +201,7 @@ class _Ranges:
 
     def _find_sum_bounds(self, total: Sum, case: Case) -> Interval:
         """Return the range of a sum: from its terms, or from a fact about a part of it and the rest."""
-        found = self._find_terms_bounds(total, case)
+        bounds = self._find_terms_bounds(total, case)
         for i, fact in enumerate(case):
             for times in {total.get(term, 0) // k for term, k in fact.total.items() if total.get(term, 0) % k == 0} - {
                 0
@@ -209,8 +209,8 @@ class _Ranges:
                 if self.steps > 0:
                     self.steps -= 1
                     rest = self._find_sum_bounds(_plus(total, fact.total, -times), case[:i] + case[i + 1 :])
-                    found = _meet(found, _shift(rest, _scale(fact.within, times)))
-        return found
+                    bounds = _meet(bounds, _shift(rest, _scale(fact.within, times)))
+        return bounds
 
     def _find_terms_bounds(self, total: Sum, case: Case) -> Interval:
         ranges = (
@@ -225,9 +225,9 @@ class _Ranges:
         if self.levels >= MOST_LEVELS or self.steps <= 0:
             return own
         self.steps, self.levels = self.steps - 1, self.levels + 1
-        found = self._operate(term, case)
+        bounds = self._operate(term, case)
         self.levels -= 1
-        return _meet(own, found)
+        return _meet(own, bounds)
 
     def _operate(self, term: Term, case: Case) -> Interval:
         if term.op is ITE:
@@ -237,6 +237,6 @@ class _Ranges:
             ranges = [self.bound(arg, (case,)) for arg in term.args]
             if all(lo <= hi for lo, hi in ranges):
                 assert term.op is not None
-                found = term.op.result(term.op, tuple(var("", Range(int(lo), int(hi))) for lo, hi in ranges))
-                return (found.lo, found.hi) if isinstance(found, Range) else WHOLE
+                domain = term.op.result(term.op, tuple(var("", Range(int(lo), int(hi))) for lo, hi in ranges))
+                return (domain.lo, domain.hi) if isinstance(domain, Range) else WHOLE
         return WHOLE

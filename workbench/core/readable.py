@@ -20,10 +20,10 @@ MOST_LISTED = 12
 def shorten_sets(text: str) -> str:
     """Return a sentence in which a set of many values shows the first two and the last, and how many there are."""
 
-    def shorten(found: re.Match[str]) -> str:
-        values = found[1].split(", ")
+    def shorten(match: re.Match[str]) -> str:
+        values = match[1].split(", ")
         if len(values) <= MOST_LISTED:
-            return found[0]
+            return match[0]
         return f"{{{values[0]}, {values[1]}, ... {values[-1]}}} ({len(values)} values)"
 
     return re.sub(r"\{([^{}]*)\}", shorten, text)

@@ -32,8 +32,8 @@ class Computed:
     @property
     def escape(self) -> Term:
         """The condition that any of the values leaves a checked domain."""
-        found: Term = disjunction([*self.known, escapes_of(self.found, Overflowing.CHECKED)])
-        return found
+        condition: Term = disjunction([*self.known, escapes_of(self.found, Overflowing.CHECKED)])
+        return condition
 
 
 _ASKED: ContextVar[Computed | None] = ContextVar("computed", default=None)
@@ -42,10 +42,10 @@ _ASKED: ContextVar[Computed | None] = ContextVar("computed", default=None)
 @contextmanager
 def strictly(guard: Term) -> Iterator[Computed]:
     """Collect the values that are computed in this context, which is entered when `guard` holds."""
-    asked = Computed(guard)
-    token = _ASKED.set(asked)
+    collector = Computed(guard)
+    token = _ASKED.set(collector)
     try:
-        yield asked
+        yield collector
     finally:
         _ASKED.reset(token)
 
@@ -53,28 +53,28 @@ def strictly(guard: Term) -> Iterator[Computed]:
 @contextmanager
 def when(condition: Any) -> Iterator[None]:
     """Restrict the values that are computed in this context to where the condition (a term or a bool) holds."""
-    asked = _ASKED.get()
-    if asked is None:
+    collector = _ASKED.get()
+    if collector is None:
         yield
         return
-    before = asked.guard
-    asked.guard = both(before, as_term(condition, BOOL))
+    before = collector.guard
+    collector.guard = both(before, as_term(condition, BOOL))
     try:
         yield
     finally:
-        asked.guard = before
+        collector.guard = before
 
 
 def mark_computed(values: Iterable[Any], present: Any = True) -> None:
     """Record that these values are computed here, where `present` holds."""
-    asked = _ASKED.get()
-    if asked is not None:
-        guard = both(asked.guard, as_term(present, BOOL))
-        asked.found += [(value, guard) for value in values]
+    collector = _ASKED.get()
+    if collector is not None:
+        guard = both(collector.guard, as_term(present, BOOL))
+        collector.found += [(value, guard) for value in values]
 
 
 def leaves_domain(condition: Term) -> None:
     """Record a condition under which the step leaves a checked domain here."""
-    asked = _ASKED.get()
-    if asked is not None:
-        asked.known.append(both(asked.guard, condition))
+    collector = _ASKED.get()
+    if collector is not None:
+        collector.known.append(both(collector.guard, condition))

@@ -152,13 +152,13 @@ class Parts(tuple[Any, ...]):
     @classmethod
     def of(cls, domain: Domain, items: Iterable[Any], **more: Any) -> Self:
         """Build the parts of a value of a domain, in its order, with further attributes."""
-        made = cls(items)
-        vars(made).update(more, domain=domain)
-        return made
+        instance = cls(items)
+        vars(instance).update(more, domain=domain)
+        return instance
 
     def __eq__(self, other: object) -> Any:
-        found = OVERLOADS["equal"](self, other)
-        return found.payload if isinstance(found, Term) and found.is_const else found
+        equality = OVERLOADS["equal"](self, other)
+        return equality.payload if isinstance(equality, Term) and equality.is_const else equality
 
     def __ne__(self, other: object) -> Any:
         return OVERLOADS["~"](self == other)
@@ -255,9 +255,9 @@ def like(shape: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
     """Return a tuple of these items; the value of a record or a map if `shape` is one."""
     if not isinstance(shape, Parts):
         return tuple(items)
-    made = type(shape)(items)
-    vars(made).update(vars(shape))
-    return made
+    instance = type(shape)(items)
+    vars(instance).update(vars(shape))
+    return instance
 
 
 _table: weakref.WeakValueDictionary[tuple[Any, ...], Term] = weakref.WeakValueDictionary()
@@ -278,9 +278,9 @@ def exactly(value: Value | None) -> Any:
 def intern(op: Operator | None, args: tuple[Term, ...], domain: Domain, payload: Value = None) -> Term:
     """Return the one term with this content. Does not simplify: use the functions of `core.ops`."""
     key = (op, args, domain, type(payload), payload if op is not None else _exactly(payload))
-    found = _table.get(key)
-    if found is not None:
-        return found
+    entry = _table.get(key)
+    if entry is not None:
+        return entry
     term = object.__new__(Term)
     term.op, term.args, term.domain, term.payload = op, args, domain, payload
     _table[key] = term

@@ -164,8 +164,8 @@ def real(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 def corners(f: Callable[[int, int], int], a: Range, b: Range) -> Range:
     """Return the range of a function that is monotone in each argument."""
-    found = [f(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
-    return Range(min(found), max(found))
+    results = [f(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
+    return Range(min(results), max(results))
 
 
 def div_range(a: Range, b: Range) -> Range:
@@ -193,8 +193,8 @@ def arithmetic(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:
             a, b = (t.domain for t in args)
             assert isinstance(a, Range)
             assert isinstance(b, Range)
-            found = on_ranges(a, b)
-            return SomeFloats(found.lo, found.hi) if isinstance(domain, SomeFloats) else found
+            bounds = on_ranges(a, b)
+            return SomeFloats(bounds.lo, bounds.hi) if isinstance(domain, SomeFloats) else bounds
         return domain
 
     return result
@@ -276,12 +276,12 @@ def _all_of_model(op: Operator, args: tuple[Term, ...]) -> list[Any]:
     if not any(isinstance(arg.domain, SomeTexts) for arg in args) or math.prod(sizes) > TABLE_LIMIT:
         return []
     values = (kind if isinstance(kind, tuple) else kind.values() for kind in kinds)
-    return [op.exact(*given) for given in itertools.product(*values)]
+    return [op.exact(*arguments) for arguments in itertools.product(*values)]
 
 
-def text_of(op: Operator, args: tuple[Term, ...], given: tuple[Term, ...] | None = None) -> Domain:
-    """Type a text that is computed from texts (those `given`)."""
-    only_texts(op, args if given is None else given)
+def text_of(op: Operator, args: tuple[Term, ...], texts: tuple[Term, ...] | None = None) -> Domain:
+    """Type a text that is computed from texts (`texts`, or else all arguments)."""
+    only_texts(op, args if texts is None else texts)
     some = next((arg.domain for arg in args if isinstance(arg.domain, SomeTexts)), None)
     other = next((text for text in _all_of_model(op, args) if some is not None and text not in some), None)
     if other is not None:
@@ -342,12 +342,12 @@ def logic(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 def advise_condition(domain: Domain, value: str = "x") -> str:
     """Return the advice about a value that is no condition, where one is needed."""
-    shown = f"({value})" if value.startswith("if ") else value
+    operand = f"({value})" if value.startswith("if ") else value
     if isinstance(domain, Texts | SomeTexts):
-        return f'compare it, e.g. {shown} = "text"'
+        return f'compare it, e.g. {operand} = "text"'
     if isinstance(domain, Enum):
-        return f"compare it, e.g. {shown} = {domain.labels[0]}"
-    return f"compare it, e.g. {shown} > 0" if domain.numeric else ""
+        return f"compare it, e.g. {operand} = {domain.labels[0]}"
+    return f"compare it, e.g. {operand} > 0" if domain.numeric else ""
 
 
 def present(op: Operator, args: tuple[Term, ...]) -> Domain:

@@ -47,21 +47,21 @@ class Unfolding:
             self.streams[name] = [*self.streams[name], *arrived]
         for node in self.pipeline.nodes:
             processor = self.pipeline.typed[node.name]
-            given: tuple[Stream, ...] = tuple(self.streams[pipe] for pipe in node.inputs)
+            inputs: tuple[Stream, ...] = tuple(self.streams[pipe] for pipe in node.inputs)
             results: tuple[Stream, ...]
             if isinstance(processor, Clocked):
                 happened = self._happened[node.name]
                 happened.append((added[node.inputs[0]], [events.get(oracle) for oracle in node.inputs[1:]]))
                 results = (processor.unfold(happened, ended=self._ended),)
-                for oracle, said in zip(node.inputs[1:], processor.heard(happened), strict=True):
-                    added[oracle] = added[oracle] if said is None else [said]
+                for oracle, event in zip(node.inputs[1:], processor.heard(happened), strict=True):
+                    added[oracle] = added[oracle] if event is None else [event]
             else:
                 if processor.merges:
                     fronts = processor.merge_arrivals([added[pipe] for pipe in node.inputs])
                     whole = processor.marks or isinstance(processor, Listening)
                     self._merged[node.name] += fronts if whole else [value for (value,) in fronts]
-                    given = (self._merged[node.name],)
-                results = processor.denote(given) if self._ended else processor.denote_open(given)
+                    inputs = (self._merged[node.name],)
+                results = processor.denote(inputs) if self._ended else processor.denote_open(inputs)
             for pipe, after in zip(node.outputs, results, strict=True):
                 before = self.streams[pipe]
                 if not same(list(after[: len(before)]), before):

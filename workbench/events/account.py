@@ -41,9 +41,9 @@ class BadRow(NamedTuple):
     @property
     def kind(self) -> str:
         """The reason without the values of this row."""
-        found = _WHOSE.fullmatch(self.reason)
-        assert found is not None, "the pattern takes any text"
-        whose, what = found.groups("")
+        match = _WHOSE.fullmatch(self.reason)
+        assert match is not None, "the pattern takes any text"
+        whose, what = match.groups("")
         return whose + _VALUE.sub("...", re.split(r": |, not | \(", what)[0])
 
 

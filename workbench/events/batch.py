@@ -61,10 +61,10 @@ class EventArray(NamedTuple):
 
     def values(self, domain: Domain) -> list[Value | None]:
         """Return the events as values of their domain; None in rows without one."""
-        found = cast("list[Value | None]", values_of(domain, self.fields))
+        events = cast("list[Value | None]", values_of(domain, self.fields))
         if self.present is None:
-            return found
-        return [value if there else None for value, there in zip(found, self.present.tolist(), strict=True)]
+            return events
+        return [value if there else None for value, there in zip(events, self.present.tolist(), strict=True)]
 
 
 Columns = Mapping[str, EventArray]
@@ -114,10 +114,10 @@ def _objects(values: Sequence[Any]) -> Any:
     """Return an array of Python values, of copied cells whose types differ from block to block."""
     import numpy as np
 
-    found: Any = np.empty(len(values), np.object_)
+    objects: Any = np.empty(len(values), np.object_)
     for i, value in enumerate(values):  # numpy would take lists for rows
-        found[i] = value
-    return found
+        objects[i] = value
+    return objects
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -190,12 +190,12 @@ class LogBatch:
 
 def take(rows: Iterator[T], count: int, errors: type[E]) -> tuple[list[T], E | None]:
     """Take up to `count` rows, and the error of the row behind them, if it cannot be read."""
-    found, failed = list[T](), None
+    first_rows, failed = list[T](), None
     try:
-        found.extend(itertools.islice(rows, count))
+        first_rows.extend(itertools.islice(rows, count))
     except errors as error:
         failed = error
-    return found, failed
+    return first_rows, failed
 
 
 def batches(rows: Iterator[T], size: int) -> Iterator[list[T]]:

@@ -82,8 +82,8 @@ def big_endian(numbers: Any, width: int) -> Any:
 
 def bits_of(column: Any, buffer: int) -> Any:
     """Return the bits in one of the buffers of an Arrow array, as bools."""
-    found = np.frombuffer(column.buffers()[buffer] or b"", np.uint8)
-    bits = np.unpackbits(found, count=column.offset + len(column), bitorder="little")
+    octets = np.frombuffer(column.buffers()[buffer] or b"", np.uint8)
+    bits = np.unpackbits(octets, count=column.offset + len(column), bitorder="little")
     return bits[column.offset :].view(np.bool_)
 
 

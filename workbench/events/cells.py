@@ -20,23 +20,23 @@ from workbench.events.values import NUMBER, UnreadableError, describe_domain, fr
 _OTHER_MARK = str.maketrans(",.", ".,")
 
 
-def certain_delimiter(line: str, quote: str, given: str, decimal: str, fed: Callable[[Sequence[str]], int]) -> str:
-    """Return the delimiter of a header: `given`, unless exactly one other character gives more inputs a column.
+def certain_delimiter(line: str, quote: str, default: str, decimal: str, fed: Callable[[Sequence[str]], int]) -> str:
+    """Return the delimiter of a header: `default`, unless exactly one other character gives more inputs a column.
 
     Parameters
     ----------
     decimal: the decimal mark, which is no delimiter.
     fed: returns the number of inputs with a column among names; less than 0: a required input has none.
     """
-    found = dict[str, int]()
-    for each in dict.fromkeys((given, *";\t|")):
+    input_counts = dict[str, int]()
+    for each in dict.fromkeys((default, *";\t|")):
         with suppress(csv.Error):  # a name continues in the next line
             names = next(csv.reader([line], **csv_dialect(each, quote)), []) if each != decimal else []
             if len(names) > 1:
-                found[each] = fed([name.strip() for name in names])
-    most = max(found.values(), default=-1)
-    best = [each for each, count in found.items() if count == most]
-    return best[0] if len(best) == 1 and most >= 0 else given
+                input_counts[each] = fed([name.strip() for name in names])
+    most = max(input_counts.values(), default=-1)
+    best = [each for each, count in input_counts.items() if count == most]
+    return best[0] if len(best) == 1 and most >= 0 else default
 
 
 def csv_dialect(delimiter: str, quote: str) -> dict[str, Any]:

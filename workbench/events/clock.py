@@ -66,13 +66,13 @@ class Clock:
         if self.unit is not None and self.unit not in MICROSECONDS:
             raise InputError(f"'{self.unit}' is no unit of time", hint=did_you_mean(self.unit, MICROSECONDS))
 
-    def read(self, given: str | datetime) -> int:
+    def read(self, cell: str | datetime) -> int:
         """Return the time of a text, or of a cell in a typed column; UntimedError if it is none."""
-        text = given.strip() if isinstance(given, str) else ""
+        text = cell.strip() if isinstance(cell, str) else ""
         if self.format == AUTO and NUMBER.fullmatch(text):
             kind, time = "", self._number(text)
         else:
-            kind, time = _instant(self.reader.read(text) if isinstance(given, str) else given)
+            kind, time = _instant(self.reader.read(text) if isinstance(cell, str) else cell)
         if self.dates is None:
             self.dates = kind
         if kind != self.dates:
@@ -108,16 +108,16 @@ class Clock:
         ------
         InputError: it is no duration, has a unit where times have none, or has none where times are dates.
         """
-        found = re.fullmatch(rf"\s*([0-9]+\.?[0-9]*)\s*({'|'.join(SPELLINGS)})?\s*", text)
-        if found is None:
+        match = re.fullmatch(rf"\s*([0-9]+\.?[0-9]*)\s*({'|'.join(SPELLINGS)})?\s*", text)
+        if match is None:
             raise InputError(
                 f"'{text}' is no duration", hint="write 10s, 1.5 min, or a number in the unit of the times"
             )
-        if not found[2] and self.dates:
-            raise InputError(f"{text.strip()} of what?", hint=f"times are dates: write {found[1]}s")
-        if found[2] and self.unit is None and not self.dates:
+        if not match[2] and self.dates:
+            raise InputError(f"{text.strip()} of what?", hint=f"times are dates: write {match[1]}s")
+        if match[2] and self.unit is None and not self.dates:
             raise InputError(f"{text} of which times?", hint="say what the numbers of the log count: --time-unit s")
-        return int(-(-Decimal(found[1]) * MICROSECONDS.get(SPELLINGS.get(found[2]) or self.unit or "", 1) // 1))
+        return int(-(-Decimal(match[1]) * MICROSECONDS.get(SPELLINGS.get(match[2]) or self.unit or "", 1) // 1))
 
 
 def instant(clock: Clock, text: str) -> int:
@@ -178,13 +178,13 @@ class Times(Domain):
     kind: str = field(default="", compare=False)
     last: list[int] = field(default_factory=list, init=False, compare=False)
 
-    def read(self, given: str | datetime) -> int:
+    def read(self, cell: str | datetime) -> int:
         """Return the time of the next row; UntimedError if it is none."""
-        time = self.clock.read(given)
+        time = self.clock.read(cell)
         if self.clock.late is None and not self.kind:
             if self.last and time < self.last[0]:
-                shown = self.clock.show(self.last[0])
-                raise UntimedError(f"a time from {shown} on, as in the row before (--late 10s waits for late rows)")
+                earliest = self.clock.show(self.last[0])
+                raise UntimedError(f"a time from {earliest} on, as in the row before (--late 10s waits for late rows)")
             self.last[:] = [time]
         if self.kind == "us" and not self.clock.dates and self.clock.unit is None:
             raise UntimedError("a date, or a number of which it is known what it counts (--time-unit s)")

@@ -44,8 +44,8 @@ class ColumnMap:
     @property
     def used_columns(self) -> dict[int, Domain]:
         """The domain of each column that an input uses, by position."""
-        found = (leaves(columns, self.domains[name]) for name, columns in self.inputs.items())
-        return {i: domain for some in found for i, domain, _ in some}
+        input_leaves = (leaves(columns, self.domains[name]) for name, columns in self.inputs.items())
+        return {i: domain for some in input_leaves for i, domain, _ in some}
 
     @property
     def ignored(self) -> list[str]:
@@ -54,7 +54,7 @@ class ColumnMap:
         return [name for i, name in enumerate(self.names) if i not in used]
 
     def arrays(
-        self, given: Callable[[int, Domain], EventArray | None], pads: bool = False
+        self, column_events: Callable[[int, Domain], EventArray | None], pads: bool = False
     ) -> dict[str, EventArray] | None:
         """Combine the events of single columns into those of all inputs; None where some are not plain.
 
@@ -62,16 +62,16 @@ class ColumnMap:
         ----------
         pads: whether an empty field of a record is read as 0, false or the empty text.
         """
-        return self.each_input(lambda columns, domain: _array(columns, domain, given, pads))
+        return self.each_input(lambda columns, domain: _array(columns, domain, column_events, pads))
 
     def each_input(self, make: Callable[[ColumnPlaces, Domain], T | None]) -> dict[str, T] | None:
         """Apply a function to the columns of each input; None if it returns None for one."""
-        found = {}
+        results = {}
         for name, columns in self.inputs.items():
-            if (made := make(columns, self.domains[name])) is None:
+            if (result := make(columns, self.domains[name])) is None:
                 return None
-            found[name] = made
-        return found
+            results[name] = result
+        return results
 
 
 def leaves(columns: ColumnPlaces, domain: Domain, path: str = "") -> Iterator[tuple[int, Domain, str]]:
@@ -103,9 +103,9 @@ def has_cells(domain: Domain) -> bool:
 
 
 def _array(
-    columns: ColumnPlaces, domain: Domain, given: Callable[[int, Domain], EventArray | None], pads: bool
+    columns: ColumnPlaces, domain: Domain, column_events: Callable[[int, Domain], EventArray | None], pads: bool
 ) -> EventArray | None:
-    parts = [given(i, field) if has_arrays(field) else None for i, field, _ in leaves(columns, domain)]
+    parts = [column_events(i, field) if has_arrays(field) else None for i, field, _ in leaves(columns, domain)]
     arrays = [part for part in parts if part is not None]
     if not arrays or len(arrays) < len(parts):
         return None
@@ -167,16 +167,18 @@ class _Matching:
     def found(self) -> ColumnMap:
         domains = self.ports.domains
         inputs = {name: self.columns(name, domain) for name, domain in domains.items()}
-        made = ColumnMap(self.names, {name: found for name, found in inputs.items() if found is not None}, domains)
-        if self.reading.strict and made.ignored:
-            name = made.ignored[0]
+        column_map = ColumnMap(
+            self.names, {name: columns for name, columns in inputs.items() if columns is not None}, domains
+        )
+        if self.reading.strict and column_map.ignored:
+            name = column_map.ignored[0]
             what = f"{self.what} '{name}' is no input of the {self.ports.kind}"
             raise InputError(what, hint=did_you_mean(name, self.paths))
         optional = {port.name for port in self.ports.inputs if port.optional}
-        for name, found in inputs.items():  # after unused columns: one of these may be a misspelt name
-            if found is None and self.what != "key" and name not in optional:
+        for name, columns in inputs.items():  # after unused columns: one of these may be a misspelt name
+            if columns is None and self.what != "key" and name not in optional:
                 raise self.missing(name)
-        return made
+        return column_map
 
     def columns(self, path: str, domain: Domain) -> ColumnPlaces:
         """Return the columns of an input, or of a field of one."""

@@ -134,8 +134,8 @@ def _number_array(values: Sequence[Value | None], domain: Domain) -> Any:
 def arrays_of(domain: Domain, events: Sequence[Value]) -> list[Any] | None:
     """Return a numpy array for each scalar field; None if an event may not be of the domain, or fits in no array."""
     if not isinstance(domain, Tuple):
-        found = _array(domain, events)
-        return None if found is None else [found]
+        array = _array(domain, events)
+        return None if array is None else [array]
     if not (set(map(type, events)) <= {tuple} and set(map(len, events)) <= {len(domain.fields)}):
         return None
     columns: Sequence[Sequence[Value]] = list(zip(*events, strict=True)) if events else [()] * len(domain.fields)
@@ -155,8 +155,8 @@ def values_of(domain: Domain, arrays: Sequence[Any]) -> list[Value]:
         parts = [values_of(field, list(islice(rest, len(scalars(field))))) for field in domain.fields]
         return list(zip(*parts, strict=True))
     if scalars(domain) == (((), domain),):
-        found: list[Value] = arrays[0].tolist()
-        return [domain.labels[number] for number in found] if isinstance(domain, Enum) else found
+        values: list[Value] = arrays[0].tolist()
+        return [domain.labels[number] for number in values] if isinstance(domain, Enum) else values
     columns = [values_of(part, [array]) for (_, part), array in zip(scalars(domain), arrays, strict=True)]
     return [join_parts(domain, iter(row)) for row in zip(*columns, strict=True)]
 

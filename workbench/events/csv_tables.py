@@ -126,8 +126,8 @@ def are_spelt(table: Any, texts: Any) -> bool:
 def has_blanks(table: Any) -> bool:
     """Whether some text is blank, which is no event where cells are texts."""
     columns = [one_piece(column) for column in table.columns if is_text_type(column.type)]
-    told = [column.dictionary if pa.types.is_dictionary(column.type) else column for column in columns]
-    return any(_some_blank(texts_of(column)) for column in told)
+    text_arrays = [column.dictionary if pa.types.is_dictionary(column.type) else column for column in columns]
+    return any(_some_blank(texts_of(column)) for column in text_arrays)
 
 
 def _some_blank(texts: Sequence[str | None]) -> bool:

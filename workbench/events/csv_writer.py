@@ -29,8 +29,8 @@ class CsvWriter(RowWriter):
 
     between = ","
 
-    def __init__(self, program: Ported, stream: IO[str], *, shown: str = "") -> None:
-        super().__init__(program, stream, shown=shown)
+    def __init__(self, program: Ported, stream: IO[str], *, file_name: str = "") -> None:
+        super().__init__(program, stream, file_name=file_name)
         self.csv, self.begun = csv.writer(stream, lineterminator="\n", delimiter=self.between), False
         self._texts = {name: _text_of(domain) for name, domain in self.domains.items()}
 
@@ -87,20 +87,20 @@ class CsvWriter(RowWriter):
         from workbench.events.buffers import one_piece
         from workbench.events.texts import cell_texts, is_quoted, join_texts, line_texts
 
-        given = list(map(one_piece, table.columns))
-        columns = [cell_texts(column, self.between) for column in given]
+        arrays = list(map(one_piece, table.columns))
+        columns = [cell_texts(column, self.between) for column in arrays]
         if any(column is None for column in columns):
             return None
-        if not any(map(is_quoted, columns, given)):  # Arrow refuses quotation marks that are there
+        if not any(map(is_quoted, columns, arrays)):  # Arrow refuses quotation marks that are there
             import pyarrow as pa
             from pyarrow import csv as arrow
 
             options = arrow.WriteOptions(
                 include_header=False, quoting_style="none", delimiter=self.between, batch_size=WRITTEN
             )
-            made = pa.BufferOutputStream()
-            arrow.write_csv(pa.table(columns, table.column_names), made, options)
-            return [memoryview(made.getvalue())]
+            buffer = pa.BufferOutputStream()
+            arrow.write_csv(pa.table(columns, table.column_names), buffer, options)
+            return [memoryview(buffer.getvalue())]
         pieces = ([column.slice(at, WRITTEN) for column in columns] for at in range(0, table.num_rows, WRITTEN))
         return [join_texts(line_texts(some, self.between)) for some in pieces]
 

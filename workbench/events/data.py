@@ -47,23 +47,23 @@ class TableReader(TypedReader):
         self._given = schema, batches
         self.set_columns(schema.names)
 
-    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
+    def source(self, file: IO[bytes], file_name: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         schema, batches = self._given
         return schema, lambda _: batches
 
-    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+    def blocks(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[LogBlock]:
         assert self.columns is not None
         first, used = 1, list(self.columns.used_columns)
         for batch in self._given[1]:
             columns = {i: batch.column(i) for i in used}
-            steps = partial(self._parts, first, batch.num_rows, columns, shown)
+            steps = partial(self._parts, first, batch.num_rows, columns, file_name)
             yield LogBlock(steps, partial(self._arrays, columns), rows=batch.num_rows)
             first += batch.num_rows
 
-    def _parts(self, first: int, count: int, columns: Mapping[int, Any], shown: str) -> Iterator[InputEvents]:
+    def _parts(self, first: int, count: int, columns: Mapping[int, Any], file_name: str) -> Iterator[InputEvents]:
         for start in range(0, count, LARGE):
             some = {i: column.slice(start, LARGE) for i, column in columns.items()}
-            yield from self._steps(first + start, some, shown)
+            yield from self._steps(first + start, some, file_name)
 
 
 class RowsReader(JsonReader):
@@ -75,8 +75,8 @@ class RowsReader(JsonReader):
         super().__init__(program, reading, reporter)
         self._data = data
 
-    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
-        yield LogBlock(lambda: self.located(enumerate(self._data, 1), shown))
+    def blocks(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[LogBlock]:
+        yield LogBlock(lambda: self.located(enumerate(self._data, 1), file_name))
 
     def cells(self, row: Any) -> Sequence[Any]:
         if not isinstance(row, Mapping):
@@ -104,27 +104,27 @@ class ArraysReader(RowReader):
         assert self.columns is not None
         used, names = self.columns.used_columns, self.columns.names
         self._given = {i: _sequence(data[names[i]], names[i]) for i in used}
-        lengths = {names[i]: len(given) for i, given in self._given.items()}
+        lengths = {names[i]: len(cells) for i, cells in self._given.items()}
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"'{name}' has {length}" for name, length in lengths.items())
-            raise InputError(f"the columns have different numbers of rows: {told}", hint="None is no event in a row")
+            details = ", ".join(f"'{name}' has {length}" for name, length in lengths.items())
+            raise InputError(f"the columns have different numbers of rows: {details}", hint="None is no event in a row")
         self._length = next(iter(lengths.values()), 0)
 
-    def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Sequence[Any]]]:
+    def rows(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[tuple[int, Sequence[Any]]]:
         assert self.columns is not None
         absent: list[Any] = [None]
         for start in range(0, self._length, SIZE):
             size = min(SIZE, self._length - start)
-            given = {i: _values(each[start : start + size]) for i, each in self._given.items()}
-            lists = (given.get(i, absent * size) for i in range(len(self.columns.names)))
+            cells = {i: _values(each[start : start + size]) for i, each in self._given.items()}
+            lists = (cells.get(i, absent * size) for i in range(len(self.columns.names)))
             yield from enumerate(zip(*lists, strict=True), start + 1)
 
-    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
-        steps = partial(self._steps, lines, shown)
+    def blocks(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[LogBlock]:
+        steps = partial(self._steps, lines, file_name)
         yield LogBlock(steps, self._arrays if self.plain else lambda: None, rows=self._length)
 
-    def _steps(self, lines: io.TextIOWrapper, shown: str) -> Iterator[InputEvents]:
-        return self.located(self.rows(lines, shown), shown)
+    def _steps(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[InputEvents]:
+        return self.located(self.rows(lines, file_name), file_name)
 
     def _arrays(self) -> Columns | None:
         return self.arrays(lambda i, domain: _array(self._given[i], domain))
@@ -147,76 +147,76 @@ def event(cell: Any, domain: Domain) -> Value | None:
     return from_json(cell, domain)
 
 
-def _sequence(given: Any, name: str) -> Any:
+def _sequence(cells: Any, name: str) -> Any:
     """Return an array, or a sequence of Python values."""
-    found = given if isinstance(given, Sequence) else given.to_numpy() if hasattr(given, "to_numpy") else given
-    if isinstance(found, str) or getattr(found, "ndim", 1) != 1 or not hasattr(found, "__getitem__"):
-        shape = f"an array of {found.ndim} dimensions" if hasattr(found, "ndim") else short(repr(found))
+    sequence = cells if isinstance(cells, Sequence) else cells.to_numpy() if hasattr(cells, "to_numpy") else cells
+    if isinstance(sequence, str) or getattr(sequence, "ndim", 1) != 1 or not hasattr(sequence, "__getitem__"):
+        shape = f"an array of {sequence.ndim} dimensions" if hasattr(sequence, "ndim") else short(repr(sequence))
         raise InputError(f"column '{name}' is {shape}", hint="give an array of one dimension, or a list")
-    return found
+    return sequence
 
 
-def _values(given: Any) -> Sequence[Any]:
+def _values(cells: Any) -> Sequence[Any]:
     """Return the Python values of an array or a list; times as such, of which numpy makes numbers if they are finer."""
-    if getattr(getattr(given, "dtype", None), "kind", "") in ("m", "M"):
-        given = given.astype(f"{given.dtype.kind}8[us]")
-    return list(given.tolist() if hasattr(given, "tolist") else given)
+    if getattr(getattr(cells, "dtype", None), "kind", "") in ("m", "M"):
+        cells = cells.astype(f"{cells.dtype.kind}8[us]")
+    return list(cells.tolist() if hasattr(cells, "tolist") else cells)
 
 
-def _array(given: Any, domain: Domain) -> EventArray | None:
+def _array(cells: Any, domain: Domain) -> EventArray | None:
     """Return the events of a domain with arrays in the form of compiled code; None where rows must be read singly."""
     import numpy as np
 
     from workbench.events.input_columns import decode_column
 
     present = None
-    if isinstance(given, np.ma.MaskedArray):
-        present, given = ~np.ma.getmaskarray(given), given.filled(given.dtype.type())
+    if isinstance(cells, np.ma.MaskedArray):
+        present, cells = ~np.ma.getmaskarray(cells), cells.filled(cells.dtype.type())
     if isinstance(domain, CopiedCells):
-        values = _values(given)
+        values = _values(cells)
         is_text = set(map(type, values)) <= {str, type(None)} and is_encodable("".join(filter(None, values)))
         return decode_column(domain, text_array(values)) if is_text and present is None else None
     if isinstance(domain, Words | Times):
-        column = None if present is not None else _column(given)
+        column = None if present is not None else _column(cells)
         return None if column is None else decode_column(domain, column)
-    if not isinstance(given, np.ndarray) or given.dtype.kind in "OU":
-        values = _values(given)
+    if not isinstance(cells, np.ndarray) or cells.dtype.kind in "OU":
+        values = _values(cells)
         if None in values:
             present = np.array([value is not None for value in values])
             values = [domain.default if value is None else value for value in values]
         arrays = arrays_of(domain, values)
         return None if arrays is None else EventArray(arrays[0], present)
     kinds, wanted = {Bool: ("b", np.bool_), Reals: ("fiu", np.float64)}.get(type(domain), ("iu", np.int64))
-    if isinstance(domain, Enum) or given.dtype.kind not in kinds or given.dtype == np.uint64:
+    if isinstance(domain, Enum) or cells.dtype.kind not in kinds or cells.dtype == np.uint64:
         return None
-    if isinstance(domain, Integer | Range) and len(given) and not domain.lo <= given.min() <= given.max() <= domain.hi:
+    if isinstance(domain, Integer | Range) and len(cells) and not domain.lo <= cells.min() <= cells.max() <= domain.hi:
         return None
-    return EventArray(np.ascontiguousarray(given, wanted), present)
+    return EventArray(np.ascontiguousarray(cells, wanted), present)
 
 
-def _column(given: Any) -> Any:
+def _column(cells: Any) -> Any:
     """Convert an array or a list to a column of Arrow, for keys and times; None where rows must be read singly."""
     import numpy as np
 
     from workbench.events.buffers import numbers_to_arrow
 
-    if not isinstance(given, np.ndarray) or given.dtype.kind in "OU":
-        values = _values(given)
+    if not isinstance(cells, np.ndarray) or cells.dtype.kind in "OU":
+        values = _values(cells)
         kinds = set(map(type, values))
         if kinds <= {str, type(None)}:
             return text_array(values) if is_encodable("".join(filter(None, values))) else None
         if len(kinds) > 1 or not kinds <= {int, float}:
             return None
         try:
-            given = np.array(values, np.float64 if float in kinds else np.int64)
+            cells = np.array(values, np.float64 if float in kinds else np.int64)
         except OverflowError:
             return None
-    if given.dtype in ("M8[s]", "M8[ms]", "M8[us]"):
-        return numbers_to_arrow(INT, given.astype("M8[us]").view(np.int64)).cast("timestamp[us]")
-    if given.dtype.kind not in "iuf" or given.dtype == np.uint64:
+    if cells.dtype in ("M8[s]", "M8[ms]", "M8[us]"):
+        return numbers_to_arrow(INT, cells.astype("M8[us]").view(np.int64)).cast("timestamp[us]")
+    if cells.dtype.kind not in "iuf" or cells.dtype == np.uint64:
         return None
     return (
-        numbers_to_arrow(FLOAT, given.astype("f8"))
-        if given.dtype.kind == "f"
-        else numbers_to_arrow(INT, given.astype("i8"))
+        numbers_to_arrow(FLOAT, cells.astype("f8"))
+        if cells.dtype.kind == "f"
+        else numbers_to_arrow(INT, cells.astype("i8"))
     )

@@ -111,11 +111,11 @@ class DateReader:
             raise UntimedError(f"a time in the format {self.format}") from None
 
     def _of_form(self, text: str) -> datetime:
-        number, found = next(((i, m) for i, form in enumerate(FORMS) if (m := form.fullmatch(text))), (0, None))
-        if found is None:
+        number, match = next(((i, m) for i, form in enumerate(FORMS) if (m := form.fullmatch(text))), (0, None))
+        if match is None:
             hint = "--time-format '%d %b %Y %H:%M:%S', for example, says how they are written"
             raise UntimedError("a number, or a date such as 2024-05-01T12:00:00Z", hint)
-        parts = found.groupdict()
+        parts = match.groupdict()
         try:
             if parts["year"]:
                 date = self._date(parts, int(parts["year"]), text)
@@ -183,27 +183,27 @@ class DateReader:
 
 def _orders(text: str) -> Iterator[bool]:
     """Yield whether the day is first in a numeric date, if its numbers determine it."""
-    found = FORMS[-1].fullmatch(text.strip())
-    if found and int(found["first"]) > 12:
+    match = FORMS[-1].fullmatch(text.strip())
+    if match and int(match["first"]) > 12:
         yield True
-    elif found and int(found["other"]) > 12:
+    elif match and int(match["other"]) > 12:
         yield False
 
 
 def _ambiguous(day: int, month: int, year: str, text: str) -> UntimedError:
     readings = (f"{one} {MONTHS[other - 1].title()} {year}" for one, other in ((day, month), (month, day)))
-    found = FORMS[-1].fullmatch(text)
-    assert found is not None
-    rest = _CLOCK_TEXT.sub(_directives, text[found.end("year") :].removesuffix(found["zone"] or ""))
-    rest += "%z" if found["zone"] else ""
-    formats = (f"'%{one}{found[2]}%{other}{found[2]}%Y{rest}'" for one, other in ("dm", "md"))
+    match = FORMS[-1].fullmatch(text)
+    assert match is not None
+    rest = _CLOCK_TEXT.sub(_directives, text[match.end("year") :].removesuffix(match["zone"] or ""))
+    rest += "%z" if match["zone"] else ""
+    formats = (f"'%{one}{match[2]}%{other}{match[2]}%Y{rest}'" for one, other in ("dm", "md"))
     what = f"a date that has one meaning (this is {' or '.join(readings)}, and no row near it decides)"
     return UntimedError(what, f"write --time-format {' or --time-format '.join(formats)}")
 
 
-def _directives(found: re.Match[str]) -> str:
-    fraction = f"{found[2][0]}%f" if found[2] else ""
-    return f"%H:%M{':%S' if found[1] else ''}{fraction}"
+def _directives(match: re.Match[str]) -> str:
+    fraction = f"{match[2][0]}%f" if match[2] else ""
+    return f"%H:%M{':%S' if match[1] else ''}{fraction}"
 
 
 def _zone(text: str | None) -> timezone | None:

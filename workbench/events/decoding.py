@@ -32,11 +32,11 @@ def decode(
     numbered: whether the numbers of rows are needed.
     """
     for block in blocks:
-        found = block.columns() if columns else None
-        if found is None:
+        block_columns = block.columns() if columns else None
+        if block_columns is None:
             yield from _rows(block, account, size, numbered)
         else:
-            yield from _parts(found, account, size, block.file)
+            yield from _parts(block_columns, account, size, block.file)
 
 
 def _parts(columns: Columns, account: Account, size: Callable[[bool], int], file: str) -> Iterator[LogBatch]:
@@ -69,20 +69,20 @@ def _note_numbers(steps: Iterator[InputEvents], account: Account, numbers: list[
         yield step
 
 
-def count_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, account: Account) -> Generator[LogBlock]:
+def count_blocks(blocks: Iterator[LogBlock], file_name: str, reading: Reading, account: Account) -> Generator[LogBlock]:
     """Limit blocks to `--head` rows; the account counts their steps."""
     account.is_exact &= reading.head is None
     for block in blocks:
         account.read += block.rows or 0
-        steps = partial(_count_block, block, shown, reading, account)
-        yield replace(block, steps=steps, columns=partial(_first_columns, block, reading, account), file=shown)
+        steps = partial(_count_block, block, file_name, reading, account)
+        yield replace(block, steps=steps, columns=partial(_first_columns, block, reading, account), file=file_name)
         if enough(reading, account):
             return
 
 
-def _count_block(block: LogBlock, shown: str, reading: Reading, account: Account) -> Iterator[InputEvents]:
+def _count_block(block: LogBlock, file_name: str, reading: Reading, account: Account) -> Iterator[InputEvents]:
     before = account.rows + account.ignored[BLANK]
-    with readable(shown):
+    with readable(file_name):
         for step in block.steps():
             account.rows += 1
             account.events_in += 1 if account.rows_are_events else len(step)
@@ -95,11 +95,11 @@ def _count_block(block: LogBlock, shown: str, reading: Reading, account: Account
 
 def _first_columns(block: LogBlock, reading: Reading, account: Account) -> Columns | None:
     """Return the columns of the rows up to `--head`."""
-    found = block.columns()
-    if found is None or reading.head is None:
-        return found
+    columns = block.columns()
+    if columns is None or reading.head is None:
+        return columns
     left = reading.head - account.rows
-    return {name: each.part(slice(left)) for name, each in found.items()}
+    return {name: each.part(slice(left)) for name, each in columns.items()}
 
 
 def enough(reading: Reading, account: Account) -> bool:

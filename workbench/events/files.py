@@ -39,18 +39,18 @@ def format_of(path: str | Path, option: str = "--format") -> str | None:
     ------
     InputError: the ending is that of no format.
     """
-    name, found = Path(path), ending(path)
+    name, suffix = Path(path), ending(path)
     known = endings()
-    if found in known:
-        return known[found]
-    if not found or (name.exists() and not name.is_file()):
+    if suffix in known:
+        return known[suffix]
+    if not suffix or (name.exists() and not name.is_file()):
         return None
     from workbench.tesla.engines.facts.database import is_database
 
     hint = f"the formats are {', '.join(known)}; where the file has one of them, say so: {option} csv"
     if is_database(path) and option == "--format":
         hint = f"facts are read from a database, --facts {path}, and events from files; {hint}"
-    raise InputError(f"'{found}' is no format of events", where=str(path), hint=hint)
+    raise InputError(f"'{suffix}' is no format of events", where=str(path), hint=hint)
 
 
 def check_page_name(path: str | Path) -> None:
@@ -108,16 +108,16 @@ def sought(stream: IO[bytes]) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def readable(shown: str) -> Iterator[None]:
+def readable(file_name: str) -> Iterator[None]:
     """Convert the errors of reading bytes into `InputError`."""
     try:
         yield
     except DamagedError as error:
-        raise InputError(f"the compressed file is damaged: {error}", where=shown) from error
+        raise InputError(f"the compressed file is damaged: {error}", where=file_name) from error
     except UnicodeDecodeError as error:
-        raise not_text(error, shown) from error
+        raise not_text(error, file_name) from error
     except OSError as error:
-        raise InputError(f"cannot read the events: {error.strerror or error}", where=shown) from error
+        raise InputError(f"cannot read the events: {error.strerror or error}", where=file_name) from error
 
 
 def not_text(error: UnicodeDecodeError, where: str) -> InputError:
@@ -250,19 +250,19 @@ def destination(
                     text.detach()
 
 
-def _writable(name: Path, shown: str | Path, mode: str) -> io.BufferedWriter:
+def _writable(name: Path, user_path: str | Path, mode: str) -> io.BufferedWriter:
     try:
-        return io.BufferedWriter(_Written(name, shown, mode))
+        return io.BufferedWriter(_Written(name, user_path, mode))
     except OSError as error:
-        raise unwritten(error, shown) from error
+        raise unwritten(error, user_path) from error
 
 
 class _Written(io.FileIO):
-    """A file whose errors name it; `shown` is its name for the user."""
+    """A file whose errors name it; `user_path` is its name for the user."""
 
-    def __init__(self, path: Path, shown: str | Path, mode: str = "w") -> None:
+    def __init__(self, path: Path, user_path: str | Path, mode: str = "w") -> None:
         super().__init__(path, mode)
-        self._shown, self._failed = str(shown), False
+        self._shown, self._failed = str(user_path), False
 
     def write(self, data: Any) -> int:
         if self._failed:  # the error has been reported: data that is still being written is dropped

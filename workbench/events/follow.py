@@ -63,10 +63,10 @@ class FollowedFile(io.RawIOBase):
 
     def _is_over(self) -> bool:
         try:
-            found = os.stat(self._path)
+            status = os.stat(self._path)
         except FileNotFoundError:  # it has been renamed, and there is no new one yet
             return False
-        return found.st_size < self.count if found.st_ino == self.inode else found.st_size > 0
+        return status.st_size < self.count if status.st_ino == self.inode else status.st_size > 0
 
 
 @dataclass
@@ -107,14 +107,14 @@ class Follower:
         return file
 
 
-def find_followed_file(given: Any) -> str:
+def find_followed_file(log: Any) -> str:
     """Return the file to follow.
 
     Raises
     ------
     InputError: the log is no text file, or several files.
     """
-    files = list_named_files(given) or []
+    files = list_named_files(log) or []
     path = str(files[0]).rpartition("=")[2] if files and not os.path.exists(files[0]) else str(*files[:1])
     several = len(files) > 1 or os.path.isdir(path) or (glob.has_magic(path) and not os.path.exists(path))
     refused = (
@@ -129,9 +129,9 @@ def find_followed_file(given: Any) -> str:
     return path
 
 
-def await_followed_file(given: Any, say: Callable[[str], object]) -> None:
+def await_followed_file(log: Any, say: Callable[[str], object]) -> None:
     """Wait until the file to follow is there; `say` reports once that it is not."""
-    path = find_followed_file(given)
+    path = find_followed_file(log)
     if not os.path.exists(path):
         say(
             f"{path}: there is no such file yet: waiting for it"
@@ -157,5 +157,5 @@ def files_since(path: LogPath, inode: int, count: int) -> list[str] | None:
 
 
 def _is_file(name: str, inode: int, count: int) -> bool:
-    found = os.stat(name)
-    return found.st_ino == inode and found.st_size >= count
+    status = os.stat(name)
+    return status.st_ino == inode and status.st_size >= count

@@ -25,35 +25,35 @@ PACKED = 4
 """The approximate ratio of the size of a log to its compressed size."""
 
 
-def list_named_files(given: Any) -> list[LogPath] | None:
+def list_named_files(log: Any) -> list[LogPath] | None:
     """Return the given log as files, if it is a path or several; None otherwise."""
-    if isinstance(given, str | Path):
-        return [given]
-    if isinstance(given, list | tuple) and given and all(isinstance(each, str | Path) for each in given):
-        return list(given)
+    if isinstance(log, str | Path):
+        return [log]
+    if isinstance(log, list | tuple) and log and all(isinstance(each, str | Path) for each in log):
+        return list(log)
     return None
 
 
-def log_files(given: LogPath | Sequence[LogPath]) -> list[LogPath]:
+def log_files(log: LogPath | Sequence[LogPath]) -> list[LogPath]:
     """Return the files of a log in order: files, `-` for the standard input, folders and patterns.
 
     Raises
     ------
     InputError: a file does not exist, or a folder has no file.
     """
-    found = [file for each in list_named_files(given) or () for file in _files(each)]
-    if found.count("-") > 1:
+    files = [file for each in list_named_files(log) or () for file in _files(each)]
+    if files.count("-") > 1:
         raise InputError("the standard input can be read once", hint="give --input - once")
-    return found
+    return files
 
 
-def estimate_rows(given: Any) -> int | None:
+def estimate_rows(log: Any) -> int | None:
     """Return the number of rows of data, estimated from sizes for files; None if the end is unknown."""
-    if list_named_files(given) is None:
-        some = next(iter(given.values()), ()) if isinstance(given, Mapping) else given
+    if list_named_files(log) is None:
+        some = next(iter(log.values()), ()) if isinstance(log, Mapping) else log
         return len(some) if isinstance(some, Sequence) else getattr(some, "num_rows", getattr(some, "size", None))
-    found = 0
-    names = [str(each).rpartition("=")[2] for each in list_named_files(given) or ()]
+    total = 0
+    names = [str(each).rpartition("=")[2] for each in list_named_files(log) or ()]
     try:
         files = log_files(names) if names else []
     except InputError:
@@ -62,13 +62,13 @@ def estimate_rows(given: Any) -> int | None:
         return None
     for file in map(Path, files):
         row = format_row(endings().get(ending(file), USUAL))
-        found += int(file.stat().st_size * (PACKED if file.suffix in COMPRESSIONS else 1) // row.row_bytes)
-    return found
+        total += int(file.stat().st_size * (PACKED if file.suffix in COMPRESSIONS else 1) // row.row_bytes)
+    return total
 
 
-def see_apart(read: object, output: LogPath | None, kept: Mapping[str, LogPath | None]) -> None:
+def see_apart(read: object, output: LogPath | None, option_files: Mapping[str, LogPath | None]) -> None:
     """Raise InputError if a file named by an option would replace another one that is read or written."""
-    files = {option: file for option, file in kept.items() if file not in (None, "error", "skip")}
+    files = {option: file for option, file in option_files.items() if file not in (None, "error", "skip")}
     taken = {os.path.realpath(each): "what is read" for each in read_files(read)} if files else {}
     if output:
         taken[os.path.realpath(output)] = "--output"
@@ -78,9 +78,9 @@ def see_apart(read: object, output: LogPath | None, kept: Mapping[str, LogPath |
             raise InputError(f"{option} would take the place of {other}", where=str(file), hint="give it its own file")
 
 
-def read_files(given: object) -> Iterator[str]:
+def read_files(log: object) -> Iterator[str]:
     """Yield the files of a log, also where a type of events precedes them (`Smoke=smoke.csv`)."""
-    for each in list_named_files(given) or ():
+    for each in list_named_files(log) or ():
         with suppress(InputError):  # the error is reported when the file is read
             yield from map(str, _files(each if os.path.exists(each) else str(each).rpartition("=")[2]))
 
@@ -93,16 +93,16 @@ MOST_ROTATIONS = 9999
 
 def _sort_log(files: Iterable[LogPath]) -> list[LogPath]:
     """Sort files in natural order; a log and its rotated files with the oldest first."""
-    found = sorted(files, key=natural)
-    name = str(found[0])
-    unpacked = {each: re.sub(rf"({'|'.join(map(re.escape, COMPRESSIONS))})$", "", str(each)) for each in found[1:]}
+    order = sorted(files, key=natural)
+    name = str(order[0])
+    unpacked = {each: re.sub(rf"({'|'.join(map(re.escape, COMPRESSIONS))})$", "", str(each)) for each in order[1:]}
     ends = {each: text[len(name) :] for each, text in unpacked.items()}
     if not all(str(each).startswith(name) and ROTATED.fullmatch(end) for each, end in ends.items()):
-        return found
+        return order
     ages = {each: int(end[1:]) if end[1:].isdecimal() else MOST_ROTATIONS + 1 for each, end in ends.items()}
     numbered = [each for each, age in ages.items() if age <= MOST_ROTATIONS]
     dated = [each for each in ages if each not in numbered]
-    return [*dated, *sorted(numbered, key=ages.__getitem__, reverse=True), found[0]]
+    return [*dated, *sorted(numbered, key=ages.__getitem__, reverse=True), order[0]]
 
 
 def natural(path: LogPath) -> list[tuple[int, str]]:
@@ -110,15 +110,15 @@ def natural(path: LogPath) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", str(path))]
 
 
-def _files(given: LogPath) -> list[LogPath]:
-    path = str(given)
+def _files(entry: LogPath) -> list[LogPath]:
+    path = str(entry)
     if os.path.isdir(path):
         inside = list(_inside(Path(path)))
         if not inside:
             raise InputError("there is no file in this folder", where=path)
         return _sort_log(inside)
     if path == "-" or os.path.exists(path):
-        return [given]
+        return [entry]
     if glob.has_magic(path):
         matched: list[LogPath] = [name for name in glob.glob(path, recursive=True) if os.path.isfile(name)]
         if not matched:

@@ -89,10 +89,10 @@ def look(path: LogPath | Sequence[LogPath], program: Ported, reading: Reading) -
     InputError: a file cannot be read, or a column that the user names does not exist.
     """
     for file in log_files(path):
-        with _leniently(file, program, reading) as (reader, lines, shown):
-            kinds, cells = reader.sample(lines, shown, ROWS)
+        with _leniently(file, program, reading) as (reader, lines, file_name):
+            kinds, cells = reader.sample(lines, file_name, ROWS)
             needed = [port.name for port in program.ports.inputs if not port.optional]
-            yield _describe_file(reader, shown, kinds, cells, needed)
+            yield _describe_file(reader, file_name, kinds, cells, needed)
 
 
 def samples(
@@ -100,12 +100,12 @@ def samples(
 ) -> Iterator[tuple[str, dict[str, list[Any]], Callable[[str, Sequence[Any]], str]]]:
     """Yield the name of each file, the cells of its columns in its first rows, and a function for their kinds."""
     for file in log_files(path):
-        with _leniently(file, program, reading) as (reader, lines, shown):
-            kinds, cells = reader.sample(lines, shown, count)
+        with _leniently(file, program, reading) as (reader, lines, file_name):
+            kinds, cells = reader.sample(lines, file_name, count)
             known = {} if reader.typed else kinds  # those of typed columns are named by the format
             if not reader.typed:
                 cells = {name: [plain_cell(cell, reading) or None for cell in some] for name, some in cells.items()}
-            yield shown, cells, partial(_column_kind, known, reader.typed)
+            yield file_name, cells, partial(_column_kind, known, reader.typed)
 
 
 def _column_kind(known: Mapping[str, str], typed: bool, name: str, cells: Sequence[Any]) -> str:
@@ -120,33 +120,35 @@ def _leniently(
 
 
 def _describe_file(
-    reader: RowReader, shown: str, kinds: dict[str, str], cells: dict[str, list[Any]], needed: Sequence[str]
+    reader: RowReader, file_name: str, kinds: dict[str, str], cells: dict[str, list[Any]], needed: Sequence[str]
 ) -> FoundFile:
     names = list(cells)
     columns = reader.match_columns(names)
     fed = _inputs(columns)
-    found = []
+    descriptions = []
     for i, name in enumerate(names):
         inputs = fed.get(i, [])
         plain = cells[name] if reader.typed else [plain_cell(cell, reader.reading) for cell in cells[name]]
         empty = sum(cell is None or (not reader.typed and not cell.strip()) for cell in plain)
         wrong = next(filter(None, (_wrong(reader, domain, cells[name]) for _, domain in inputs)), "")
-        told = tuple(f"{path}: {domain}" for path, domain in inputs)
-        found.append(FoundColumn(name, kinds.get(name) or guess_type(plain, reader.typed), empty, told, wrong))
+        input_texts = tuple(f"{path}: {domain}" for path, domain in inputs)
+        descriptions.append(
+            FoundColumn(name, kinds.get(name) or guess_type(plain, reader.typed), empty, input_texts, wrong)
+        )
     missing = (
         f"there is no column for input '{name}': {reader.domains[name]} ({did_you_mean(name, names)})"
         for name in needed
         if name not in columns.inputs
     )
-    return FoundFile(shown, max(map(len, cells.values()), default=0), tuple(found), tuple(missing))
+    return FoundFile(file_name, max(map(len, cells.values()), default=0), tuple(descriptions), tuple(missing))
 
 
 def _inputs(columns: ColumnMap) -> dict[int, list[tuple[str, Domain]]]:
-    found: dict[int, list[tuple[str, Domain]]] = {}
+    inputs: dict[int, list[tuple[str, Domain]]] = {}
     for name, places in columns.inputs.items():
         for i, domain, path in leaves(places, columns.domains[name], name):
-            found.setdefault(i, []).append((path, domain))
-    return found
+            inputs.setdefault(i, []).append((path, domain))
+    return inputs
 
 
 def _wrong(reader: RowReader, domain: Domain, cells: Sequence[Any]) -> str:

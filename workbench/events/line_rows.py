@@ -29,27 +29,27 @@ MOST = 1000
 class LineReader(RowReader):
     """A reader with a step for each line, which `cells` splits."""
 
-    def rows(self, lines: Iterable[str], shown: str) -> Iterator[tuple[int, str]]:
+    def rows(self, lines: Iterable[str], file_name: str) -> Iterator[tuple[int, str]]:
         return enumerate(lines, 1)
 
-    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+    def blocks(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[LogBlock]:
         """Yield blocks of the lines that have arrived."""
         first = self.part.skipped
-        for block in whole_lines(cast(io.BufferedReader, lines.buffer), shown):
+        for block in whole_lines(cast(io.BufferedReader, lines.buffer), file_name):
             block = block if first else block.removeprefix(BOM)
             count = count_lines(block)
-            yield self.lines_block(block, shown, first, count)
+            yield self.lines_block(block, file_name, first, count)
             first += count
 
-    def lines_block(self, lines: bytes, shown: str, first: int, count: int) -> LogBlock:
+    def lines_block(self, lines: bytes, file_name: str, first: int, count: int) -> LogBlock:
         """Return a block of `count` whole lines, behind the first `first` lines of the file."""
-        return LogBlock(partial(self.line_steps, lines, shown, first), rows=count)
+        return LogBlock(partial(self.line_steps, lines, file_name, first), rows=count)
 
-    def line_steps(self, lines: bytes, shown: str, first: int) -> Iterator[InputEvents]:
+    def line_steps(self, lines: bytes, file_name: str, first: int) -> Iterator[InputEvents]:
         """Yield the steps of some lines, one by one."""
-        return self.located(number_lines(lines, first), shown)
+        return self.located(number_lines(lines, first), file_name)
 
-    def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
+    def parts(self, file: IO[bytes], file_name: str, size: int) -> Iterator[FilePart]:
         return parts_of_lines(file, size, b"", lambda rows: rows.rfind(b"\n") + 1)
 
 

@@ -32,11 +32,11 @@ def arriving(stream: io.BufferedReader) -> Iterator[tuple[bytes, bool]]:
     raw, file = getattr(stream, "raw", None), is_whole(stream)
     data = b"-"
     while data:
-        parts, found = [], 0
-        while data := stream.read(SIZE) if file else stream.read1(SIZE - found):
+        parts, length = [], 0
+        while data := stream.read(SIZE) if file else stream.read1(SIZE - length):
             parts.append(data)
-            found += len(data)
-            if found >= SIZE or file or not (isinstance(raw, io.FileIO) and select.select([raw], [], [], 0)[0]):
+            length += len(data)
+            if length >= SIZE or file or not (isinstance(raw, io.FileIO) and select.select([raw], [], [], 0)[0]):
                 break
         if parts:
             yield b"".join(parts) if len(parts) > 1 else parts[0], False
@@ -61,7 +61,7 @@ def number_lines(data: bytes, first: int) -> Iterator[tuple[int, str]]:
     return enumerate(io.TextIOWrapper(io.BytesIO(data), "utf-8", newline=""), first + 1)
 
 
-def whole_lines(stream: io.BufferedReader, shown: str) -> Iterator[bytes]:
+def whole_lines(stream: io.BufferedReader, file_name: str) -> Iterator[bytes]:
     """Yield the bytes of a stream in whole lines; InputError for a line that is too long."""
     rest, length = list[bytes](), 0
     for data, last in arriving(stream):
@@ -73,7 +73,7 @@ def whole_lines(stream: io.BufferedReader, shown: str) -> Iterator[bytes]:
         else:
             rest.append(data)
             length += len(data)
-            _see_length(length, shown)
+            _see_length(length, file_name)
 
 
 class BegunRow:
@@ -83,8 +83,8 @@ class BegunRow:
     marks are in doubt, they may wait longer than necessary, but not beyond the length of a line.
     """
 
-    def __init__(self, shown: str) -> None:
-        self._shown = shown
+    def __init__(self, file_name: str) -> None:
+        self._shown = file_name
         self.keep(b"")
 
     def keep(self, rest: bytes) -> None:
@@ -113,9 +113,11 @@ class BegunRow:
         return bool(((before + self._odd) % 2 == 0).any())
 
 
-def _see_length(length: int, shown: str) -> None:
+def _see_length(length: int, file_name: str) -> None:
     if length > LONGEST + SIZE:
-        raise InputError(f"a line is longer than {LONGEST >> 20} MB", where=shown, hint="is it a file of this format?")
+        raise InputError(
+            f"a line is longer than {LONGEST >> 20} MB", where=file_name, hint="is it a file of this format?"
+        )
 
 
 def whole_rows(data: bytes, between: str, quote: str = '"') -> int | None:
@@ -229,8 +231,8 @@ class KeptLines:
 
     def pop_lines(self) -> str:
         """Return the lines of a row, and forget them."""
-        found, self._lines = "".join(self._lines), []
-        return found.rstrip("\r\n")
+        text, self._lines = "".join(self._lines), []
+        return text.rstrip("\r\n")
 
     def first(self) -> str:
         """Return the first line of a row; the others are read again."""

@@ -46,15 +46,15 @@ class OutputRows:
 
     def of_table(self, table: Any) -> Any:
         """Return the selected rows and columns of an Arrow table."""
-        found = table.select(list(self.ports.shown))
+        selection = table.select(list(self.ports.shown))
         if not self.column:
-            return found
+            return selection
         cells = table.column(self.column)
         if self.value is None:
-            return found.filter(cells.is_valid()) if cells.null_count else found
+            return selection.filter(cells.is_valid()) if cells.null_count else selection
         from workbench.events import compute as pc
 
-        return found.filter(pc.equal(cells, self.value))
+        return selection.filter(pc.equal(cells, self.value))
 
 
 def rows_of_outputs(ports: Ports, names: Sequence[str], *, steps: bool = False) -> dict[str, OutputRows]:
@@ -65,11 +65,11 @@ def rows_of_outputs(ports: Ports, names: Sequence[str], *, steps: bool = False) 
     ports: the columns of all rows.
     steps: whether each step has a row in each file, also without an event of its output.
     """
-    found = {}
+    selections = {}
     for name in names:
         columns = tuple(port for port in ports.outputs if port.name == name or port.name not in names)
-        found[name] = OutputRows(replace(ports, outputs=columns), "" if steps else name)
-    return found
+        selections[name] = OutputRows(replace(ports, outputs=columns), "" if steps else name)
+    return selections
 
 
 class SplitWriter(EventWriter):

@@ -57,11 +57,11 @@ def _gunzip(stream: io.BufferedReader) -> Callable[[Any], int]:
                     data = stream.read1(PACKED)
                     if not data:
                         raise EOFError("it ends in the middle")
-            found = member.decompress(data, len(room))
-            full = len(found) == len(room)
-            if found:
-                room[: len(found)] = found
-                return len(found)
+            content = member.decompress(data, len(room))
+            full = len(content) == len(room)
+            if content:
+                room[: len(content)] = content
+                return len(content)
 
     return fill
 
@@ -75,13 +75,13 @@ def _gzip(data: Bytes) -> bytes:
 
 def _unzstd(stream: io.BufferedReader) -> Callable[[Any], int]:
     pa = _arrow()
-    found: Callable[[Any], int] = pa.CompressedInputStream(pa.PythonFile(_Others(stream), "r"), "zstd").readinto
-    return found
+    fill: Callable[[Any], int] = pa.CompressedInputStream(pa.PythonFile(_Others(stream), "r"), "zstd").readinto
+    return fill
 
 
 def _zstd(data: Bytes) -> bytes:
-    found: bytes = _arrow().compress(data, "zstd", asbytes=True)
-    return found
+    frame: bytes = _arrow().compress(data, "zstd", asbytes=True)
+    return frame
 
 
 def _arrow() -> Any:
@@ -180,8 +180,8 @@ class PackedFile(io.RawIOBase):
 
     def _settle(self) -> None:
         if self._kept:
-            kept, self._kept = self._kept, bytearray()
-            self.put(self.packed(kept))
+            buffer, self._kept = self._kept, bytearray()
+            self.put(self.packed(buffer))
 
 
 class DamagedError(OSError):
@@ -198,15 +198,15 @@ class _Others(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        found: bytes = self._stream.read1(size)
-        return found
+        piece: bytes = self._stream.read1(size)
+        return piece
 
 
 def decompress_stream(stream: io.BufferedReader) -> io.BufferedReader:
     """Return the decompressed bytes of a stream, or the stream itself if it is not compressed."""
     start = stream.peek(4)[:4]
-    found = next((each for each in COMPRESSIONS.values() if start.startswith(each.magic)), None)
-    return stream if found is None else io.BufferedReader(Decompressed(stream, found))
+    compression = next((each for each in COMPRESSIONS.values() if start.startswith(each.magic)), None)
+    return stream if compression is None else io.BufferedReader(Decompressed(stream, compression))
 
 
 def ready_bytes(stream: IO[str], pieces: Sequence[Bytes]) -> Callable[[], None]:

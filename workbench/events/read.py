@@ -73,17 +73,20 @@ def read_blocks(
     """
     reading, reporter = reading or Reading(), reporter or Reporter()
     for file, stream in _files(path, program, reading, reporter.account, stdin):
-        with stream as found, log_reader(found, file, program, reading, reporter) as (reader, lines, shown):
-            yield from count_blocks(reader.blocks(lines, shown), shown, reading, reporter.account)
+        with (
+            stream as byte_stream,
+            log_reader(byte_stream, file, program, reading, reporter) as (reader, lines, file_name),
+        ):
+            yield from count_blocks(reader.blocks(lines, file_name), file_name, reading, reporter.account)
             if not enough(reading, reporter.account):  # errors about all rows are found when they have been taken
-                yield LogBlock(partial(_read_end, reader, shown), rows=0)
+                yield LogBlock(partial(_read_end, reader, file_name), rows=0)
 
 
-def _read_end(reader: RowReader, shown: str) -> Iterator[InputEvents]:
+def _read_end(reader: RowReader, file_name: str) -> Iterator[InputEvents]:
     try:
         reader.end()
     except InputError as error:
-        raise error.retold(where=shown) from error
+        raise error.retold(where=file_name) from error
     return iter(())
 
 
@@ -99,8 +102,8 @@ def _files(
         # between a rotation and the first line behind it there is no file of that name
         (name,) = [reading.follow.path] if reading.follow.older else log_files(path)
         streams = ((name, io.BufferedReader(file, BUFFER)) for file in reading.follow.files())
-    while not enough(reading, account) and (found := next(streams, None)) is not None:
-        yield found
+    while not enough(reading, account) and (entry := next(streams, None)) is not None:
+        yield entry
 
 
 def key_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -> Domain:
@@ -119,8 +122,8 @@ def cell_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) 
     if not Path(file).is_file():  # a pipe cannot be inspected beforehand
         return CopiedCells()
     reading = replace(reading, head=0, follow=None)
-    with open_log(file, Ports("keys", ()), reading, Reporter()) as (reader, lines, shown):
-        return reader.cell_domain(cast(IO[bytes], lines.buffer), name, shown)
+    with open_log(file, Ports("keys", ()), reading, Reporter()) as (reader, lines, file_name):
+        return reader.cell_domain(cast(IO[bytes], lines.buffer), name, file_name)
 
 
 @contextmanager
@@ -128,18 +131,18 @@ def open_log(
     path: LogPath, program: Ported, reading: Reading, reporter: Reporter, stdin: IO[bytes] | None = None
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
     """Open one file of a log: its reader, its lines, and its name for messages; check the end of the file."""
-    with _open_log(path, program, reading, reporter, stdin) as (reader, lines, shown):
-        yield reader, lines, shown
+    with _open_log(path, program, reading, reporter, stdin) as (reader, lines, file_name):
+        yield reader, lines, file_name
         if not enough(reading, reporter.account):
-            _read_end(reader, shown)
+            _read_end(reader, file_name)
 
 
 @contextmanager
 def _open_log(
     path: LogPath, program: Ported, reading: Reading, reporter: Reporter, stdin: IO[bytes] | None
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
-    with open_bytes(path, stdin) as stream, log_reader(stream, path, program, reading, reporter) as found:
-        yield found
+    with open_bytes(path, stdin) as stream, log_reader(stream, path, program, reading, reporter) as log:
+        yield log
 
 
 @contextmanager
@@ -147,7 +150,7 @@ def log_reader(
     stream: io.BufferedReader, path: LogPath, program: Ported, reading: Reading, reporter: Reporter
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
     """Give the reader of a file of a log, its lines, and its name for messages."""
-    shown, dropped = display_name(path), DroppedLines()
+    file_name, dropped = display_name(path), DroppedLines()
     encoding = reading.encoding or find_marked_encoding(stream)
     if encoding and not reading.encoding:
         reporter.report_once(f"the text is read as {encoding}, as its first bytes say (--encoding names another one)")
@@ -157,15 +160,15 @@ def log_reader(
         row = format_row(reading.format or format_of(path) or sniff_format(stream))
         if foreign := next((name for name in SHAPES if getattr(reading, name) and name not in row.takes), None):
             flag = "null TEXT" if foreign == "nulls" else foreign.replace("_", "-")
-            raise InputError(f"--{flag} does not apply to this file", where=shown, hint=f"the format is {row.name}")
+            raise InputError(f"--{flag} does not apply to this file", where=file_name, hint=f"the format is {row.name}")
         if reading.follow is not None and LINES[0] not in row.takes:
-            raise InputError(f"--follow reads lines, and {row.name} has none", where=shown, hint="leave it out")
+            raise InputError(f"--follow reads lines, and {row.name} has none", where=file_name, hint="leave it out")
         reader = row.reader(program, reading, reporter)
         reader.dropped = dropped
         if row.text:
             reader.begin(stream.peek())
         _sample_dates(reader, row, program, stream)
-        yield reader, lines, shown
+        yield reader, lines, file_name
     finally:
         lines.detach()
 

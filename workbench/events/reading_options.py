@@ -77,14 +77,14 @@ class Reading:
     follow: Follower | None = None
 
 
-def nulls_of(given: str | Iterable[str]) -> tuple[Null, tuple[str, ...]]:
+def nulls_of(nulls: str | Iterable[str]) -> tuple[Null, tuple[str, ...]]:
     """Split the values of `--null` into the meaning of empty cells and further texts of empty cells, in any order.
 
     Raises
     ------
     InputError: there are two meanings, or a text is nearly one of these words.
     """
-    words: list[Any] = [given] if isinstance(given, str) else list(given)
+    words: list[Any] = [nulls] if isinstance(nulls, str) else list(nulls)
     meanings = [word for word in words if word in get_args(Null)]
     texts = tuple(word for word in words if word not in meanings)
     for text in texts:
@@ -97,16 +97,16 @@ def nulls_of(given: str | Iterable[str]) -> tuple[Null, tuple[str, ...]]:
     return (meanings[0] if meanings else "absent"), texts
 
 
-def columns_of(given: Mapping[str, str] | Iterable[str]) -> Mapping[str, str]:
+def columns_of(columns: Mapping[str, str] | Iterable[str]) -> Mapping[str, str]:
     """Parse the columns of inputs from texts such as `x=temperature`."""
-    if isinstance(given, Mapping):
-        return given
-    found: dict[str, str] = {}
-    for text in [given] if isinstance(given, str) else given:
+    if isinstance(columns, Mapping):
+        return columns
+    inputs: dict[str, str] = {}
+    for text in [columns] if isinstance(columns, str) else columns:
         name, equals, column = text.partition("=")
         if not (name and equals and column):
             raise InputError(f"--column {text}: expected INPUT=COLUMN", hint="for example --column x=temperature")
-        if name in found:
-            raise InputError(f"--column says twice where '{name}' comes from: {found[name]} and {column}")
-        found[name] = column
-    return found
+        if name in inputs:
+            raise InputError(f"--column says twice where '{name}' comes from: {inputs[name]} and {column}")
+        inputs[name] = column
+    return inputs

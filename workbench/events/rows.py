@@ -96,8 +96,8 @@ class RowReader(ABC):
         """Infer the form of rows from the first bytes of a file."""
 
     @abstractmethod
-    def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Any]]:
-        """Yield the raw rows of a file (its bytes are `lines.buffer`) with their numbers; `shown` is its name.
+    def rows(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[tuple[int, Any]]:
+        """Yield the raw rows of a file (its bytes are `lines.buffer`) with their numbers; `file_name` is its name.
 
         Raises
         ------
@@ -117,14 +117,14 @@ class RowReader(ABC):
     def shown(self, cell: Any) -> str:
         """Return a cell in the form of messages."""
 
-    def cell_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
+    def cell_domain(self, file: IO[bytes], name: str, file_name: str) -> Domain:
         """Return the domain of the cells in a column of an unread file, for copying them."""
-        del file, name, shown
+        del file, name, file_name
         return CopiedCells()
 
-    def parts(self, file: IO[bytes], shown: str, size: int) -> Iterable[FilePart]:
+    def parts(self, file: IO[bytes], file_name: str, size: int) -> Iterable[FilePart]:
         """Cut a file that is not compressed into parts of about `size` bytes."""
-        del file, shown, size
+        del file, file_name, size
         return [WHOLE]
 
     def cells(self, row: Any) -> Sequence[Any] | None:
@@ -148,14 +148,14 @@ class RowReader(ABC):
 
     def events(self, cells: Sequence[Any]) -> InputEvents:
         """Return the events in some cells."""
-        found: InputEvents = {}
+        events: InputEvents = {}
         for name, take in self.takers.items() if cells else ():
             event = take(cells)
             if event is not None:
-                found[name] = event
-        if len(found) < len(self.domains) and self.reading.null == "error":
-            raise self._empty(next(name for name in self.domains if name not in found))
-        return found
+                events[name] = event
+        if len(events) < len(self.domains) and self.reading.null == "error":
+            raise self._empty(next(name for name in self.domains if name not in events))
+        return events
 
     def open(self, columns: ColumnMap) -> None:
         """Read the rows from now on with this map of columns."""
@@ -169,33 +169,35 @@ class RowReader(ABC):
         ------
         InputError: a column is missing, duplicate, or refused.
         """
-        found = self.match_columns(names)
-        self.open(found)
-        self.reporter.ignore_columns(found.ignored)
+        columns = self.match_columns(names)
+        self.open(columns)
+        self.reporter.ignore_columns(columns.ignored)
 
     def match_columns(self, names: Sequence[str]) -> ColumnMap:
         """Map columns of these names to inputs; InputError as in `set_columns`."""
         return match(names, self.ports, self.reading, what=self.noun)
 
-    def sample(self, lines: io.TextIOWrapper, shown: str, count: int) -> tuple[dict[str, str], dict[str, list[Any]]]:
+    def sample(
+        self, lines: io.TextIOWrapper, file_name: str, count: int
+    ) -> tuple[dict[str, str], dict[str, list[Any]]]:
         """Return the types of columns in the file, by their names, and their cells in the first rows."""
-        found: dict[str, list[Any]] = {}
-        for number, (_, row) in enumerate(itertools.islice(self.rows(lines, shown), count)):
+        samples: dict[str, list[Any]] = {}
+        for number, (_, row) in enumerate(itertools.islice(self.rows(lines, file_name), count)):
             try:
                 cells = self.cells(row)
             except InputError:
                 continue
             assert self.columns is not None
             for name in self.columns.names if cells is not None else ():
-                found.setdefault(name, [None] * number)
+                samples.setdefault(name, [None] * number)
             here = dict(zip(self.columns.names, cells or (), strict=False))
-            for name, each in found.items():
+            for name, each in samples.items():
                 each += [None] * (number - len(each)) + [here.get(name)]
-        return {}, found or {name: [] for name in (self.columns.names if self.columns else ())}
+        return {}, samples or {name: [] for name in (self.columns.names if self.columns else ())}
 
     def _taker(self, path: str, columns: ColumnPlaces, domain: Domain) -> Taker:
         """Return a function that reads the event of an input, or of a field of one, from the cells of a row."""
-        read, shown = self.cell, self.shown
+        read, describe = self.cell, self.shown
         if isinstance(columns, int):
             whose = self.whose(columns, path)
 
@@ -210,7 +212,7 @@ class RowReader(ABC):
                         error = other if error.hint in ("", DATE_REMEDY) else error
                     if self.reading.dated and error.hint == DATE_REMEDY:
                         error.hint = "within objects and arrays dates are texts: declare it as str"
-                    raise error.refusal(whose, shown(cells[columns])) from error
+                    raise error.refusal(whose, describe(cells[columns])) from error
 
             return leaf
         if columns is None:  # the key is missing
@@ -222,13 +224,13 @@ class RowReader(ABC):
         fill = [padding(field) if self.pads else None for field in domain.fields]
 
         def event(cells: Sequence[Any]) -> Value | None:
-            found = tuple(take(cells) for take in takers)
-            if None not in found:
-                return found
-            if all(part is None for part in found):
+            parts = tuple(take(cells) for take in takers)
+            if None not in parts:
+                return parts
+            if all(part is None for part in parts):
                 return None
             for i in needed:
-                if found[i] is None and fill[i] is None:
+                if parts[i] is None and fill[i] is None:
                     if columns[i] is None and self.columns is not None:
                         paths = see_inputs(self.ports, self.reading)
                         raise missing(f"{path}.{domain.names()[i]}", self.columns.names, paths, self.noun)
@@ -237,22 +239,22 @@ class RowReader(ABC):
                         f"'{path}.{domain.names()[i]}' is empty, and other fields are not",
                         hint="--null zero reads empty fields as 0, false or the empty text" if filled else "",
                     )
-            return tuple(fill[i] if part is None else part for i, part in enumerate(found))
+            return tuple(fill[i] if part is None else part for i, part in enumerate(parts))
 
         return event
 
     def _seconds(self, whose: str, cell: Any, domain: Domain) -> Value | None:
         """Return a date as seconds, where the user allows dates in place of numbers; UnreadableError if it is none."""
-        given = self.reading.clock
-        if given is None or not self.reading.dated:
+        clock = self.reading.clock
+        if clock is None or not self.reading.dated:
             return None
         if whose not in self._clocks:
-            self._clocks[whose] = replace(given, column=whose.partition("'")[2][:-1], unit=None, late=None)
+            self._clocks[whose] = replace(clock, column=whose.partition("'")[2][:-1], unit=None, late=None)
             self._clocks[whose].reader.say = self.reporter.say
-        found = date_to_seconds(cell, domain, self._clocks[whose])
-        if found is not None:
+        seconds = date_to_seconds(cell, domain, self._clocks[whose])
+        if seconds is not None:
             self.reporter.report_once(f"dates in {whose} are read as seconds since 1970-01-01 (UTC)")
-        return found
+        return seconds
 
     def whose(self, column: int, path: str) -> str:
         """Return the name of a column for messages, given the input, or field, that it belongs to."""
@@ -263,7 +265,7 @@ class RowReader(ABC):
     def _empty(self, path: str) -> InputError:
         return InputError(f"'{path}' is empty", hint="without --null error there is no event then")
 
-    def located(self, rows: Iterator[tuple[int, Any]], shown: str) -> Iterator[InputEvents]:
+    def located(self, rows: Iterator[tuple[int, Any]], file_name: str) -> Iterator[InputEvents]:
         """Yield the steps of these rows.
 
         Raises
@@ -274,7 +276,7 @@ class RowReader(ABC):
             try:
                 step = self.step(row)
             except InputError as error:
-                self.bad(error, shown, number, row)
+                self.bad(error, file_name, number, row)
                 if self.account.rows == self.reading.head:
                     return
                 continue
@@ -283,19 +285,19 @@ class RowReader(ABC):
             else:
                 self.account.ignored[BLANK] += 1
 
-    def bad(self, error: InputError, shown: str, number: int, row: Any) -> None:
+    def bad(self, error: InputError, file_name: str, number: int, row: Any) -> None:
         """Handle a row that cannot be read: skip and report it, or raise its error."""
         if self.reading.bad_rows == "error":
-            raise error.retold(where=self.place(shown, number)) from error
-        self.reporter.report_bad(BadRow(shown, self.in_file(number), error.what, self.text(number, row)))
+            raise error.retold(where=self.place(file_name, number)) from error
+        self.reporter.report_bad(BadRow(file_name, self.in_file(number), error.what, self.text(number, row)))
 
     def in_file(self, number: int) -> int:
         """Return the number of a row or line in the file."""
         return number if self.dropped is None else self.dropped.number(number)
 
-    def place(self, shown: str, number: int) -> str:
+    def place(self, file_name: str, number: int) -> str:
         """Return the place of a row or line, for messages."""
-        return f"{shown}:{self.in_file(number)}"
+        return f"{file_name}:{self.in_file(number)}"
 
     def text(self, number: int, row: Any) -> str:
         """Return a row as it stands in the file."""
@@ -310,21 +312,21 @@ class RowReader(ABC):
         InputError: a requested column occurred in no row.
         """
 
-    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+    def blocks(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[LogBlock]:
         """Yield all rows of a file, in blocks of columns where the format has them and all inputs have arrays.
 
         Threads may read a block while others read the next ones: reading its columns does not change the reader.
         """
         size = BLOCK if is_whole(cast(io.BufferedReader, lines.buffer)) else 1  # no consumer waits for the next row
-        for some in batches(self.rows(lines, shown), size):
-            yield self.block(some, shown)
+        for some in batches(self.rows(lines, file_name), size):
+            yield self.block(some, file_name)
 
-    def block(self, rows: Sequence[tuple[int, Any]], shown: str) -> LogBlock:
+    def block(self, rows: Sequence[tuple[int, Any]], file_name: str) -> LogBlock:
         """Return a block of these rows, with their numbers."""
-        return LogBlock(lambda: self.located(iter(rows), shown), rows=len(rows))
+        return LogBlock(lambda: self.located(iter(rows), file_name), rows=len(rows))
 
     def arrays(
-        self, given: Callable[[int, Domain], EventArray | None], columns: ColumnMap | None = None
+        self, column_events: Callable[[int, Domain], EventArray | None], columns: ColumnMap | None = None
     ) -> Columns | None:
         """Combine the events of single columns into those of all inputs; None where rows must be read singly.
 
@@ -334,11 +336,11 @@ class RowReader(ABC):
         """
         columns = columns or self.columns
         assert columns is not None
-        found = columns.arrays(given, self.pads)
-        if found is not None and self.reading.null == "error":
-            all_there = len(found) == len(self.domains) and all(each.present is None for each in found.values())
-            return found if all_there else None
-        return found
+        arrays = columns.arrays(column_events, self.pads)
+        if arrays is not None and self.reading.null == "error":
+            all_there = len(arrays) == len(self.domains) and all(each.present is None for each in arrays.values())
+            return arrays if all_there else None
+        return arrays
 
     @property
     def pads(self) -> bool:

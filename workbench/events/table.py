@@ -84,12 +84,12 @@ def format_row(name: str) -> FormatRow:
         raise InputError(f"there is no format '{name}'", hint=did_you_mean(name, format_rows())) from None
 
 
-def format_of_options(*given: str) -> str | None:
+def format_of_options(*options: str) -> str | None:
     """Return the format of the first of these options of a `Reading` that only one format has; None if none."""
-    for option in given:
-        found = [row.name for row in format_rows().values() if option in row.takes]
-        if len(found) == 1:
-            return found[0]
+    for option in options:
+        names = [row.name for row in format_rows().values() if option in row.takes]
+        if len(names) == 1:
+            return names[0]
     return None
 
 

@@ -24,14 +24,14 @@ def resolve_reading(reading: Reading) -> Reading:
     ------
     InputError: there is no such pattern, delimiter, quotation mark, decimal mark, separator of thousands or encoding.
     """
-    found = replace(reading, delimiter=delimiter_of(reading.delimiter)) if reading.delimiter else reading
-    check_marks(found)
+    new_reading = replace(reading, delimiter=delimiter_of(reading.delimiter)) if reading.delimiter else reading
+    check_marks(new_reading)
     if reading.encoding:
         check_encoding(reading.encoding)
     if reading.pattern == LOGFMT:
-        return replace(found, pattern="", format=LOGFMT)
+        return replace(new_reading, pattern="", format=LOGFMT)
     pattern = find_pattern(reading.pattern) if reading.pattern else None
-    return found if pattern is None else replace(found, pattern=pattern, nulls=(*reading.nulls, EMPTY))
+    return new_reading if pattern is None else replace(new_reading, pattern=pattern, nulls=(*reading.nulls, EMPTY))
 
 
 def delimiter_of(text: str) -> str:
@@ -41,11 +41,11 @@ def delimiter_of(text: str) -> str:
     ------
     InputError: it is no delimiter.
     """
-    found = DELIMITERS.get(text, text).replace("\\t", "\t")
-    if len(found) != 1 or not found.isascii() or found in '"\r\n' or found.isalnum():
+    delimiter = DELIMITERS.get(text, text).replace("\\t", "\t")
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n' or delimiter.isalnum():
         hint = did_you_mean(text, DELIMITERS) if text.isalpha() else "for example --delimiter ';' or --delimiter tab"
         raise InputError(f"--delimiter {text!r}: expected one character", hint=hint)
-    return found
+    return delimiter
 
 
 def check_marks(reading: Reading) -> None:

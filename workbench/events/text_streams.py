@@ -23,9 +23,9 @@ class DroppedLines:
     def __init__(self) -> None:
         self._at: list[int] = []
 
-    def add(self, kept: int) -> None:
-        """Note a dropped line behind `kept` lines that are kept."""
-        self._at.append(kept)
+    def add(self, lines_before: int) -> None:
+        """Note a dropped line behind `lines_before` lines that are kept."""
+        self._at.append(lines_before)
 
     def number(self, line: int) -> int:
         """Return the number in the file of a kept line, given its number among the kept lines."""

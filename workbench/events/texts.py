@@ -47,12 +47,12 @@ def cell_texts(column: Any, between: str) -> Any:
         return float_texts(column)
     if not pa.types.is_string(column.type):
         return column
-    found = Letters(column)
-    if found.spaced and (
+    letters = Letters(column)
+    if letters.spaced and (
         pc.any(pc.match_substring_regex(column, rf"\r|{BLANK}")).as_py() or pc.any(pc.utf8_is_space(column)).as_py()
     ):
         return None
-    if not found.holds('"', "\n", between):
+    if not letters.holds('"', "\n", between):
         return column
     special = pc.match_substring_regex(column, f'["\\n{between}]')
     quoted = pc.binary_join_element_wise(MARK, pc.replace_substring(column, '"', '""'), MARK, constant(""))
@@ -128,8 +128,8 @@ def _json(column: Any) -> Any:
         return pc.if_else(pc.is_finite(column), float_texts(column), constant("null"))
     if not pa.types.is_string(column.type):
         return column.cast(pa.string())
-    found = Letters(column)
-    if found.controls or found.holds('"', "\\"):
+    letters = Letters(column)
+    if letters.controls or letters.holds('"', "\\"):
         return None
     return pc.binary_join_element_wise(MARK, column, MARK, constant(""))
 

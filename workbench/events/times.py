@@ -44,14 +44,14 @@ def times_in(column: Any, clock: Clock) -> Any:
 
 def _times(column: Any, clock: Clock) -> tuple[str, Any]:
     """Return the kind of times, as in `Clock.dates`, and the times."""
-    given = column.type
-    if pa.types.is_integer(given):
+    column_type = column.type
+    if pa.types.is_integer(column_type):
         return "", _scale_numbers(numbers_of(column.cast(pa.int64())), clock.scale)
-    if pa.types.is_floating(given):
+    if pa.types.is_floating(column_type):
         return "", _of_floats(numbers_of(column.cast(pa.float64())), clock.scale)
-    if pa.types.is_timestamp(given):
-        return "aware" if given.tz else "naive", _of_dates(column.cast(pa.timestamp("us", given.tz)))
-    if not (pa.types.is_string(given) or pa.types.is_large_string(given)):
+    if pa.types.is_timestamp(column_type):
+        return "aware" if column_type.tz else "naive", _of_dates(column.cast(pa.timestamp("us", column_type.tz)))
+    if not (pa.types.is_string(column_type) or pa.types.is_large_string(column_type)):
         return "", None
     column = column.cast(pa.string())
     if NUMBER.fullmatch(column[0].as_py().strip()):

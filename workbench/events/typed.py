@@ -80,27 +80,27 @@ class TypedReader(RowReader):
     typed = True
 
     @abstractmethod
-    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
+    def source(self, file: IO[bytes], file_name: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         """Return the schema of a file, and a function that reads its record batches with the given columns."""
 
-    def cell_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
-        with self._sought(file) as found, arrow_errors(self.called, shown):
-            schema, _ = self.source(found, shown)
+    def cell_domain(self, file: IO[bytes], name: str, file_name: str) -> Domain:
+        with self._sought(file) as stream, arrow_errors(self.called, file_name):
+            schema, _ = self.source(stream, file_name)
         return column_domain(schema, name)
 
-    def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Sequence[Any]]]:
-        for first, columns, _ in self._batches(lines, shown):
+    def rows(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[tuple[int, Sequence[Any]]]:
+        for first, columns, _ in self._batches(lines, file_name):
             yield from self._number_rows(first, columns)
 
-    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
-        for first, columns, count in self._batches(lines, shown):
-            yield LogBlock(partial(self._steps, first, columns, shown), partial(self._arrays, columns), count)
+    def blocks(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[LogBlock]:
+        for first, columns, count in self._batches(lines, file_name):
+            yield LogBlock(partial(self._steps, first, columns, file_name), partial(self._arrays, columns), count)
 
-    def _steps(self, first: int, columns: Mapping[int, Any], shown: str) -> Iterator[InputEvents]:
-        found = self._arrays(columns) if self.flat else None
-        if found is None:
-            return self.located(self._number_rows(first, columns), shown)
-        return column_steps(found, self.domains)
+    def _steps(self, first: int, columns: Mapping[int, Any], file_name: str) -> Iterator[InputEvents]:
+        arrays = self._arrays(columns) if self.flat else None
+        if arrays is None:
+            return self.located(self._number_rows(first, columns), file_name)
+        return column_steps(arrays, self.domains)
 
     def _arrays(self, columns: Mapping[int, Any]) -> Columns | None:
         if not self.plain:
@@ -109,26 +109,26 @@ class TypedReader(RowReader):
 
         return self.arrays(lambda i, domain: decode_column(domain, columns[i], stored=True))
 
-    def _batches(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, BatchColumns, int]]:
+    def _batches(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[tuple[int, BatchColumns, int]]:
         """Yield successive rows: the number of the first one, their columns, and their number."""
         with self._sought(cast(IO[bytes], lines.buffer)) as file:
             if not (self.streamed or file.seekable()):
                 hint = "give the file, or write CSV, JSON lines or a stream of Arrow"
-                raise InputError(f"{self.called} cannot be read from a pipe", where=shown, hint=hint)
-            yield from self._take_batches(file, shown)
+                raise InputError(f"{self.called} cannot be read from a pipe", where=file_name, hint=hint)
+            yield from self._take_batches(file, file_name)
 
     def _sought(self, file: IO[bytes]) -> contextlib.AbstractContextManager[IO[bytes]]:
         """Give the file with random access, if the format needs that."""
         return contextlib.nullcontext(file) if self.streamed else sought(file)
 
-    def _take_batches(self, file: IO[bytes], shown: str) -> Iterator[tuple[int, BatchColumns, int]]:
-        with arrow_errors(self.called, shown):
-            schema, read = self.source(file, shown)
-        self.named(schema.names, shown)
+    def _take_batches(self, file: IO[bytes], file_name: str) -> Iterator[tuple[int, BatchColumns, int]]:
+        with arrow_errors(self.called, file_name):
+            schema, read = self.source(file, file_name)
+        self.named(schema.names, file_name)
         assert self.columns is not None
         used = {i: self.columns.names[i] for i in self.columns.used_columns}
         first = 1 + self.part.skipped
-        with arrow_errors(self.called, shown):
+        with arrow_errors(self.called, file_name):
             from pyarrow import default_memory_pool
 
             for batch in read(list(used.values())):
@@ -142,16 +142,18 @@ class TypedReader(RowReader):
                     del batch, part
                     default_memory_pool().release_unused()  # otherwise long rows stay in memory several times
 
-    def named(self, names: Sequence[str], shown: str) -> None:
+    def named(self, names: Sequence[str], file_name: str) -> None:
         """Set the columns as `set_columns` does, with the file in the error."""
         try:
             self.set_columns(names)
         except InputError as error:
-            raise error.retold(where=shown) from error
+            raise error.retold(where=file_name) from error
 
-    def sample(self, lines: io.TextIOWrapper, shown: str, count: int) -> tuple[dict[str, str], dict[str, list[Any]]]:
-        with self._sought(cast(IO[bytes], lines.buffer)) as file, arrow_errors(self.called, shown):
-            schema, read = self.source(file, shown)
+    def sample(
+        self, lines: io.TextIOWrapper, file_name: str, count: int
+    ) -> tuple[dict[str, str], dict[str, list[Any]]]:
+        with self._sought(cast(IO[bytes], lines.buffer)) as file, arrow_errors(self.called, file_name):
+            schema, read = self.source(file, file_name)
             batch = next(iter(read(schema.names)), None)
             kinds = {field.name: str(field.type) for field in schema}
             if batch is None:
@@ -247,9 +249,9 @@ class TypedWriter(RowWriter):
 
     called: ClassVar[str]
 
-    def __init__(self, program: Ported, stream: IO[str], *, shown: str = "") -> None:
-        super().__init__(program, stream, shown=shown)
-        with arrow_errors(self.called, shown):
+    def __init__(self, program: Ported, stream: IO[str], *, file_name: str = "") -> None:
+        super().__init__(program, stream, file_name=file_name)
+        with arrow_errors(self.called, file_name):
             import pyarrow as pa
 
             self._schema = pa.schema([(name, arrow_type(domain)) for name, domain in self.domains.items()])

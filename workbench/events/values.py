@@ -45,9 +45,9 @@ class UnreadableError(ValueError):
         super().__init__(expected)
         self.hint = hint
 
-    def refusal(self, whose: str, given: str, where: str = "") -> InputError:
+    def refusal(self, whose: str, text: str, where: str = "") -> InputError:
         """Return the error for the user: `whose` value it is, its text, and the place, unless that is added later."""
-        return InputError(f"{whose}: expected {self}, not {given}", where=where, hint=self.hint)
+        return InputError(f"{whose}: expected {self}, not {text}", where=where, hint=self.hint)
 
 
 @dataclass(frozen=True)
@@ -129,10 +129,10 @@ def parse_json(text: str) -> Any:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise UnreadableError("not a JSON value: a key occurs twice in one object")
-    return found
+    return members
 
 
 def double(number: str | int) -> float:
@@ -304,11 +304,11 @@ def _read_structured(data: Any, domain: Domain) -> Value:
         fields = dict(zip(domain.labels, domain.fields, strict=True))
         if not isinstance(data, dict):
             raise UnreadableError(describe_domain(domain))
-        given = {name: None for name, field in fields.items() if isinstance(field, Nullable)} | data
-        if lacking := next((name for name in fields if name not in given), ""):
+        members = {name: None for name, field in fields.items() if isinstance(field, Nullable)} | data
+        if lacking := next((name for name in fields if name not in members), ""):
             remedy = f"the object has no '{lacking}'; a field that may be missing is declared with a ?, as int?"
             raise UnreadableError(describe_domain(domain), remedy)
-        return tuple(from_json(given[n], f) for n, f in fields.items())
+        return tuple(from_json(members[n], f) for n, f in fields.items())
     if isinstance(domain, Tuple):
         if not isinstance(data, list) or len(data) != len(domain.fields):
             raise UnreadableError(describe_domain(domain))

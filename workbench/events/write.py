@@ -25,7 +25,7 @@ from workbench.events.writers import RowWriter
 
 
 def output_format(
-    output: str | Path, given: str | None = None, read: str | Path = "-", *, wanted: str | None = None
+    output: str | Path, log_format: str | None = None, read: str | Path = "-", *, wanted: str | None = None
 ) -> str:
     """Choose the format to write: the wanted one, else that of the output's name, or of the log.
 
@@ -34,7 +34,7 @@ def output_format(
 
     Parameters
     ----------
-    given: the requested format of the log.
+    log_format: the requested format of the log.
     read: a file of the log, which determines the format if none is given.
     """
     if wanted is not None:
@@ -42,10 +42,10 @@ def output_format(
     try:
         named = None if is_stream(output) else format_of(output, "--output-format")
     except InputError:
-        if given is None:
+        if log_format is None:
             raise
         named = None
-    row = format_row(named or given or format_of(read) or USUAL)
+    row = format_row(named or log_format or format_of(read) or USUAL)
     if named is None and row.writer is None:
         return USUAL
     allowed = not is_stream(output) or row.text or (row.piped and not is_terminal(output))
@@ -112,7 +112,7 @@ def write_events(
     appended, written = (live or stays is not None) and row.text and not is_stream(path), False
     with (
         destination(path, lambda: written, appended=appended, appearing=appearing) as stream,
-        closing(row.writer(program, stream, shown=str(path))) as writer,
+        closing(row.writer(program, stream, file_name=str(path))) as writer,
     ):
         writer.live |= live and row.piped
         if appended and Path(path).stat().st_size:
@@ -151,5 +151,5 @@ def _cut(path: str | Path, size: int, row: FormatRow) -> None:
 def _size(stream: IO[str]) -> int:
     """Return the number of bytes that have been written."""
     stream.flush()
-    found: int = cast(Any, stream).buffer.tell()
-    return found
+    size: int = cast(Any, stream).buffer.tell()
+    return size

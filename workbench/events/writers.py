@@ -66,9 +66,9 @@ class RowWriter(EventWriter):
     quotes = False
     """Whether cells may be quoted, and contain line ends."""
 
-    def __init__(self, program: Ported, stream: IO[str], *, shown: str = "") -> None:
-        self.domains, self.stream, self.shown = program.ports.shown, stream, shown
-        self.live = is_stream(shown)
+    def __init__(self, program: Ported, stream: IO[str], *, file_name: str = "") -> None:
+        self.domains, self.stream, self.shown = program.ports.shown, stream, file_name
+        self.live = is_stream(file_name)
 
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
         rows = max((len(values) for values in outputs.values()), default=0)

@@ -64,20 +64,20 @@ def place(path: str) -> Callable[[Element, KeyedPlaces], Places]:
             seen[start] = [(_only_text(key(e)), e) for e in each(row) if not isinstance(e, str)]
         if inside is None:
             return seen[start]
-        found: Places = []
+        pairs: Places = []
         for name, element in seen[start]:
             values = () if isinstance(element, str) else inside(element)
-            found.append((name, values[0]) if len(values) == 1 else (None, element))
-        return found
+            pairs.append((name, values[0]) if len(values) == 1 else (None, element))
+        return pairs
 
     return find
 
 
-def _only_text(found: Sequence[Element | str]) -> str | None:
+def _only_text(contents: Sequence[Element | str]) -> str | None:
     """Return the text of a key; None if there is none, or several."""
-    if len(found) != 1:
+    if len(contents) != 1:
         return None
-    return found[0] if isinstance(found[0], str) else found[0].text or ""
+    return contents[0] if isinstance(contents[0], str) else contents[0].text or ""
 
 
 def finder(path: str) -> Finder:
@@ -91,10 +91,14 @@ def finder(path: str) -> Finder:
         return lambda row: _search_path(row, path)
 
     def walk(row: Element) -> Sequence[Element | str]:
-        found: list[Element] = [row]
+        elements: list[Element] = [row]
         for step in steps:
-            found = found[0].findall(step) if len(found) == 1 else [e for each in found for e in each.findall(step)]
-        return cast("Sequence[Element | str]", found)
+            elements = (
+                elements[0].findall(step)
+                if len(elements) == 1
+                else [e for each in elements for e in each.findall(step)]
+            )
+        return cast("Sequence[Element | str]", elements)
 
     return walk
 
@@ -117,7 +121,7 @@ def plain_elements(path: str) -> Callable[[Element], PathElements | None]:
         return lambda _: None
     each, *inner = map(finder, parts)
 
-    def found(row: Element) -> PathElements | None:
+    def find_elements(row: Element) -> PathElements | None:
         values = cast("Sequence[Element]", each(row))
         keys = None
         if inner:
@@ -128,4 +132,4 @@ def plain_elements(path: str) -> Callable[[Element], PathElements | None]:
             keys, values = only[: len(values)], only[len(values) :] or values
         return None if any(map(len, (*(keys or ()), *values))) else PathElements(keys, values)
 
-    return found
+    return find_elements

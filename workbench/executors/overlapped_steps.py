@@ -90,13 +90,14 @@ class Overlapped(Reference):
     def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
         if not self._overlaps:
             return super().run(streams, end=end)
-        given = self.flat.ports.streams(streams)
-        fronts = itertools.zip_longest(*given.values(), fillvalue=ABSENT)
+        input_streams = self.flat.ports.streams(streams)
+        fronts = itertools.zip_longest(*input_streams.values(), fillvalue=ABSENT)
         steps: Iterable[Mapping[str, Value]] = (
-            {name: value for name, value in zip(given, front, strict=True) if value is not ABSENT} for front in fronts
+            {name: value for name, value in zip(input_streams, front, strict=True) if value is not ABSENT}
+            for front in fronts
         )
-        shown: dict[str, list[Value]] = {output: [] for output, _ in self._shown}
+        output_events: dict[str, list[Value]] = {output: [] for output, _ in self._shown}
         for outputs in self.streamed(itertools.chain(steps, [END] if end else [])):
             for output, events in outputs.items():
-                shown[output] += events
-        return shown
+                output_events[output] += events
+        return output_events

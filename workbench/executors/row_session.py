@@ -49,33 +49,34 @@ class RowSession(Session):
         self._emitted = emitted or (lambda rows: (running.step(row).outputs for row in rows))
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
-        made = list[StepOutputs]()
+        step_outputs = list[StepOutputs]()
         failed = batch.failed
         try:
-            made.extend(self._emitted(batch.as_rows(self.outputs.domains)))
+            step_outputs.extend(self._emitted(batch.as_rows(self.outputs.domains)))
         except WorkbenchError as error:
             failed = error
-        return self._emission(made, failed)
+        return self._emission(step_outputs, failed)
 
     def step_rows(self, rows: Iterator[RowEvents]) -> Iterator[BatchOutput] | None:
         return (self._emission((outputs,), None) for outputs in self._emitted(rows))
 
     def end(self) -> BatchOutput:
         try:
-            made = self.running.end()
+            outputs = self.running.end()
         except WorkbenchError as error:
             return BatchOutput(failed=error)
-        return self._emission([made] if any(made.values()) else [], None)
+        return self._emission([outputs] if any(outputs.values()) else [], None)
 
     def advance_clock(self, time: int) -> BatchOutput:
         clock = next((port.name for port in self.outputs.inputs if port.clock), None)
         if clock is None:
             return super().advance_clock(time)
-        made = self.step_batch(LogBatch(range(1), [{clock: time + 1}]))  # deadlines at a time are due after its events
-        if made.failed is not None:
-            made.failed = made.failed.retold(f"--until: {made.failed.what}", where=made.failed.where)
-            made.failed.hint = "name a later time, or leave --until out"
-        return made
+        # deadlines at a time are due after its events
+        output = self.step_batch(LogBatch(range(1), [{clock: time + 1}]))
+        if output.failed is not None:
+            output.failed = output.failed.retold(f"--until: {output.failed.what}", where=output.failed.where)
+            output.failed.hint = "name a later time, or leave --until out"
+        return output
 
     def save(self) -> bytes:
         return self.running.snapshot() if isinstance(self.running, SavedBackend) else super().save()
@@ -84,9 +85,11 @@ class RowSession(Session):
         if isinstance(self.running, SavedBackend):
             self.running.restore(state)
 
-    def _emission(self, made: Sequence[StepOutputs], failed: WorkbenchError | None) -> BatchOutput:
-        rows, causes = spread_steps(made, idle=self.idle)
-        return BatchOutput(rows, causes=causes, computed=len(made), events_out=sum(map(len, rows)), failed=failed)
+    def _emission(self, step_outputs: Sequence[StepOutputs], failed: WorkbenchError | None) -> BatchOutput:
+        rows, causes = spread_steps(step_outputs, idle=self.idle)
+        return BatchOutput(
+            rows, causes=causes, computed=len(step_outputs), events_out=sum(map(len, rows)), failed=failed
+        )
 
 
 class OverlappedSession(RowSession):
@@ -115,14 +118,14 @@ class LockstepSession(RowSession):
         lists = None if by_rows else batch.as_lists(self.outputs.domains)
         if lists is None:
             return super().step_batch(batch)
-        made: dict[str, list[Value]] = {name: [] for name in self.outputs.shown}
+        output_lists: dict[str, list[Value]] = {name: [] for name in self.outputs.shown}
         before, failed = self.running.steps, batch.failed
         try:
-            self.running.lockstep(lists, made)
+            self.running.lockstep(lists, output_lists)
         except WorkbenchError as error:
             failed = error
-        done, (events,) = self.running.steps - before, made.values()
-        return BatchOutput(lists=made, computed=done, events_out=len(events), failed=failed)
+        done, (events,) = self.running.steps - before, output_lists.values()
+        return BatchOutput(lists=output_lists, computed=done, events_out=len(events), failed=failed)
 
 
 class FaultySession(RowSession):
@@ -144,9 +147,9 @@ class FaultySession(RowSession):
             self._notes += self._strikes(record)
             yield record.outputs
 
-    def _emission(self, made: Sequence[StepOutputs], failed: WorkbenchError | None) -> BatchOutput:
+    def _emission(self, step_outputs: Sequence[StepOutputs], failed: WorkbenchError | None) -> BatchOutput:
         notes, self._notes = self._notes, []
-        return replace(super()._emission(made, failed), notes=notes)
+        return replace(super()._emission(step_outputs, failed), notes=notes)
 
     def _strikes(self, record: StepRecord) -> Iterator[str]:
         """Yield descriptions of the faults that struck in a step."""

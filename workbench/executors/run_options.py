@@ -227,7 +227,7 @@ class RunOptions:
         see_apart(self.input, None if own else self.output, own | beside)
         null, nulls = nulls_of(self.null)
         header = self.header.split(",") if isinstance(self.header, str) and self.header else self.header
-        found = Reading(
+        reading = Reading(
             columns_of(self.columns), self.strict, null, str(self.bad_rows), self.head,
             format=self.format or format_of_options(*(each for each in SHAPES if getattr(self, each, None))),
             clock=self.clock(), dated=self.time_format is not None, header=tuple(map(str.strip, header)),
@@ -235,11 +235,11 @@ class RunOptions:
             decimal=self.decimal, thousands=self.thousands, encoding=self.encoding, skip_lines=self.skip_lines,
             comment=self.comment,            follow=self._follower(),
         )  # fmt: skip
-        found = resolve_reading(found)
+        reading = resolve_reading(reading)
         if self.time is None or program is None:
-            return found
+            return reading
         times = {port.name: self.time for port in program.ports.inputs if port.clock}
-        return replace(found, columns={**times, **found.columns})
+        return replace(reading, columns={**times, **reading.columns})
 
     def _follower(self) -> Follower | None:
         if isinstance(self.follow, bool) and self.follow:
@@ -259,20 +259,20 @@ _WRITTEN = ("--bad-rows", "--late-output", "--html", "--state")
 """Options that name files to write, besides the output."""
 
 
-def output_files(given: Any) -> dict[str, Any]:
+def output_files(output: Any) -> dict[str, Any]:
     """Return the options `output` and `outputs`: one file, or files by output name.
 
     Parameters
     ----------
-    given: a mapping of names to files, or a list of texts from a command line (`NAME=FILE`, or one `FILE`).
+    output: a mapping of names to files, or a list of texts from a command line (`NAME=FILE`, or one `FILE`).
 
     Raises
     ------
     InputError: there are two files for one output or for all of them, or two outputs for one file.
     """
-    if given is None or isinstance(given, str | Path):
-        return {"output": given if given is None else str(given), "outputs": None}
-    pairs = given.items() if isinstance(given, Mapping) else map(_split_named_file, given)
+    if output is None or isinstance(output, str | Path):
+        return {"output": output if output is None else str(output), "outputs": None}
+    pairs = output.items() if isinstance(output, Mapping) else map(_split_named_file, output)
     files, places = dict[str, str](), dict[str, str]()
     for name, file in pairs:
         if name in files:

@@ -71,13 +71,13 @@ class BatchOutput:
     failed: WorkbenchError | None = None
     notes: Sequence[str] = ()
 
-    def as_table(self, shown: Mapping[str, Domain]) -> Any:
+    def as_table(self, domains: Mapping[str, Domain]) -> Any:
         """Return an Arrow table of output in columns or in a table; None for output in Python values."""
         if self.columns is None:
             return self.table
         from workbench.events.output_columns import outputs_to_table
 
-        return outputs_to_table(self.columns, shown)
+        return outputs_to_table(self.columns, domains)
 
 
 class Session(ABC):
@@ -190,11 +190,11 @@ def spread(outputs: Mapping[str, Sequence[Value]], *, idle: bool = False) -> Ite
 
 
 def spread_steps(
-    made: Iterable[Mapping[str, Sequence[Value]]], *, idle: bool = False
+    step_outputs: Iterable[Mapping[str, Sequence[Value]]], *, idle: bool = False
 ) -> tuple[list[RowEvents], list[int]]:
     """Return the rows of successive steps, and the step of each, from 0 on; `idle` as for `spread`."""
     rows, steps = list[RowEvents](), list[int]()
-    for step, outputs in enumerate(made):
+    for step, outputs in enumerate(step_outputs):
         rows.extend(spread(outputs, idle=idle))
         steps.extend([step] * (len(rows) - len(steps)))
     return rows, steps

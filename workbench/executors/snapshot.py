@@ -53,8 +53,8 @@ def fingerprint(backend: str, flat: Pipeline, *form: Any) -> bytes:
     form: further values that must be the same.
     """
     nodes = [(n.name, n.processor, n.inputs, n.outputs) for n in flat.nodes]
-    told = describe((backend, flat.inputs, nodes, flat.outputs, dict(flat.capacities), form))
-    return checksum(told.encode())
+    description = describe((backend, flat.inputs, nodes, flat.outputs, dict(flat.capacities), form))
+    return checksum(description.encode())
 
 
 def describe(value: Any, around: frozenset[int] = frozenset()) -> str:
@@ -113,14 +113,14 @@ def to_parts(value: Value) -> list[Any]:
     ------
     Refused: a part is an object that has no form as data.
     """
-    found: list[Any] = []
+    parts: list[Any] = []
     rest = [value]
     while rest:
         item = rest.pop()
         item = item.saved() if isinstance(item, Remembered) else item
         inside: Sequence[Value]
         if item is None or type(item) in (bool, int, float, str):
-            found.append(item)
+            parts.append(item)
             continue
         if isinstance(item, FrozenMap):
             name, inside = "map", [part for pair in item.items() for part in pair]
@@ -131,9 +131,9 @@ def to_parts(value: Value) -> list[Any]:
                 f"a state that holds {item!r} (of type {type(item).__name__}) cannot be saved",
                 hint="numbers, texts, truth values, tuples, lists and maps can",
             )
-        found.append({name: len(inside)})
+        parts.append({name: len(inside)})
         rest.extend(reversed(inside))
-    return found
+    return parts
 
 
 def from_parts(parts: Sequence[Any]) -> Value:

@@ -286,32 +286,32 @@ def run_options(values: Mapping[str, Any], say: Callable[[str], object] = lambda
     InputError: there is no such option.
     """
     values = _rename_options(values, say)
-    made = "more", "outputs"
-    known = dict.fromkeys(name for name in (*OPTIONS, *map(flag_name, option_flags())) if name not in made)
+    internal_fields = "more", "outputs"
+    known = dict.fromkeys(name for name in (*OPTIONS, *map(flag_name, option_flags())) if name not in internal_fields)
     for name in values:
         refuse_unknown("option", name, known)
     values = {**values, **output_files(values.get("output"))}
     empty = [name for name, value in values.items() if value is None or (isinstance(value, list) and not value)]
-    given = {name: value for name, value in values.items() if name not in empty}
-    more = {name: given.pop(name) for name in given.keys() - OPTIONS.keys()}
-    return RunOptions(**given, more=more)
+    options = {name: value for name, value in values.items() if name not in empty}
+    more = {name: options.pop(name) for name in options.keys() - OPTIONS.keys()}
+    return RunOptions(**options, more=more)
 
 
 def _rename_options(values: Mapping[str, Any], say: Callable[[str], object]) -> Mapping[str, Any]:
     """Replace outdated names of options and backends by the current ones."""
-    found = dict(values)
-    engine, backend = found.pop("engine", None), found.get("backend") or AUTO
+    options = dict(values)
+    engine, backend = options.pop("engine", None), options.get("backend") or AUTO
     if engine is not None:
         if backend not in (AUTO, engine, "spark"):
             raise InputError(f"two backends: {backend} and {engine}", hint="leave --engine out")
         say("what runs rules is a backend, too: --backend instead of --engine")
-        found["worker_backend" if backend == "spark" else "backend"] = engine
+        options["worker_backend" if backend == "spark" else "backend"] = engine
     elif new := ALIASES.get(backend):
         say(f"the {backend} backend is called {new} now")
-        found["backend"] = new
-        if backend == "parallel" and found.get("threads") is None:
-            found["threads"] = os.cpu_count()
-    return found
+        options["backend"] = new
+        if backend == "parallel" and options.get("threads") is None:
+            options["threads"] = os.cpu_count()
+    return options
 
 
 def refuse_kind(row: BackendRow, program: Program, *, graph: bool = True) -> None:

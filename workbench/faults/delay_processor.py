@@ -58,12 +58,12 @@ class Delay(Unreliable):
         return self.by + 1
 
     def unfold(self, steps: Sequence[Happening], *, ended: bool) -> list[Value]:
-        found, due = [], 0
+        events, due = [], 0
         for step, event, strike in self.struck(steps):
             due = max(due, step + (strike or 0))
             if ended or due < len(steps):
-                found.append(event)
-        return found
+                events.append(event)
+        return events
 
     # --- operation ---
 
@@ -92,8 +92,8 @@ class Delay(Unreliable):
         entries = self._entries(list(zip(state[size::2], state[size + 1 :: 2], strict=True)), tick.events, strikes)
         leaves = [both(present, either(EQ(stays, 0), tick.ends)) for present, stays, _ in entries]
         out = Burst(Maybe(now, value) for now, (_, _, value) in zip(leaves, entries, strict=True))
-        kept = [(both(p, negate(now)), stays, v) for now, (p, stays, v) in zip(leaves, entries, strict=True)]
-        return (*used, *self._queue(kept, blank)), (out,)
+        rest = [(both(p, negate(now)), stays, v) for now, (p, stays, v) in zip(leaves, entries, strict=True)]
+        return (*used, *self._queue(rest, blank)), (out,)
 
     @staticmethod
     def _entries(held: Sequence[tuple[Any, Any]], events: Sequence[Maybe], strikes: Sequence[Maybe]) -> list[Delayed]:

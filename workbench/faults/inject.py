@@ -31,9 +31,9 @@ def inject(pipeline: Pipeline, faults: Sequence[Fault]) -> Pipeline:
     PipelineError: there is no such pipe, or the number of events that it carries in a step is unbounded.
     """
     order = {pipe: position for position, pipe in enumerate(pipeline.domains)}
-    shown = dict(pipeline.outputs)
+    outputs = dict(pipeline.outputs)
     # starting at the inputs: the number of events that a pipe carries in a step depends on earlier faults
-    for fault in sorted(faults, key=lambda fault: order.get(shown.get(fault.pipe, fault.pipe), 0)):
+    for fault in sorted(faults, key=lambda fault: order.get(outputs.get(fault.pipe, fault.pipe), 0)):
         pipeline = _inject_fault(pipeline, fault)
     return pipeline
 
@@ -49,7 +49,7 @@ def _inject_fault(pipeline: Pipeline, fault: Fault) -> Pipeline:
     pipe = dict(pipeline.outputs).get(fault.pipe, fault.pipe)
     if pipe not in pipeline.domains:
         raise PipelineError(f"{pipeline.ports.of} has no pipe '{pipe}' that could be faulty", where=fault.where)
-    makers = {made: node for node in pipeline.nodes for made in node.outputs}
+    makers = {node_output: node for node in pipeline.nodes for node_output in node.outputs}
     pipe = _behind(pipeline, pipe)
     fresh = _Fresh(pipeline, fault.pipe, pipeline.domains[pipe])
     width = pipeline.widths[pipe]
@@ -72,7 +72,7 @@ def _inject_fault(pipeline: Pipeline, fault: Fault) -> Pipeline:
         after = fresh(f"{fault.pipe}.received")
         nodes = [_rename_pipes(node, reads={pipe: after}) for node in pipeline.nodes]
         entry = Node(name, processor, (pipe, *oracles), (after,), fault.where)
-        outputs = tuple((output, after if shown == pipe else shown) for output, shown in pipeline.outputs)
+        outputs = tuple((output, after if source == pipe else source) for output, source in pipeline.outputs)
     inputs = (*pipeline.inputs, *((oracle, processor.oracle) for oracle in oracles))
     return replace(pipeline, inputs=inputs, nodes=(*nodes, entry), outputs=outputs)
 
@@ -103,6 +103,6 @@ class _Fresh:
 
     def __call__(self, name: str) -> str:
         names = (name if i == 1 else f"{name}{i}" for i in range(1, len(self.taken) + 2))
-        found = next(each for each in names if each not in self.taken)
-        self.taken.add(found)
-        return found
+        fresh_name = next(each for each in names if each not in self.taken)
+        self.taken.add(fresh_name)
+        return fresh_name

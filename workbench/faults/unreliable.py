@@ -101,8 +101,8 @@ class Unreliable(Clocked):
                     yield step, event, strike
 
     def heard(self, steps: Sequence[Happening]) -> list[Value | None]:
-        found = [strike for step, _, strike in self.struck(steps) if step == len(steps) - 1]
-        return [*found, *[None] * (self.width - len(found))]
+        strikes = [strike for step, _, strike in self.struck(steps) if step == len(steps) - 1]
+        return [*strikes, *[None] * (self.width - len(strikes))]
 
     # --- operation ---
 
@@ -115,21 +115,21 @@ class Unreliable(Clocked):
 
     def strikes(self, state: State, tick: Tick) -> tuple[State, list[Maybe]]:
         """Return the count of strikes after this step, and for each event the strike of the fault, if any."""
-        used, found = state, []
+        used, strikes = state, []
         for position, event in enumerate(tick.events):
             strike = tick.strike(position, self._possible(used, event))
-            found.append(strike)
+            strikes.append(strike)
             used = tuple(ite(strike.present, count + 1, count) for count in used)
-        return used, found
+        return used, strikes
 
     def _possible(self, used: State, event: Maybe) -> Any:
         """Whether the fault can strike this event."""
         if event.present is False:  # there is no value to test
             return False
-        found = event.present
+        condition = event.present
         for count in used:
-            found = both(found, LT(count, self.most))
-        return found if self.when is None else both(found, self.when(event.value))
+            condition = both(condition, LT(count, self.most))
+        return condition if self.when is None else both(condition, self.when(event.value))
 
 
 # --- which faults struck -----------------------------------------------------------------------------------
@@ -156,11 +156,11 @@ def place(node: Node) -> str:
 def struck(pipeline: Pipeline, carried: Mapping[str, Value | None]) -> Iterator[Strike]:
     """Yield the faults that struck in a step of a flat pipeline with these contents of pipes."""
     for oracle, node in pipeline.oracles.items():
-        said, processor = carried.get(oracle), node.processor
-        if said is None or not isinstance(processor, Unreliable):
+        strike, processor = carried.get(oracle), node.processor
+        if strike is None or not isinstance(processor, Unreliable):
             continue
         events = carried[node.inputs[0]]
         position = node.inputs.index(oracle) - 1
         event = events[position] if isinstance(events, list) else events
-        by = f" by {said}" if isinstance(said, int) else ""
+        by = f" by {strike}" if isinstance(strike, int) else ""
         yield Strike(place(node), pipeline.domains[node.inputs[0]], event, f"{processor.participle}{by}")

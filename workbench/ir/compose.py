@@ -154,14 +154,14 @@ class _Crawl:
                 f"input '{name}' carries {domain}: maps that come in are no columns",
                 hint="let the pipeline make the map, with slice",
             )
-        found = Maybe(var(f"{name}:present", BOOL), var(f"{name}:value", domain))
-        self.inputs.append(Input(name, domain, *found))
+        event = Maybe(var(f"{name}:present", BOOL), var(f"{name}:value", domain))
+        self.inputs.append(Input(name, domain, *event))
         if not self.arrays and any(isinstance(part, Map) for part in within(domain)):
-            kept = self.wires.define_value(f"{name}:kept", canonical(found.value), domain, found.present)
-            found = Maybe(found.present, kept)
+            normal_form = self.wires.define_value(f"{name}:kept", canonical(event.value), domain, event.present)
+            event = Maybe(event.present, normal_form)
         comment = "an oracle" if name in self.pipeline.oracles else ""
         self.instances.append(Instance(name, f"Input {domain}", comment, ()))
-        self.pipes[name] = Pipe((found,))
+        self.pipes[name] = Pipe((event,))
         self.sources[name] = name
 
     def _node(self, node: Node) -> None:
@@ -211,9 +211,9 @@ class _Crawl:
         for position, (pipe, slots) in enumerate(zip(node.outputs, emitted, strict=True), 1):
             self.held.check(node, self.pipeline.domains[pipe], pipe, slots, in_table=bool(stored))
             prefix = f"{node.name}:" + (f"out{position}." if len(node.outputs) > 1 else "")
-            found = self._pipe(prefix, slots, self.pipeline.domains[pipe])
+            out_pipe = self._pipe(prefix, slots, self.pipeline.domains[pipe])
             more = self.more.get(node.name, repeated)
-            self.pipes[pipe] = replace(found, more=more, rows=self.rows.get(node.name))
+            self.pipes[pipe] = replace(out_pipe, more=more, rows=self.rows.get(node.name))
             self.sources[pipe] = node.name
 
     def _in_rows(self, node: Node, machine: Machine, rows: Others) -> Others:
@@ -241,15 +241,17 @@ class _Crawl:
             self._assume(f"{node.name}:may_come{place}", self.pipes[node.inputs[place]], may_come)
         full: dict[str, Term] = {}
         for number, (fires, front) in enumerate(rounds, 1):
-            with strictly(fires) as found:
+            with strictly(fires) as step_values:
                 following, results = self._step_machine(node, machine, state, front)
             if machine.shares:
-                following, results = name_shared(self.wires, f"{node.name}:part{number}", following, results, found)
-            self._escapes(f"{node.name}:inner_escape{number if number > 1 else ''}", found)
+                following, results = name_shared(
+                    self.wires, f"{node.name}:part{number}", following, results, step_values
+                )
+            self._escapes(f"{node.name}:inner_escape{number if number > 1 else ''}", step_values)
             if node.pending in self.pipeline.rooms:
-                (count, *kept), room = following, self.pipeline.rooms[node.pending]
+                (count, *rest), room = following, self.pipeline.rooms[node.pending]
                 full[node.pending] = OR(full.get(node.pending, FALSE), AND(fires, GT(count, room)))
-                following = (restrict_to_range(count, Range(0, room)), *kept)
+                following = (restrict_to_range(count, Range(0, room)), *rest)
             for queue, overflow in zip(machine.queues, following[len(machine.slots) :], strict=True):
                 name = f"{node.name}.{queue}"
                 full[name] = OR(full.get(name, FALSE), AND(fires, as_term(overflow, BOOL)))
@@ -281,9 +283,9 @@ class _Crawl:
             self._own_queue(node, queue, length, overflow)
         if machine.finish and self.ends.all:
             late, now = bool(self.pipeline.late.intersection(node.inputs)), self.ends.now(node)
-            with strictly(now) as found:
+            with strictly(now) as step_values:
                 last = machine.finish(state)
-            self._escapes(f"{node.name}:inner_escape_at_end", found)
+            self._escapes(f"{node.name}:inner_escape_at_end", step_values)
             return [finishing(now, slots, slots_of(out), late=late) for slots, out in zip(emitted, last, strict=True)]
         return emitted
 
@@ -296,8 +298,8 @@ class _Crawl:
     def _watch(self, contract: Contract) -> WatchedContract:
         """Define the condition that a contract is kept at a step; assume it where the pipeline may."""
         slots = self.pipes[contract.name].slots
-        kept = conjunction(either(negate(slot.present), slot.value) for slot in slots)
-        known = self.wires.define(f"{self.sources[contract.name]}:kept", kept)
+        condition = conjunction(either(negate(slot.present), slot.value) for slot in slots)
+        known = self.wires.define(f"{self.sources[contract.name]}:kept", condition)
         for each in self.inputs if contract.is_own_assumption else ():
             if each.name in contract.reads:
                 name = each.present.name
@@ -351,8 +353,8 @@ class _Crawl:
         machine = self.pipeline.typed[node.name].machine(domains)
         if node.pending in self.pipeline.rooms:
             # count the waiting events exactly; one above the capacity is an overflow, as in other queues
-            (count, *kept), room = machine.slots, self.pipeline.rooms[node.pending]
-            machine = machine._replace(slots=(count._replace(domain=Range(0, room)), *kept))
+            (count, *rest), room = machine.slots, self.pipeline.rooms[node.pending]
+            machine = machine._replace(slots=(count._replace(domain=Range(0, room)), *rest))
         for what, domain in [*((f"state '{s.name}'", s.domain) for s in machine.slots)] + [
             (f"pipe '{pipe}'", self.pipeline.domains[pipe]) for pipe in node.outputs
         ]:
@@ -388,25 +390,27 @@ class _Crawl:
         fit = [
             self.held.fits(d, maps=self.arrays and inside <= coming) for d, inside in zip(domains, maps, strict=True)
         ]
-        kept = next((d for d, q, holds in zip(domains, capacities, fit, strict=True) if q and not holds), None)
-        if kept is not None:
-            why, hint = self.held.obstacle(kept)
-            what = f"a queue of processor '{node.name}' has to keep events of {kept}, {why}"
+        misfit = next((d for d, q, holds in zip(domains, capacities, fit, strict=True) if q and not holds), None)
+        if misfit is not None:
+            why, hint = self.held.obstacle(misfit)
+            what = f"a queue of processor '{node.name}' has to keep events of {misfit}, {why}"
             raise Refused(what, where=node.where, hint=hint)
         long = self.arrays and is_long(capacities)
         join: Join | Ring = Ring(domains, capacities) if long else Join(domains, capacities)
-        shown = ", ".join("any" if q == ENDLESS else str(q) for q in capacities)
-        self.instances.append(Instance(name, f"Queues {shown}", f"the queues of {node.name}", roles))
-        made = Queues(name, node.processor.ports, node.queues, Join(domains, capacities), tuple(arrivals))
+        capacity_text = ", ".join("any" if q == ENDLESS else str(q) for q in capacities)
+        self.instances.append(Instance(name, f"Queues {capacity_text}", f"the queues of {node.name}", roles))
+        queues = Queues(name, node.processor.ports, node.queues, Join(domains, capacities), tuple(arrivals))
         if isinstance(join, Ring):
             ring, cells = join, self._cells(name, join.arrays())
-            part = made.step_slots(ring.slots(), lambda state, share: ring.rounds(state, made.arrivals, cells, share))
+            part = queues.step_slots(
+                ring.slots(), lambda state, share: ring.rounds(state, queues.arrivals, cells, share)
+            )
             self.kept += cells
         elif self.arrays:
-            part = made.part()
+            part = queues.part()
         else:
-            part = made.part(0, blind=True)  # their contents are left out
-            self.holding[name] = made.holding(part.rounds)
+            part = queues.part(0, blind=True)  # their contents are left out
+            self.holding[name] = queues.holding(part.rounds)
         self.wires.add(part.wires)
         self.queues.update((queue.name, queue) for queue in part.queues)
         for queue in part.queues:
@@ -415,9 +419,9 @@ class _Crawl:
                 self.wires.variables.append(StateVariable(most.name, most.domain, 0, MAX(most, queue.length)))
         return part.rounds
 
-    def _escapes(self, name: str, found: Computed) -> None:
+    def _escapes(self, name: str, step_values: Computed) -> None:
         """Define when something inside a processor leaves a checked domain, if it can."""
-        escape = found.escape
+        escape = step_values.escape
         if escape is not FALSE:
             self.wires.define(name, escape)
             self.strict.add(name)

@@ -54,26 +54,26 @@ class Correspondence:
 
 
 @phase("comparing registers")
-def correspond(system: System, kept: Iterable[str] = ()) -> Correspondence:
+def correspond(system: System, exempt_names: Iterable[str] = ()) -> Correspondence:
     """Find the variables of a system that are always equal, as far as structure shows it.
 
     Parameters
     ----------
-    kept: names of variables to leave alone.
+    exempt_names: names of variables to leave alone.
     """
-    left_alone = set(kept)
+    left_alone = set(exempt_names)
     symbols = {var(v.name, v.domain): v for v in system.variables if v.name not in left_alone}
     following = dict(zip(symbols, system.inline(tuple(v.next for v in symbols.values())), strict=True))
     starts = {symbol: _constant(v.initial, v.domain) for symbol, v in symbols.items()}
     classes: dict[Any, list[Term]] = {}
     for symbol, start in starts.items():
         classes.setdefault(start, [start]).append(symbol)
-    found = list(classes.values())
+    groups = list(classes.values())
     while True:
-        equal = {member: group[0] for group in found for member in group[1:]}
+        equal = {member: group[0] for group in groups for member in group[1:]}
         fold = _Canonical(dict(equal))
         split: list[list[Term]] = []
-        for group in found:
+        for group in groups:
             apart: dict[Term, list[Term]] = {}
             for member in group:
                 after = member if member.is_const else fold(following[member])
@@ -81,9 +81,9 @@ def correspond(system: System, kept: Iterable[str] = ()) -> Correspondence:
                     after = _constant(after.payload, member.domain)
                 apart.setdefault(after, []).append(member)
             split += apart.values()
-        if len(split) == len(found):
+        if len(split) == len(groups):
             return Correspondence(system, equal)
-        found = split
+        groups = split
 
 
 def _constant(value: Value, domain: Domain) -> Term:

@@ -28,7 +28,7 @@ def queue_instance(node: Node) -> str:
 
 def brims(pipeline: Pipeline, system: System) -> dict[str, Brim]:
     """Return where the system of a flat pipeline stores each queue, by qualified names."""
-    found = {}
+    by_queue = {}
     for node in pipeline.nodes:
         if not node.queues:
             continue
@@ -37,8 +37,8 @@ def brims(pipeline: Pipeline, system: System) -> dict[str, Brim]:
         for position, queue in enumerate(node.queues):
             level, full, stores = join.brim(position)
             instance = queue_instance(node)
-            found[queue] = Brim(f"{instance}:{level}", full, tuple(f"{instance}:{store}" for store in stores))
-    return found
+            by_queue[queue] = Brim(f"{instance}:{level}", full, tuple(f"{instance}:{store}" for store in stores))
+    return by_queue
 
 
 def look_ahead(pipeline: Pipeline) -> dict[str, int]:
@@ -79,12 +79,12 @@ def _open(system: System, queue: str, brim: Brim, domain: Domain, taken: int) ->
             old = next(v.next for v in system.variables if v.name == name)
             following[name] = ite(before, ite(held, unseen, nothing), old)
     free: Mapping[str, Domain] = {leaf.name: leaf.domain for leaf in leaves((more, events))}
-    shown = Instance(f"{queue}.unseen", f"Unseen {domain}", f"what may wait behind the first {capacity} events", ())
+    instance = Instance(f"{queue}.unseen", f"Unseen {domain}", f"what may wait behind the first {capacity} events", ())
     return replace(
         system,
         variables=tuple(v._replace(next=following.get(v.name, v.next)) for v in system.variables),
         free={**system.free, **free},
-        instances=(*system.instances, shown),
+        instances=(*system.instances, instance),
     )
 
 

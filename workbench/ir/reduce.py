@@ -83,20 +83,22 @@ def focus(system: System, roots: Iterable[Any]) -> Model:
 
 def _instead(system: System, names: set[str]) -> frozenset[SomeTexts | SomeFloats]:
     """Return the domains for texts, and for the floats of inputs; computed floats may have others."""
-    found = domains_in(system, names)
-    floats = any(isinstance(each, SomeFloats) for each in found)
-    given = {part for each in system.inputs for part in within(each.domain) if isinstance(part, SomeFloats)}
-    return frozenset(each for each in found if isinstance(each, SomeTexts)) | (given if floats else frozenset())
+    domains = domains_in(system, names)
+    floats = any(isinstance(each, SomeFloats) for each in domains)
+    input_floats = {part for each in system.inputs for part in within(each.domain) if isinstance(part, SomeFloats)}
+    return frozenset(each for each in domains if isinstance(each, SomeTexts)) | (
+        input_floats if floats else frozenset()
+    )
 
 
 def domains_in(system: System, names: set[str]) -> set[Domain]:
     """Return the domains of these names, and of the keys of maps on inputs: for each key there is a name."""
     known = system.domains
-    found = {known[name] for name in names if name in known}
+    domains = {known[name] for name in names if name in known}
     for each in system.inputs:
         if any(leaf.name in names for leaf in leaves(each.value)):
-            found |= keys_in(each.domain)
-    return found
+            domains |= keys_in(each.domain)
+    return domains
 
 
 def keys_in(domain: Domain) -> set[Domain]:
@@ -130,16 +132,16 @@ def _queues(system: System, names: set[str]) -> tuple[Queue, ...]:
 
 def escape_in(system: System, names: set[str], kind: Bounded) -> Term:
     """Return the condition that an operation which computes one of these names leaves a domain of this kind."""
-    found: Term = FALSE
+    condition: Term = FALSE
     computed = {name: term for name, term in system.names().items() if name in names}
     escaping = can_escape(tuple(computed.values()), kind)  # visits what definitions share only once
     for name, term in computed.items():
         if name in system.strict:
-            found = OR(found, var(name, BOOL) if kind is Overflowing.CHECKED else FALSE)
+            condition = OR(condition, var(name, BOOL) if kind is Overflowing.CHECKED else FALSE)
         elif escaping:
             used = system.uses.get(name, TRUE)
-            found = OR(found, escape_condition([term], kind, used))
-    return found
+            condition = OR(condition, escape_condition([term], kind, used))
+    return condition
 
 
 def _with_flag(system: System, overflows: Term) -> tuple[System, Term]:
@@ -149,12 +151,12 @@ def _with_flag(system: System, overflows: Term) -> tuple[System, Term]:
     reset = [v._replace(next=ite(now, const(v.initial, v.domain), v.next)) for v in system.variables]
     flag = StateVariable(happened.name, BOOL, False, now)
     definition = Definition(now.name, OR(happened, overflows))
-    shown = Instance(FLAG, "Overflow", "an event came to a full queue, now or before", ())
+    instance = Instance(FLAG, "Overflow", "an event came to a full queue, now or before", ())
     done = replace(
         system,
         variables=(*reset, flag),
         definitions=(*system.definitions, definition),
-        instances=(*system.instances, shown),
+        instances=(*system.instances, instance),
     )
     return done, now
 

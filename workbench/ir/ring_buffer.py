@@ -132,12 +132,12 @@ class _Line(NamedTuple):
     def front(self, number: int) -> Any:
         """Return the event at a position, if there are more events: it waits already, or arrives."""
         *others, last = self.arrivals
-        found = last.value
+        event = last.value
         for arrival, place in zip(reversed(others), reversed(self.places[:-2]), strict=True):
-            found = ite(both(arrival.present, EQ(place, number)), arrival.value, found)
+            event = ite(both(arrival.present, EQ(place, number)), arrival.value, event)
         if self.store is None:
-            return found
-        return ite(GT(self.length, number), self.store.at(self._at(number)), found)
+            return event
+        return ite(GT(self.length, number), self.store.at(self._at(number)), event)
 
     def move_events(self, taken: Any, left: Any) -> tuple[Any, ...]:
         """Return the state after a step that took `taken` events and left `left`."""

@@ -105,14 +105,14 @@ class Simulator:
 
     def step(self, events: Mapping[str, Value]) -> Step:
         """Run one step with these events on the inputs (absent inputs carry none), or with `END`."""
-        given: list[Value] = []
+        arguments: list[Value] = []
         for source in self.system.inputs:
             present = source.name in events
             value = source.domain.check(events[source.name]) if present else source.domain.default
-            given += [present, *split(source.domain, value)]
+            arguments += [present, *split(source.domain, value)]
         if self.system.end:
-            given.append(events is END)
-        flat = iter(self._run(*self.state, *given))
+            arguments.append(events is END)
+        flat = iter(self._run(*self.state, *arguments))
         before = {v.name: value for v, value in zip(self.system.variables, self.state, strict=True)}
         after = [next(flat) for _ in self.system.variables]
         pipes: dict[str, Value | None] = {}
@@ -137,9 +137,9 @@ class Simulator:
 
     def trace_to_overflow(self, steps: Iterable[Mapping[str, Value]]) -> list[Step]:
         """Run from the initial state up to and including the first step at which a queue overflows."""
-        found = []
+        trace = []
         for step in self.trace(steps):
-            found.append(step)
+            trace.append(step)
             if step.overflows:
                 break
-        return found
+        return trace

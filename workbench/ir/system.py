@@ -74,8 +74,8 @@ class Pipe:
     @property
     def present(self) -> Term:
         """The condition that the pipe carries an event."""
-        found: Term = disjunction(slot.present for slot in self.slots)
-        return found
+        condition: Term = disjunction(slot.present for slot in self.slots)
+        return condition
 
     @property
     def value(self) -> Any:
@@ -226,9 +226,9 @@ class System:
     def waits(self) -> Term:
         """The condition that a step without events can change something in the system."""
         known = self.domains
-        kept = [term for term in self.pending if all(t.name in known for t in postorder([term]) if t.is_var)]
-        found: Term = disjunction(kept) if kept else FALSE
-        return found
+        terms = [term for term in self.pending if all(t.name in known for t in postorder([term]) if t.is_var)]
+        condition: Term = disjunction(terms) if terms else FALSE
+        return condition
 
     @property
     def assumptions(self) -> list[Term]:
@@ -258,18 +258,18 @@ class System:
         """Return the names that `value` depends on (the cone of influence), including inputs."""
         assert through_state or not self.holding, f"{self.name}: what its queues hold is not known yet"
         known = self.names() if through_state else dict(self.definitions)
-        found: set[str] = set()
+        names: set[str] = set()
         todo = [leaf for leaf in leaves(value) if isinstance(leaf, Term)]
         while todo:
-            fresh = {t.name for t in postorder(todo) if t.is_var} - found
-            found |= fresh
+            fresh = {t.name for t in postorder(todo) if t.is_var} - names
+            names |= fresh
             for instance in self._find_queue_instances(fresh - known.keys()):
                 variables, definitions = self.holding[instance].block(None)
                 known |= {v.name: v.next for v in variables} | dict(definitions)
             todo = [terms[name] for name in fresh for terms in (known, self.coming) if name in terms]
-        if self.end and self.end.now.name in found:
-            found.add(self.end.over.name)  # the possible events of a step depend on whether the streams have ended
-        return found
+        if self.end and self.end.now.name in names:
+            names.add(self.end.over.name)  # the possible events of a step depend on whether the streams have ended
+        return names
 
     def _find_queue_instances(self, names: Iterable[str]) -> set[str]:
         """Return the instances of queues that hold these names, none of which is defined here."""
@@ -319,24 +319,24 @@ class System:
     @property
     def domains(self) -> dict[str, Domain]:
         """The domain of every input leaf, variable and definition."""
-        found = dict(self.free)
-        found.update((v.name, v.domain) for v in self.variables)
-        found.update((d.name, d.term.domain) for d in self.definitions)
-        return found
+        domains = dict(self.free)
+        domains.update((v.name, v.domain) for v in self.variables)
+        domains.update((d.name, d.term.domain) for d in self.definitions)
+        return domains
 
 
 def _splice(items: tuple[Named, ...], blocks: Mapping[str, tuple[Named, ...]]) -> tuple[Named, ...]:
     """Replace items by blocks, each at the position of the first item of its instance."""
-    found: list[Named] = []
+    sequence: list[Named] = []
     done: set[str] = set()
     for item in items:
         instance = instance_of(item.name)
         if instance not in blocks:
-            found.append(item)
+            sequence.append(item)
         elif instance not in done:
-            found += blocks[instance]
+            sequence += blocks[instance]
             done.add(instance)
-    return tuple(found)
+    return tuple(sequence)
 
 
 def instance_of(name: str) -> str:
@@ -346,10 +346,10 @@ def instance_of(name: str) -> str:
 
 def by_instance(names: Mapping[str, T]) -> dict[str, dict[str, T]]:
     """Group qualified names, with their items, by instance."""
-    found: dict[str, dict[str, T]] = {}
+    groups: dict[str, dict[str, T]] = {}
     for name, item in names.items():
-        found.setdefault(instance_of(name), {})[name] = item
-    return found
+        groups.setdefault(instance_of(name), {})[name] = item
+    return groups
 
 
 def local_of(name: str) -> str:

@@ -36,8 +36,8 @@ class HeldDomains:
     def fits(self, domain: Domain, *, maps: bool = False) -> bool:
         """Whether a variable can have this domain; with `maps`, also maps of any size, which become tables."""
         inside = (part for part in within(domain) if not isinstance(part, Map | Tuple)) if maps else ()
-        found = inside if maps else (part for _, part in scalars(domain))
-        return all(part.finite or (self.arrays and isinstance(part, WORDS)) for part in found)
+        leaf_domains = inside if maps else (part for _, part in scalars(domain))
+        return all(part.finite or (self.arrays and isinstance(part, WORDS)) for part in leaf_domains)
 
     def check(self, node: Node, domain: Domain, pipe: str, slots: Sequence[Maybe], *, in_table: bool) -> None:
         """Refuse a pipe with a map that no variables represent, except the map of a table's own step."""
@@ -85,13 +85,13 @@ def capacities_of(pipeline: Pipeline, capacity: int | Mapping[str, int]) -> dict
     """Return the capacity of each queue of a flat pipeline: as given, else its own, else the default."""
     own = dict(pipeline.capacities)
     if isinstance(capacity, int):
-        found = {queue: own.get(queue, capacity) for queue in pipeline.queues}
+        capacities = {queue: own.get(queue, capacity) for queue in pipeline.queues}
     else:
         for queue in capacity:
             if queue not in pipeline.queues:
                 raise unknown(pipeline.ports.of, "queue", queue, pipeline.every_queue)
-        found = {q: capacity.get(q, own.get(q, DEFAULT_CAPACITY)) for q in pipeline.queues}
-    for queue, size in found.items():
+        capacities = {q: capacity.get(q, own.get(q, DEFAULT_CAPACITY)) for q in pipeline.queues}
+    for queue, size in capacities.items():
         if size < 0:
             raise DomainError(f"the capacity of queue '{queue}' cannot be negative: {size}")
-    return found
+    return capacities

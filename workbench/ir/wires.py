@@ -83,33 +83,35 @@ def named(values: Sequence[Any], define: Callable[[Term], Term]) -> list[Any]:
     order = list(postorder(roots))
     uses = Counter(arg for node in order for arg in node.args)
     uses.update(roots)
-    found: dict[Term, Term] = {}
+    substitution: dict[Term, Term] = {}
     sizes: dict[Term, int] = {}
     for node in order:
-        args = tuple(found[arg] for arg in node.args)
+        args = tuple(substitution[arg] for arg in node.args)
         here = node if same(args, node.args) else intern(node.op, args, node.domain)
         sizes[node] = 1 + sum(sizes[arg] for arg in node.args)
         if uses[node] > 1 and sizes[node] >= LEAST:
             here, sizes[node] = define(here), 1
-        found[node] = here
-    return [_rename(value, found) for value in values]
+        substitution[node] = here
+    return [_rename(value, substitution) for value in values]
 
 
-def _rename(value: Any, found: dict[Term, Term]) -> Any:
+def _rename(value: Any, substitution: dict[Term, Term]) -> Any:
     if isinstance(value, tuple):
-        return like(value, [_rename(part, found) for part in value])
-    return found[value] if isinstance(value, Term) else value
+        return like(value, [_rename(part, substitution) for part in value])
+    return substitution[value] if isinstance(value, Term) else value
 
 
-def name_shared(wires: Wires, prefix: str, following: State, results: Sequence[Emission], found: Computed) -> Stepped:
+def name_shared(
+    wires: Wires, prefix: str, following: State, results: Sequence[Emission], step_values: Computed
+) -> Stepped:
     """Return the result of a step, with names for the terms that its parts share."""
     count = itertools.count(1)
     slots = [slots_of(out) for out in results]
     emitted = [part for each in slots for slot in each for part in slot]
     values = iter(
-        named([*following, *emitted, *found.known], lambda term: wires.define(f"{prefix}_{next(count)}", term))
+        named([*following, *emitted, *step_values.known], lambda term: wires.define(f"{prefix}_{next(count)}", term))
     )
     state = tuple(next(values) for _ in following)
     outs = tuple(Burst([Maybe(next(values), next(values)) for _ in each]) for each in slots)
-    found.known = list(values)
+    step_values.known = list(values)
     return state, outs

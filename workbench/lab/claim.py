@@ -64,14 +64,16 @@ class Claim:
         """Judge the claim. An error in its function counts as a failure that reports the error."""
         own = data.recording()
         try:
-            found: object = self.judge(own)
+            judgement: object = self.judge(own)
         except NoData as error:
-            found = Judgement(Standing.NO_DATA, str(error))
+            judgement = Judgement(Standing.NO_DATA, str(error))
         except Exception as error:
-            found = fails(f"it cannot be judged: {type(error).__name__}: {error}")
-        if not isinstance(found, Judgement):
-            found = fails(f"it cannot be judged: its function returned {found!r}, not ok(), warns(why) or fails(why)")
-        return replace(found, ids=own.ids)
+            judgement = fails(f"it cannot be judged: {type(error).__name__}: {error}")
+        if not isinstance(judgement, Judgement):
+            judgement = fails(
+                f"it cannot be judged: its function returned {judgement!r}, not ok(), warns(why) or fails(why)"
+            )
+        return replace(judgement, ids=own.ids)
 
 
 @dataclass(frozen=True)

@@ -88,15 +88,15 @@ def find_run(stored: Mapping[str, Sequence[Result]], name: str) -> tuple[str, li
     ------
     InputError: no run matches, or several do.
     """
-    found: dict[str, dict[tuple[str, str], list[Result]]] = {kind: {} for kind in ("run", "code", "commit")}
+    by_kind: dict[str, dict[tuple[str, str], list[Result]]] = {kind: {} for kind in ("run", "code", "commit")}
     for suite, results in stored.items():
         for result in results:
-            for kind, named in found.items():
+            for kind, named in by_kind.items():
                 named.setdefault((suite, getattr(result, kind)), []).append(result)
-    begin = ({key: of for key, of in named.items() if key[1].startswith(name)} for named in found.values())
+    begin = ({key: of for key, of in named.items() if key[1].startswith(name)} for named in by_kind.values())
     meant = next(filter(None, begin), {})
     if len(meant) != 1:
-        latest = sorted(found["run"], key=lambda key: found["run"][key][-1].started, reverse=True)
+        latest = sorted(by_kind["run"], key=lambda key: by_kind["run"][key][-1].started, reverse=True)
         known = [f"{own} of {suite}" for suite, own in meant or latest]
         what = f"several begin with '{name}'" if meant else f"no run, code version or commit begins with '{name}'"
         listed = ", ".join([*known[:MOST_LISTED], *["..."] * (len(known) > MOST_LISTED)]) or "none yet"
@@ -123,10 +123,10 @@ def compare(before: Iterable[Result], after: Iterable[Result], measured: Contain
 
 
 def _points(results: Iterable[Result]) -> dict[tuple[str, str], list[Result]]:
-    found: dict[tuple[str, str], list[Result]] = {}
+    points: dict[tuple[str, str], list[Result]] = {}
     for result in results:
-        found.setdefault((result.experiment, as_text(result.point)), []).append(result)
-    return found
+        points.setdefault((result.experiment, as_text(result.point)), []).append(result)
+    return points
 
 
 def _reliable(results: Iterable[Result]) -> bool:

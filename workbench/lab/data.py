@@ -181,12 +181,12 @@ class Data:
 
     def numbers(self) -> dict[str, dict[str, int]]:
         """Return the number of results of each status, by experiment."""
-        found: dict[str, dict[str, int]] = {name: {} for name in self.suite.experiments}
+        counts: dict[str, dict[str, int]] = {name: {} for name in self.suite.experiments}
         for row in self.engine.query(
             "SELECT experiment, status, count(*) AS n FROM latest GROUP BY experiment, status"
         ):
-            found[row["experiment"]][row["status"]] = row["n"]
-        return found
+            counts[row["experiment"]][row["status"]] = row["n"]
+        return counts
 
     def close(self) -> None:
         """Release the resources of the engine."""
@@ -194,7 +194,7 @@ class Data:
 
 
 def _describe(where: Mapping[str, Scalar | Iterable[Scalar]]) -> str:
-    listed = {name: [given] if isinstance(given, Scalar) else given for name, given in where.items()}
+    listed = {name: [choice] if isinstance(choice, Scalar) else choice for name, choice in where.items()}
     return ", ".join(f"{name} = {' or '.join(map(str, values))}" for name, values in listed.items())
 
 

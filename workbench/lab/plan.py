@@ -146,8 +146,8 @@ class Origin:
     def of(cls, lab: Lab, argv: Iterable[str] = ()) -> Origin:
         """Return the origin of a new sweep that begins now."""
         begun = now().replace(":", "").replace("-", "")[:15]
-        asked = list(argv) or ["lab", "run", lab.suite.name]
-        return cls(f"{begun}-{secrets.token_hex(2)}", commit(lab.top), shlex.join(["workbench", *asked]))
+        arguments = list(argv) or ["lab", "run", lab.suite.name]
+        return cls(f"{begun}-{secrets.token_hex(2)}", commit(lab.top), shlex.join(["workbench", *arguments]))
 
     def result(self, task: Measurement, measured: Measured, started: str) -> Result:
         """Return the measurement with its provenance, on this machine."""
@@ -176,7 +176,7 @@ def tasks(lab: Lab, code: str, selection: Selection) -> list[Measurement]:
             raise SuiteError(f"no experiment has an axis '{axis}'", hint=f"there are {', '.join(sorted(known))}")
     keys = {wanted.partition(".")[0]: False for wanted in selection.keys}
     stored = lab.store.points(keys) if keys else {}
-    found = []
+    measurements = []
     for repetition in range(max((experiment.repeat for experiment in chosen), default=0)):
         for experiment in chosen:
             if repetition >= experiment.repeat:
@@ -190,11 +190,11 @@ def tasks(lab: Lab, code: str, selection: Selection) -> list[Measurement]:
                 own += stored.get((experiment.name, as_text(point)), ()) if keys else ()
                 keys.update(dict.fromkeys(own, True))
                 if own or not keys:
-                    found.append(Measurement(experiment.name, point, repetition, key, code))
+                    measurements.append(Measurement(experiment.name, point, repetition, key, code))
     for key, met in keys.items():
         if not met:
             raise SuiteError(f"no point has the key '{key}'", hint="of what is selected, in the suite as it is now")
-    return found
+    return measurements
 
 
 def key_of(suite: str, experiment: str, point: Point, code: str) -> str:
@@ -246,8 +246,8 @@ class SweepPlan:
     @property
     def earlier_failures(self) -> dict[str, str]:
         """The failed measurements that are not repeated, each with its status."""
-        made = {task.id for task in self.todo}
-        settled = (task.id for task in self.wanted if task.id not in made)
+        todo_ids = {task.id for task in self.todo}
+        settled = (task.id for task in self.wanted if task.id not in todo_ids)
         return {key: self.done[key] for key in settled if self.done[key] != Status.OK}
 
 

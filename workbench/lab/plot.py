@@ -104,13 +104,13 @@ class Plot:
             return f"SELECT {x} AS x, {series} AS s, {y} {view} GROUP BY {grouped}"
         return f"SELECT {x} AS x, {series} AS s, {own} AS y, id AS ids, status = 'ok' AS well, reliable {view}"
 
-    def arrange(self, found: Sequence[Mapping[str, Any]]) -> dict[str, list[Dot]]:
+    def arrange(self, query_rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Dot]]:
         """Return the points of each series, in the order of the region."""
         axes = self.experiment.region.axes
         series = [str(value) for value in axes[self.series]] if self.series else [""]
         dots: dict[str, list[Dot]] = {name: [] for name in series}
         timing = is_timing(unit_of(self.experiment, self.y)) or is_timing(own_unit(self.experiment, self.x or ""))
-        for row in found:
+        for row in query_rows:
             if not all(map(_drawable, (row["x"], row["y"]))):
                 continue
             ids = row["ids"] if isinstance(row["ids"], list) else [row["ids"]]

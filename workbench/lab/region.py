@@ -46,7 +46,9 @@ class Region:
     """
 
     def __init__(self, **ranges: Scalar | Iterable[Scalar]) -> None:
-        self._parts: tuple[Product, ...] = (Product({name: _values(name, given) for name, given in ranges.items()}),)
+        self._parts: tuple[Product, ...] = (
+            Product({name: _values(name, axis_range) for name, axis_range in ranges.items()}),
+        )
 
     @classmethod
     def _of(cls, parts: Iterable[Product]) -> Region:
@@ -57,11 +59,11 @@ class Region:
     @property
     def axes(self) -> dict[str, tuple[Scalar, ...]]:
         """The values of each axis in all parts, in order of appearance."""
-        found: dict[str, dict[tuple[type, Scalar], Scalar]] = {}
+        by_axis: dict[str, dict[tuple[type, Scalar], Scalar]] = {}
         for part in self._parts:
             for name, values in part.axes.items():
-                found.setdefault(name, {}).update({(type(v), v): v for v in values})
-        return {name: tuple(values.values()) for name, values in found.items()}
+                by_axis.setdefault(name, {}).update({(type(v), v): v for v in values})
+        return {name: tuple(values.values()) for name, values in by_axis.items()}
 
     def excluding(self, condition: Callable[..., bool]) -> Region:
         """Return the region without points at which the condition holds: `region.excluding(lambda q, n: q > n)`."""
@@ -76,7 +78,7 @@ class Region:
         for name in chosen:
             if name not in axes:
                 raise SuiteError(f"the region has no axis '{name}'", hint=f"it has {', '.join(axes)}")
-        wanted = {name: _values(name, given) for name, given in chosen.items()}
+        wanted = {name: _values(name, choice) for name, choice in chosen.items()}
         return Region._of(
             Product(
                 {name: tuple(v for v in values if v in wanted.get(name, values)) for name, values in part.axes.items()},
@@ -130,13 +132,13 @@ def _holds(condition: Callable[..., bool], point: Point) -> bool:
         ) from error
 
 
-def _values(name: str, given: Any) -> tuple[Scalar, ...]:
-    if isinstance(given, Scalar):
-        return (given,)
+def _values(name: str, axis_range: Any) -> tuple[Scalar, ...]:
+    if isinstance(axis_range, Scalar):
+        return (axis_range,)
     try:
-        values = tuple(dict.fromkeys((type(v), v) for v in given))
+        values = tuple(dict.fromkeys((type(v), v) for v in axis_range))
     except TypeError:
-        raise SuiteError(f"the range of '{name}' is no list of values: {given!r}") from None
+        raise SuiteError(f"the range of '{name}' is no list of values: {axis_range!r}") from None
     if not values:
         raise SuiteError(f"the range of '{name}' is empty")
     for _, value in values:

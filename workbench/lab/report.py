@@ -82,7 +82,7 @@ class Report:
         other = sum(r.code != self.code for r in used)
         loaded = sum(not r.measured.reliable for r in used)
         points = len({(r.experiment, as_text(r.point)) for r in used})
-        found = {
+        facts = {
             "made": f"{self.made[:16].replace('T', ' ')} UTC by {self.data.engine.name}",
             "code": f"{self.code}, commit {self.commit or 'unknown'}",
             "results": f"{points} of {sum(len(e.region) for e in self.suite.experiments.values())} points"
@@ -95,7 +95,7 @@ class Report:
             "commands": "; ".join(sorted({r.command for r in used})[:5]) or f"workbench lab run {self.suite.name}",
             **({"left out": "; ".join(map(str, self.data.broken))} if self.data.broken else {}),
         }
-        return {name: self.told(value) for name, value in found.items()}
+        return {name: self.told(value) for name, value in facts.items()}
 
     def link(self, ids: Sequence[str]) -> str:
         """Return the address on the page at which some results are shown."""

@@ -30,13 +30,13 @@ PAGE = "index.html"
 def environment() -> Any:
     """Return the environment of the templates; raise LabError if jinja2 is not installed."""
     jinja2 = package("reports are made with jinja2", "jinja2")
-    made = jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True,
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    made.filters |= {"shown": format_value, "cell": _escape_cell}
-    made.globals["style"] = style("lab")
-    return made
+    templates.filters |= {"shown": format_value, "cell": _escape_cell}
+    templates.globals["style"] = style("lab")
+    return templates
 
 
 def html(report: Report, drawings: Mapping[str, str]) -> str:
@@ -68,8 +68,8 @@ def write_report(lab: Lab, data: Data, folder: Path, *, brief: bool = False) -> 
     ------
     LabError: the report cannot be written.
     """
-    told = partial(text.without_paths, top=lab.top)
-    report = replace(gather(lab, data), told=told, options=told(lab.options))
+    remove_paths = partial(text.without_paths, top=lab.top)
+    report = replace(gather(lab, data), told=remove_paths, options=remove_paths(lab.options))
     drawings = {plot.name: svg(plot, dots, report.link) for plot, dots in report.dots}
     files = {"README.md": markdown(report, brief=brief)} | ({} if brief else _list_data(report, drawings))
     for name, drawing in drawings.items():

@@ -33,8 +33,8 @@ _PATH = re.compile(r"(?<![\w.:/~*>-])/[\w.@+=-]+(?:/[\w.@+=-]+)+")
 def without_paths(text: str, top: Path) -> str:
     """Make paths below the top folder relative to it, and shorten all other paths to their last part."""
 
-    def named(found: re.Match[str]) -> str:
-        path = Path(found[0])
+    def named(match: re.Match[str]) -> str:
+        path = Path(match[0])
         return str(path.relative_to(top)) if path.is_relative_to(top) and path != top else f".../{path.name}"
 
     return _PATH.sub(named, text)
@@ -96,16 +96,16 @@ def grid_json(grid: Grid) -> str:
             "value": cell.value,
             "ids": list(cell.ids),
         }
-        for key, found in grid.rows
-        for head, cell in zip(grid.columns, found, strict=True)
+        for key, row_cells in grid.rows
+        for head, cell in zip(grid.columns, row_cells, strict=True)
     ]
     return json.dumps({"table": grid.name, "title": grid.title, "cells": cells}, indent=1) + "\n"
 
 
 def plot_json(dots: Mapping[str, Sequence[Dot]]) -> str:
     """Return the points of a plot as JSON, with the ids behind each."""
-    found = [{"series": s, "x": d.x, "y": d.y, "ids": list(d.ids)} for s, points in dots.items() for d in points]
-    return json.dumps(found, indent=1) + "\n"
+    records = [{"series": s, "x": d.x, "y": d.y, "ids": list(d.ids)} for s, points in dots.items() for d in points]
+    return json.dumps(records, indent=1) + "\n"
 
 
 def experiment_csv(experiment: Experiment, results: Iterable[Result]) -> str:

@@ -80,13 +80,13 @@ def sound(table: Any) -> tuple[Any, str]:
     if not bad:
         return table, ""
     first, more = min(bad), len(bad) - 1
-    told = f"row {first + 1}: {bad[first]}" + f" (and {more} more)" * bool(more)
-    return table.filter(arrow().array([row not in bad for row in range(table.num_rows)])), told
+    description = f"row {first + 1}: {bad[first]}" + f" (and {more} more)" * bool(more)
+    return table.filter(arrow().array([row not in bad for row in range(table.num_rows)])), description
 
 
 def _unsound(table: Any) -> dict[int, str]:
     """Return the numbers of the rows that are not results, each with the reason."""
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     for name in COLUMNS:
         column = table.column(name)
         if name == "status" or name in OBJECTS:  # many rows have the same text
@@ -95,8 +95,8 @@ def _unsound(table: Any) -> dict[int, str]:
             bad = {None} if column.null_count and name not in OF_GPUS else set()
         if bad:
             rows = enumerate(column.to_pylist())
-            found = {row: _wrong(name, value) for row, value in rows if value in bad} | found
-    return found
+            reasons = {row: _wrong(name, value) for row, value in rows if value in bad} | reasons
+    return reasons
 
 
 def _wrong(name: str, value: Any) -> str:

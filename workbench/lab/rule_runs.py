@@ -48,26 +48,26 @@ def rule_run(
     unmeasured: the number of events before the measurement, such as to fill windows; their composites do not count.
     """
     settings = settings or EngineSettings()
-    made = in_units(rules, settings.unit, dates=settings.dates, trex=settings.trex)
-    running = rule_engine(made, engine, facts, settings)
+    rules_in_units = in_units(rules, settings.unit, dates=settings.dates, trex=settings.trex)
+    running = rule_engine(rules_in_units, engine, facts, settings)
     stream = iter(events)
     for event in islice(stream, unmeasured):
         running.process(event)
     before = sum(cost.matches for cost in running.profile())
-    seconds, count, composites, told = 0.0, 0, 0, 0
+    seconds, count, composites, checksum = 0.0, 0, 0, 0
     for some in _stretches(stream):
         began = process_time()
-        found = [composite for event in some for composite in running.process(event)]
+        emissions = [composite for event in some for composite in running.process(event)]
         seconds += process_time() - began
-        count, composites = count + len(some), composites + len(found)
-        told = crc32("".join(map(repr, found)).encode(), told)
+        count, composites = count + len(some), composites + len(emissions)
+        checksum = crc32("".join(map(repr, emissions)).encode(), checksum)
     matches = sum(cost.matches for cost in running.profile()) - before if settings.profiled else None
     return {
         "rate": count / seconds if seconds else None,
         "cost": 1e6 * seconds / count if count else None,
         "matches": matches,
         "composites": composites,
-        "told": f"{told:08x}",
+        "told": f"{checksum:08x}",
     }
 
 

@@ -166,16 +166,16 @@ class Measurer:
     def _batch(self, rows: Sequence[Mapping[str, Any]], store: ResultStore, origin: Origin) -> list[Result]:
         """Measure the part of a batch that no lost worker has stored, and store the batch as one file."""
         name = digest([row["batch"] + row["key"] + str(row["repetition"]) for row in rows])[:16]
-        found = {result.id: result for result in store.results(name)[0]}
+        results = {result.id: result for result in store.results(name)[0]}
         keep = Keeper(store, f"{name}-")
         for row in rows:
-            if f"{row['key']}.{row['repetition']}" not in found:
+            if f"{row['key']}.{row['repetition']}" not in results:
                 result = self._measure(row, origin)
-                found[result.id] = result
+                results[result.id] = result
                 keep.add(result)
                 keep.look()
-        store.add(list(found.values()), name)
-        return list(found.values())
+        store.add(list(results.values()), name)
+        return list(results.values())
 
     def _measure(self, row: Mapping[str, Any], origin: Origin) -> Result:
         slot = self._slot()

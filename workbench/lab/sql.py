@@ -33,7 +33,7 @@ def literal(value: Scalar) -> str:
 def condition(chosen: Mapping[str, Scalar | Iterable[Scalar]]) -> str:
     """Return the condition that columns have one of the given values; TRUE without columns."""
     parts = []
-    for column, given in chosen.items():
-        values = [given] if isinstance(given, Scalar) else list(given)
+    for column, choice in chosen.items():
+        values = [choice] if isinstance(choice, Scalar) else list(choice)
         parts.append(f"{name(column)} IN ({', '.join(map(literal, values))})")
     return " AND ".join(parts) or "TRUE"

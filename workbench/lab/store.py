@@ -123,13 +123,13 @@ class ResultStore:
             return
         good, broken = self.files(beginning)
         files = [Contents.of(path, table) for path, table in good.items()]
-        kept = {item.path for item in broken}  # another version of workbench may read some of their rows
+        broken_paths = {item.path for item in broken}  # another version of workbench may read some of their rows
         having: dict[tuple[str, str, int], list[Contents]] = {}
         for one in files:
             for which in one.began:
                 having.setdefault(which, []).append(one)
         for one in files:
-            rivals = having[next(iter(one.began))] if one.path not in kept and one.began else ()
+            rivals = having[next(iter(one.began))] if one.path not in broken_paths and one.began else ()
             if any(one.needless_beside(other) and (newer or not one.newer_somewhere(other)) for other in rivals):
                 with contextlib.suppress(OSError):
                     one.path.unlink()
@@ -210,13 +210,13 @@ class ResultStore:
     def points(self, keys: Iterable[str]) -> dict[tuple[str, str], list[str]]:
         """Return experiment and point (as text) of the results whose keys have these prefixes, with the prefixes."""
         table, _ = self.table()
-        found: dict[tuple[str, str], list[str]] = {}
+        prefixes: dict[tuple[str, str], list[str]] = {}
         rows = table.select(["key", "experiment", "point"]).to_pydict()
         for own, experiment, point in zip(rows["key"], rows["experiment"], rows["point"], strict=True):
             for key in keys:
-                if own.startswith(key) and key not in found.setdefault((experiment, point), []):
-                    found[experiment, point].append(key)
-        return {place: met for place, met in found.items() if met}
+                if own.startswith(key) and key not in prefixes.setdefault((experiment, point), []):
+                    prefixes[experiment, point].append(key)
+        return {place: met for place, met in prefixes.items() if met}
 
     def done(self) -> tuple[dict[str, str], list[Broken]]:
         """Return the measurements in the store (`key.repetition`), each with its newest status."""
@@ -252,8 +252,8 @@ def _hash(data: bytes) -> str:
 
 def _encode(results: Sequence[Result]) -> bytes:
     pa = arrow()
-    kept = schema().with_metadata({FORM_KEY: str(FORM)})
-    table = pa.Table.from_pylist([flat(result) for result in results], schema=kept)
+    file_schema = schema().with_metadata({FORM_KEY: str(FORM)})
+    table = pa.Table.from_pylist([flat(result) for result in results], schema=file_schema)
     sink = pa.BufferOutputStream()
     pa.parquet.write_table(table, sink, compression="zstd")
     return bytes(sink.getvalue())
@@ -271,7 +271,7 @@ def first_line(error: Exception) -> str:
 
 def newest(results: Iterable[Result]) -> dict[str, Result]:
     """Return the newest result of each experiment, point and repetition, whatever code it was measured with."""
-    found: dict[tuple[str, str, int], Result] = {}
+    latest: dict[tuple[str, str, int], Result] = {}
     for result in sorted(results, key=lambda r: r.started):
-        found[result.experiment, as_text(result.point), result.repetition] = result
-    return {result.id: result for result in found.values()}
+        latest[result.experiment, as_text(result.point), result.repetition] = result
+    return {result.id: result for result in latest.values()}

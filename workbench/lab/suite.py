@@ -101,10 +101,10 @@ class Suite:
         return function
 
     def _prerequisite(self, make: Callable[..., None]) -> Prerequisite:
-        found = self.prerequisites.get(make.__name__)
-        if found is None or found.make is not make:
+        prerequisite = self.prerequisites.get(make.__name__)
+        if prerequisite is None or prerequisite.make is not make:
             raise SuiteError(f"'{make.__name__}' is no prerequisite of the suite", hint="decorate it")
-        return found
+        return prerequisite
 
     # --- evaluation -----------------------------------------------------------------------------------------
 
@@ -117,12 +117,12 @@ class Suite:
         cells: Mapping[str, Statistic],
         columns: str | None = None,
         beside: Iterable[Beside] = (),
-        **shown: Unpack[ShownFields],
+        **options: Unpack[ShownFields],
     ) -> Table:
         """Add a table of results; see `Table`."""
-        title, where, doc = _complete(name, shown)
-        made = Table(name, title, self.get(of), _tuple(rows), dict(cells), columns, where, tuple(beside), doc)
-        return self._add(self.tables, made)
+        title, where, doc = _complete(name, options)
+        table = Table(name, title, self.get(of), _tuple(rows), dict(cells), columns, where, tuple(beside), doc)
+        return self._add(self.tables, table)
 
     def plot(
         self,
@@ -134,10 +134,10 @@ class Suite:
         series: str | None = None,
         kind: str = "line",
         log: str = "",
-        **shown: Unpack[ShownFields],
+        **options: Unpack[ShownFields],
     ) -> Plot:
         """Add a plot of results; see `Plot`."""
-        title, where, doc = _complete(name, shown)
+        title, where, doc = _complete(name, options)
         return self._add(self.plots, Plot(name, title, self.get(of), y, x, series, kind, log, where, doc))
 
     def claim(self, text: str) -> Callable[[Judge], Judge]:
@@ -180,22 +180,22 @@ class Suite:
         again.experiments = {name: replace(e, repeat=times) for name, e in self.experiments.items()}
         return again
 
-    def _add(self, known: dict[str, _Named], made: _Named, form: re.Pattern[str] = _NAME) -> _Named:
-        name, what = made.name, type(made).__name__.lower()
+    def _add(self, known: dict[str, _Named], item: _Named, form: re.Pattern[str] = _NAME) -> _Named:
+        name, what = item.name, type(item).__name__.lower()
         if not form.fullmatch(name):
             raise SuiteError(f"suite '{self.name}': a {what} cannot be called '{name}'", hint="letters, digits, _")
         if name in known:
             raise SuiteError(f"suite '{self.name}' has two of {what} '{name}'")
-        known[name] = made
-        return made
+        known[name] = item
+        return item
 
 
-def _complete(name: str, shown: ShownFields) -> tuple[str, Chosen, str]:
+def _complete(name: str, options: ShownFields) -> tuple[str, Chosen, str]:
     """Return the title, the selection and the text of a table or plot; the title defaults to its name."""
-    for each in shown:
+    for each in options:
         refuse_unknown("option", each, ShownFields.__annotations__)
-    return shown.get("title") or name, dict(shown.get("where") or {}), shown.get("doc", "")
+    return options.get("title") or name, dict(options.get("where") or {}), options.get("doc", "")
 
 
-def _tuple(given: str | Iterable[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def _tuple(names: str | Iterable[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)

@@ -102,7 +102,7 @@ def find_suite(folder: Path, name: str) -> Path:
     ------
     SuiteError: there is no such suite; the message lists the existing ones.
     """
-    if (found := suite_file(folder, name)) is None:
+    if (file := suite_file(folder, name)) is None:
         known = ", ".join(suite_files(folder)) or "none"
         raise SuiteError(f"there is no suite '{name}' in {folder}", hint=f"there are: {known}")
-    return found
+    return file

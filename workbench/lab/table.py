@@ -212,10 +212,10 @@ class Table:
             f"WHERE {sql.condition(self.where)}", f"GROUP BY {grouped}",
         ])  # fmt: skip
 
-    def arrange(self, found: Sequence[Mapping[str, Any]]) -> Grid:
+    def arrange(self, query_rows: Sequence[Mapping[str, Any]]) -> Grid:
         """Arrange the rows of the query as a grid, in the order of the region."""
         axes = self.experiment.region.axes
-        at = {tuple(row[f"g{i}"] for i in range(len(self.groups))): row for row in found}
+        at = {tuple(row[f"g{i}"] for i in range(len(self.groups))): row for row in query_rows}
         places = [{value: place for place, value in enumerate(axes[axis])} for axis in self.rows]
         keys = sorted(
             {key[: len(self.rows)] for key in at},
@@ -224,20 +224,20 @@ class Table:
         across: list[tuple[Scalar, ...]] = [()]
         if self.columns:
             across = [(value,) for value in axes[self.columns] if any(key[-1] == value for key in at)]
-        known = self._list_columns(found)
+        known = self._list_columns(query_rows)
         heads = [*known, *(b.label for b in self.beside)]
         columns = [("".join(map(self._over, extra)), head) for extra in across for head in heads]
         rows = [(key, tuple(c for extra in across for c in self._cells((*key, *extra), at, known))) for key in keys]
         notes = [f"{b.label}: {b.source}" for b in self.beside if b.source]
         return Grid(self.name, self.title, self.rows, tuple(columns), tuple(rows), self.doc, tuple(notes))
 
-    def _list_columns(self, found: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, Statistic]]:
+    def _list_columns(self, query_rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, Statistic]]:
         """Return the query's column and the statistic of each head, without measurements of GPUs that are unknown."""
         named = {head: (f"v{i}", statistic) for i, (head, statistic) in enumerate(self.cells.items())}
         return {
             head: (column, statistic)
             for head, (column, statistic) in named.items()
-            if statistic.column not in OF_GPUS or any(statistic.knows(row[column]) for row in found)
+            if statistic.column not in OF_GPUS or any(statistic.knows(row[column]) for row in query_rows)
         }
 
     def _over(self, value: Scalar) -> str:

@@ -58,7 +58,7 @@ def _insertion(text: str, syntax: s.PipelineSyntax, lines: list[str]) -> tuple[i
 
 def _read_back(text: str, source: Source, name: str, wanted: Mapping[str, int]) -> None:
     """Raise LanguageError unless the new text states the wanted capacities."""
-    found = parse(text, source.file, source.functions).get(name).pipeline.capacities
-    if dict(found) != dict(wanted):
+    capacities = parse(text, source.file, source.functions).get(name).pipeline.capacities
+    if dict(capacities) != dict(wanted):
         what = f"the capacities of pipeline {name} cannot be written"
         raise LanguageError(what, where=Location(source.file), hint="write them by hand")

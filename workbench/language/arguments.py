@@ -175,11 +175,11 @@ class Reader(Evaluator):
     def function(self, what: str, e: s.Expression) -> Function:
         """Read a function as a parameter: its name or sign."""
         name = e.symbol if isinstance(e, s.Sign) else e.name if isinstance(e, s.Identifier) else None
-        found = self.functions.get(name) if name else None
-        if found is None:
+        function = self.functions.get(name) if name else None
+        if function is None:
             names = [*evaluate.words(self.functions), *self.scope]
             raise e.error(f"{what} is a function, not '{e}'", self._suggest_function(name or "", names))
-        return found
+        return function
 
     def _suggest_function(self, name: str, names: list[str]) -> str:
         """Return a hint for a place that needs a function; `name` is what was written, empty if that is no name."""

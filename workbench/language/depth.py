@@ -31,11 +31,11 @@ def refuse_brackets(text: str, file: str) -> None:
     if sum(map(text.count, "([{")) <= DEPTH:
         return
     level = 0
-    for found in _BRACKET.finditer(text):
-        level += (found[0] in "([{") - (found[0] in ")]}")
+    for bracket in _BRACKET.finditer(text):
+        level += (bracket[0] in "([{") - (bracket[0] in ")]}")
         if level > DEPTH:
-            start = text.rfind("\n", 0, found.start()) + 1
-            column = found.start() - start + 1
+            start = text.rfind("\n", 0, bracket.start()) + 1
+            column = bracket.start() - start + 1
             raise _too_deep(Location(file, text.count("\n", 0, start) + 1, column))
 
 
@@ -43,10 +43,10 @@ def explain_depth(tree: Reduction, locate: Callable[[Extent], Location]) -> Lang
     """Return the error for a tree with too many levels, at its first part that is nested too deep."""
     todo = [(tree, 0)]
     while True:
-        found, level = todo.pop()
+        part, level = todo.pop()
         if level > DEPTH:
-            return _too_deep(locate(found.extent)._replace(text="", length=1))  # the line is too long to show
-        todo += [(child, level + 1) for child in reversed(found.children) if isinstance(child, Reduction)]
+            return _too_deep(locate(part.extent)._replace(text="", length=1))  # the line is too long to show
+        todo += [(child, level + 1) for child in reversed(part.children) if isinstance(child, Reduction)]
 
 
 def _too_deep(where: Location) -> LanguageError:

@@ -38,11 +38,11 @@ class Elaborator:
         machines = [p.machine for p in file.pipelines if p.machine is not None]
         ports += [v.type for p in file.pipelines for v in p.variables]
         called = {part.name for e in bodies for part in s.walk(e) if isinstance(part, s.Call)}
-        made = (PROCESSORS[name].constants for name in sorted(called) if name in PROCESSORS)
+        label_sets = (PROCESSORS[name].constants for name in sorted(called) if name in PROCESSORS)
         states = (tuple(dict.fromkeys(state.name for state in machine.states)) for machine in machines)
         self.labels = constants(
-            [found for e in (*ports, *bodies) for found in enumerations(e)],
-            [Enum(words) for words in (*made, *states) if words],
+            [enumeration for e in (*ports, *bodies) for enumeration in enumerations(e)],
+            [Enum(words) for words in (*label_sets, *states) if words],
         )
         self.own = frozenset({*functions, *(f.name for f in file.functions)})
         """Functions that take precedence over processors of the same name; those of the library do not."""
@@ -70,10 +70,10 @@ class Elaborator:
 
     # --- parameters ---
 
-    def parameters(self, syntax: s.PipelineSyntax, given: Mapping[str, Value], where: Location) -> dict[str, Value]:
+    def parameters(self, syntax: s.PipelineSyntax, params: Mapping[str, Value], where: Location) -> dict[str, Value]:
         """Return the value of each parameter: the given one, or its default."""
         known = [p.name for p in syntax.parameters]
-        for name in given:
+        for name in params:
             if name not in known:
                 hint = did_you_mean(name, known, "its parameters are: ") or f"write {syntax.signature}"
                 raise LanguageError(
@@ -83,28 +83,28 @@ class Elaborator:
                 )
         values: dict[str, Value] = {}
         for parameter in syntax.parameters:
-            values[parameter.name] = self._parameter(syntax, parameter, given, values, where)
+            values[parameter.name] = self._parameter(syntax, parameter, params, values, where)
         return values
 
     def _parameter(
         self,
         syntax: s.PipelineSyntax,
         parameter: s.Parameter,
-        given: Mapping[str, Value],
+        params: Mapping[str, Value],
         before: Mapping[str, Value],
         where: Location,
     ) -> Value:
         name = parameter.name
         if parameter.default is None:
-            if name not in given:
+            if name not in params:
                 raise LanguageError(
                     f"pipeline {syntax.name} needs a value for '{name}'",
                     where=where if where.line else parameter.where,
                     hint=f"write {syntax.name}<{name} = 3>, or give a default",
                 )
-            return given[name]
+            return params[name]
         default = Evaluator(before, self.functions, self.labels).value(parameter.default)
-        value = given.get(name, default)
+        value = params.get(name, default)
         if isinstance(value, bool) != isinstance(default, bool) or isinstance(value, str) != isinstance(default, str):
             raise LanguageError(
                 f"the parameter '{name}' of {syntax.name} is of the kind of {_show_value(default)}, "
@@ -133,12 +133,12 @@ class Elaborator:
 
     # --- pipelines ---
 
-    def pipeline(self, name: str, given: Mapping[str, Value], where: Location) -> Pipeline:
+    def pipeline(self, name: str, params: Mapping[str, Value], where: Location) -> Pipeline:
         """Build the pipeline `name` with these parameters."""
         if name in self._open:
             raise recursive("pipelines", [*self._open[self._open.index(name) :], name], where)
         syntax = self.pipelines[name]
-        values = self.parameters(syntax, given, where)
+        values = self.parameters(syntax, params, where)
         key = (name, repr(values))
         if key not in self._made:
             self._open.append(name)
@@ -148,36 +148,36 @@ class Elaborator:
                     self._made[key] = self._make(syntax, values)
             finally:
                 self._open.pop()
-        made = self._made[key]
-        if made is None:
+        pipeline = self._made[key]
+        if pipeline is None:
             raise FollowUp
-        return made
+        return pipeline
 
     def again(self) -> None:
         """Clear the findings, and forget the pipelines that failed."""
         self.findings.errors.clear()
-        self._made = {key: made for key, made in self._made.items() if made is not None}
+        self._made = {key: pipeline for key, pipeline in self._made.items() if pipeline is not None}
 
-    def _make(self, syntax: s.PipelineSyntax, given: Mapping[str, Value]) -> Pipeline:
-        known = dict(given), self.functions, self.labels
+    def _make(self, syntax: s.PipelineSyntax, values: Mapping[str, Value]) -> Pipeline:
+        known = dict(values), self.functions, self.labels
         if syntax.machine is not None:
-            made, scope = machine(self, syntax, given), Evaluator(*known)
+            pipeline, scope = machine(self, syntax, values), Evaluator(*known)
         else:
-            scope = body = Body(self, syntax, given)
+            scope = body = Body(self, syntax, values)
             try:
-                made = self._build(syntax, body)
+                pipeline = self._build(syntax, body)
             except WorkbenchError:
                 body.judge_types()
                 raise
-        capacities = self.findings.each(syntax.capacities, lambda each: _capacity(each, syntax, made, scope))
-        faults = self.findings.each(syntax.faults, lambda each: fault(each, made, *known))
-        contracts = self.findings.each(syntax.contracts, lambda each: contract(self, syntax, each, made, given))
+        capacities = self.findings.each(syntax.capacities, lambda each: _capacity(each, syntax, pipeline, scope))
+        faults = self.findings.each(syntax.faults, lambda each: fault(each, pipeline, *known))
+        contracts = self.findings.each(syntax.contracts, lambda each: contract(self, syntax, each, pipeline, values))
         written = (syntax.capacities, syntax.faults, syntax.contracts)
         if len(capacities) + len(faults) + len(contracts) < sum(map(len, written)):
             raise FollowUp
-        made = made.with_capacities(dict(capacities)) if capacities else made
-        made = made.with_contracts(contracts) if contracts else made
-        return made.with_faults(faults) if faults else made
+        pipeline = pipeline.with_capacities(dict(capacities)) if capacities else pipeline
+        pipeline = pipeline.with_contracts(contracts) if contracts else pipeline
+        return pipeline.with_faults(faults) if faults else pipeline
 
     def _build(self, syntax: s.PipelineSyntax, body: Body) -> Pipeline:
         """Build the pipeline of a body."""
@@ -189,22 +189,22 @@ class Elaborator:
             what = f"pipeline {syntax.name} returns {returns}, its head declares {len(names)}"
             raise LanguageError(what, where=place, hint="write one type after '->' for each stream that is returned")
         outputs = dict(zip(names, streams, strict=True))
-        made = body.builder.build(outputs, doc=syntax.doc)
+        pipeline = body.builder.build(outputs, doc=syntax.doc)
         written = next(x.values for x in syntax.statements if isinstance(x, s.Return))
 
         def check(i: int) -> None:
             port, name, pipe = syntax.outputs[i], names[i], streams[i].pipe
             returned = str(written[i]) if len(written) == len(names) and s.is_short(written[i]) else pipe
-            _check_output(syntax, port, body.domain(port.type), made.domains[pipe], returned)
-            if name in made.domains and pipe != name:
-                kind, other = ("input", "the input") if name in dict(made.inputs) else ("pipe", "another pipe")
+            _check_output(syntax, port, body.domain(port.type), pipeline.domains[pipe], returned)
+            if name in pipeline.domains and pipe != name:
+                kind, other = ("input", "the input") if name in dict(pipeline.inputs) else ("pipe", "another pipe")
                 what = f"the output '{name}' shows '{returned}', but {other} is called '{name}'"
                 free = f"give the output another name, e.g. {name}_out"
                 named = free if kind == "input" else "give the pipe or the output another name"
                 raise port.error(what, named if port.name else f"rename the {kind}, or name the output: -> name: TYPE")
 
         Findings().all(range(len(names)), check)
-        return made
+        return pipeline
 
 
 def _capacity(
@@ -218,9 +218,9 @@ def _capacity(
         raise statement.error(f"the capacity of queue '{statement.queue}' is given twice", "remove one")
     size = scope.value(statement.size)
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-        shown = "a stream" if isinstance(size, BuiltStream) else _show_value(size)
+        description = "a stream" if isinstance(size, BuiltStream) else _show_value(size)
         raise LanguageError(
-            f"the capacity of queue '{statement.queue}' is a number of events, not {shown}",
+            f"the capacity of queue '{statement.queue}' is a number of events, not {description}",
             where=statement.size.where if statement.size.where.line else statement.where,
             hint=f"write capacity queue({statement.queue}) = 3; 0 is the least",
         )

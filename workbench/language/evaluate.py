@@ -259,8 +259,8 @@ def _find_cycle(f: s.FunctionSyntax, written: Mapping[str, s.FunctionSyntax]) ->
         called = [e.name for e in s.walk(written[name].body) if isinstance(e, s.Call) and e.name in written]
         if f.name in called:
             return (*path, f.name)
-        found = (visit(each, (*path, each)) for each in called if each not in path)
-        return next(filter(None, found), ())
+        cycles = (visit(each, (*path, each)) for each in called if each not in path)
+        return next(filter(None, cycles), ())
 
     return visit(f.name, (f.name,))
 

@@ -99,8 +99,8 @@ def _number(e: s.Expression | None, scope: Evaluator) -> int | None:
 
 def _condition(syntax: s.FaultSyntax, e: s.Expression, domain: Domain, scope: Evaluator) -> Function:
     def build(event: Any) -> Any:
-        found = _Condition(syntax.pipe, domain, event, scope).value(e)
-        return const(found, Bool()) if is_symbolic(event) and isinstance(found, bool) else found
+        condition = _Condition(syntax.pipe, domain, event, scope).value(e)
+        return const(condition, Bool()) if is_symbolic(event) and isinstance(condition, bool) else condition
 
     function = Function(str(e), 1, build)
     _mentions(syntax, e, scope)

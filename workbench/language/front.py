@@ -91,7 +91,7 @@ def read(text: str, file: str, dialect: Dialect, start: str = "") -> Any:
     builder, tables, rule = dialect.builder(text, file), dialect.reader, start or dialect.starts[0]
     try:
         try:
-            found = tables.read(text, rule, builder.build, DEPTH)
+            syntax = tables.read(text, rule, builder.build, DEPTH)
         except TooDeep:
             raise explain_depth(tables.read(text, rule, Reduction), builder.locate) from None
     except Unread as mistake:
@@ -99,7 +99,7 @@ def read(text: str, file: str, dialect: Dialect, start: str = "") -> Any:
             raise dialect.explain(text, file, text, start) from None
         raise _mistakes(text, file, dialect, mistake.offset) from None
     builder.findings.refuse()
-    return found
+    return syntax
 
 
 # --- semantic actions -----------------------------------------------------------------------------------
@@ -134,9 +134,9 @@ class TreeBuilder:
         start, end = item if isinstance(item, Extent) else (item.start_pos or 0, item.end_pos or 0)
         line = bisect_right(self._starts, start)
         column = start - self._starts[line - 1] + 1
-        shown = self._lines[line - 1] if line <= len(self._lines) else ""
-        length = end - start if end < self._starts[line] else len(shown.split("#")[0].rstrip()) + 1 - column
-        return Location(self.file, line, column, shown, max(1, length))
+        text = self._lines[line - 1] if line <= len(self._lines) else ""
+        length = end - start if end < self._starts[line] else len(text.split("#")[0].rstrip()) + 1 - column
+        return Location(self.file, line, column, text, max(1, length))
 
     def mistake(self, what: str, item: Token | Extent | Location, hint: str) -> None:
         """Add a mistake to the findings."""
@@ -210,13 +210,13 @@ class Unit(NamedTuple):
 
 def units(text: str, pattern: re.Pattern[str]) -> list[Unit]:
     """Return the units of a text; a statement ends before a brace that closes an enclosing block."""
-    found: list[Unit] = []
+    unit_list: list[Unit] = []
     end = item_end = len(text)
     for match in reversed(list(pattern.finditer(text))):
         start, is_item = match.start(), match["item"] is not None
-        found.append(Unit(start, match.end(), item_end if is_item else _find_end(text, start, end), is_item))
+        unit_list.append(Unit(start, match.end(), item_end if is_item else _find_end(text, start, end), is_item))
         end, item_end = start, start if is_item else item_end
-    return found[::-1]
+    return unit_list[::-1]
 
 
 def _find_end(text: str, start: int, end: int) -> int:
@@ -228,13 +228,13 @@ def _find_end(text: str, start: int, end: int) -> int:
     return end
 
 
-def _candidates(found: list[Unit], at: int) -> Iterator[tuple[int, int]]:
+def _candidates(unit_list: list[Unit], at: int) -> Iterator[tuple[int, int]]:
     """Yield spans to blank out, statements before items; a mistake in first words may belong to the unit before."""
-    here = max((i for i, unit in enumerate(found) if unit.start <= at), default=None)
+    here = max((i for i, unit in enumerate(unit_list) if unit.start <= at), default=None)
     if here is None:
         return
-    items = [unit for unit in found[: here + 1] if unit.is_item]
-    unit, before = found[here], found[here - 1] if here else None
+    items = [unit for unit in unit_list[: here + 1] if unit.is_item]
+    unit, before = unit_list[here], unit_list[here - 1] if here else None
     if not unit.is_item:
         if before is not None and not before.is_item:
             yield (before.start, before.end) if at < unit.head else (unit.start, unit.end)

@@ -30,10 +30,10 @@ def grammar(source: Path, starts: tuple[str, ...]) -> lark.Lark:
     tables = _read_tables(path, origin)
     if tables is not None:
         return lark.Lark.load(io.BytesIO(tables))
-    made = lark.Lark(text, start=list(starts), **OPTIONS)
+    parser = lark.Lark(text, start=list(starts), **OPTIONS)
     if not sys.dont_write_bytecode:
-        _store_tables(path, origin, made)
-    return made
+        _store_tables(path, origin, parser)
+    return parser
 
 
 def _read_tables(path: Path, origin: bytes) -> bytes | None:
@@ -47,10 +47,10 @@ def _read_tables(path: Path, origin: bytes) -> bytes | None:
     return tables if data[: 2 * size] == origin + source_hash(tables) else None
 
 
-def _store_tables(path: Path, origin: bytes, made: lark.Lark) -> None:
+def _store_tables(path: Path, origin: bytes, parser: lark.Lark) -> None:
     """Store the tables for the next start, where that is possible."""
     buffer = io.BytesIO()
-    made.save(buffer)
+    parser.save(buffer)
     tables = buffer.getvalue()
     draft = path.with_suffix(f".{os.getpid()}")
     with contextlib.suppress(OSError):  # a read-only installation starts more slowly

@@ -77,24 +77,24 @@ class LalrReader:
         self.steps: dict[tuple[int, int, str], int] = {}
 
     def _actions(self, state: int) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        actions: dict[str, Any] = {}
         for word, (how, to) in self._table.states[state].items():
             if how is Shift:
-                found[intern(str(word))] = to  # lark's words are slow to compare
+                actions[intern(str(word))] = to  # lark's words are slow to compare
                 continue
             make, name = self._makers[to], intern(str(to.origin.name))
             passes = isinstance(make, ExpandSingleChild) and len(to.expansion) == 1
             built = "" if name.startswith("_") else intern(str(to.alias or to.options.template_source or name))
-            found[intern(str(word))] = name if passes else (len(to.expansion), make, built, name)
-        self.actions[state] = found
-        return found
+            actions[intern(str(word))] = name if passes else (len(to.expansion), make, built, name)
+        self.actions[state] = actions
+        return actions
 
     def _scan(self, state: int) -> tuple[Callable[[str, int], re.Match[str] | None], Mapping[str, Any]]:
         lexer = self._lexers[state]
         match, *others = [each.match for each in lexer.scanner._mres]
         assert not others  # lark splits the pattern only for many words
-        self.scans[state] = found = match, lexer.callback
-        return found
+        self.scans[state] = scan = match, lexer.callback
+        return scan
 
     def _step(self, below: int, state: int, word: str) -> int:
         reached = state
@@ -121,11 +121,11 @@ class LalrReader:
             position = blank(text, position).end()  # type: ignore[union-attr]
             if position < len(text):
                 match, changed = scans.get(stack[-1]) or self._scan(stack[-1])
-                found = match(text, position)
-                if found is None:
+                word_match = match(text, position)
+                if word_match is None:
                     raise Unread(position)
-                end = found.end()
-                token = new(found.lastgroup, found[0], position, None, None, None, None, end)
+                end = word_match.end()
+                token = new(word_match.lastgroup, word_match[0], position, None, None, None, None, end)
                 if token.type in changed:
                     token = changed[token.type](token)
                 kind = token.type

@@ -106,9 +106,9 @@ def load(
     return read_file(path, include=include, allow_python=allow_python).get(name, **params).faulty(*faults)
 
 
-def program_of(given: AnyProgram) -> Program:
+def program_of(program: AnyProgram) -> Program:
     """Return a program as it is, or load the one of a file: `FILE` or `FILE:NAME`."""
-    return load(given) if isinstance(given, str | Path) else given
+    return load(program) if isinstance(program, str | Path) else program
 
 
 def parameters(items: Iterable[str]) -> dict[str, Value]:

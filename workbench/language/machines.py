@@ -143,16 +143,16 @@ class _Machine:
 
 def _join_writes(updates: Sequence[s.UpdateSyntax]) -> list[s.UpdateSyntax]:
     """Return updates of whole variables: writes to items of an array become one, in their order."""
-    found: list[s.UpdateSyntax] = []
+    writes: list[s.UpdateSyntax] = []
     for update in updates:
         if update.index is None:
-            found.append(update)
+            writes.append(update)
             continue
-        before = next((u for u in found if u.name == update.name and isinstance(u.value, s.ItemUpdate)), None)
+        before = next((u for u in writes if u.name == update.name and isinstance(u.value, s.ItemUpdate)), None)
         array = before.value if before else s.Identifier(update.name, where=update.where)
         stored = replace(update, value=s.ItemUpdate(array, update.index, update.value, where=update.where), index=None)
-        found = [stored if u is before else u for u in found] if before else [*found, stored]
-    return found
+        writes = [stored if u is before else u for u in writes] if before else [*writes, stored]
+    return writes
 
 
 def machine(file: Elaborator, syntax: s.PipelineSyntax, constants: Mapping[str, Value]) -> Pipeline:

@@ -83,34 +83,34 @@ class Vocabulary:
 
 def name_terminals(terminals: Iterable[TerminalDef], vocabulary: Vocabulary) -> dict[str, str]:
     """Return the name of each terminal: its spelling in the grammar, or the first word of its pattern."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for each in terminals:
         written = each.pattern.value
-        found[each.name] = f"'{re.split('[^a-z]', written)[0] if each.pattern.type == 're' else written}'"
-    return found | dict(vocabulary.words)
+        names[each.name] = f"'{re.split('[^a-z]', written)[0] if each.pattern.type == 're' else written}'"
+    return names | dict(vocabulary.words)
 
 
 def explain(
     error: UnexpectedInput, text: str, file: str, whole: str, vocabulary: Vocabulary, terminals: Iterable[TerminalDef]
 ) -> LanguageError:
     """Convert a lark error into a LanguageError with its location; `whole` is the text as the user wrote it."""
-    line, column, found = _locate(error, text)
+    line, column, actual = _locate(error, text)
     lines = text.splitlines()
-    shown = whole.splitlines()[line - 1] if line <= len(lines) else ""
+    source_line = whole.splitlines()[line - 1] if line <= len(lines) else ""
     length = len(error.token) if isinstance(error, UnexpectedToken) else 1
     expected = _list_expected(error)
     words = _describe(expected, name_terminals(terminals, vocabulary))
-    what = f"expected {_either(words)}, found {found}" if expected else f"{found} has no meaning here"
+    what = f"expected {_either(words)}, found {actual}" if expected else f"{actual} has no meaning here"
     hint = (
         _update(error)
-        or _slip(shown, column, vocabulary.slips)
-        or vocabulary.habit(expected, found)
-        or _statement(expected, shown[: column - 1])
-        or _comma(error, expected, shown[: column - 1])
+        or _slip(source_line, column, vocabulary.slips)
+        or vocabulary.habit(expected, actual)
+        or _statement(expected, source_line[: column - 1])
+        or _comma(error, expected, source_line[: column - 1])
         or _find_open_bracket(lines, line, column, expected)
         or _foreign_letter(error)
     )
-    return LanguageError(what, where=Location(file, line, column, shown, length), hint=hint)
+    return LanguageError(what, where=Location(file, line, column, source_line, length), hint=hint)
 
 
 def _update(error: UnexpectedInput) -> str:
@@ -170,41 +170,41 @@ def _either(words: list[str]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]
 
 
-def _slip(shown: str, column: int, slips: Mapping[str, str]) -> str:
-    if re.match(r"[0-9]+[A-Za-z_]", shown[column - 1 :]):
+def _slip(source_line: str, column: int, slips: Mapping[str, str]) -> str:
+    if re.match(r"[0-9]+[A-Za-z_]", source_line[column - 1 :]):
         return "a name begins with a letter"
     for sign in sorted(slips, key=len, reverse=True):
         for start in range(max(0, column - len(sign)), column):
-            if shown.startswith(sign, start):
+            if source_line.startswith(sign, start):
                 return slips[sign]
     return ""
 
 
-def _habit(expected: frozenset[str], found: str) -> str:
-    if expected == {"ARROW"} and found == "'{'":
+def _habit(expected: frozenset[str], actual: str) -> str:
+    if expected == {"ARROW"} and actual == "'{'":
         return "say the type of what comes out: -> int {"
-    unlabelled = expected == {"ARROW"} and found in ("'state'", "'}'")
-    if unlabelled or ({"COLON", "STATE"} <= expected and found in ("'true'", "'false'")):
+    unlabelled = expected == {"ARROW"} and actual in ("'state'", "'}'")
+    if unlabelled or ({"COLON", "STATE"} <= expected and actual in ("'true'", "'false'")):
         return "a ':' is missing before what a state emits: state idle: 0"
-    if {"STATE", "_UPDATES"} <= expected and found in ("'='", "'/'"):
+    if {"STATE", "_UPDATES"} <= expected and actual in ("'='", "'/'"):
         return "an update is written n := n + 1, and begins with /; comparisons do not chain"
-    if found in ("'<'", "'<='", "'>'", "'>='", "'='", "'!='") and expected & {"AND", "OR"}:
+    if actual in ("'<'", "'<='", "'>'", "'>='", "'='", "'!='") and expected & {"AND", "OR"}:
         return "comparisons do not chain: write a < b and b < c"
-    if found == "'if'" and "WHEN" in expected:
+    if actual == "'if'" and "WHEN" in expected:
         return "the guard of a transition begins with 'when'"
-    if found in ("'if'", "'not'") and "LEFT" in expected:
-        return f"put {found[1:-1]} ... in parentheses here"
-    if found == "'return'" and "NAME" not in expected and "EQUAL" in expected:
+    if actual in ("'if'", "'not'") and "LEFT" in expected:
+        return f"put {actual[1:-1]} ... in parentheses here"
+    if actual == "'return'" and "NAME" not in expected and "EQUAL" in expected:
         return "the statement above is not complete"
     if expected == {"PIPELINE", "MACHINE", "FUNCTION", "TABLE", "USE", "CHECK", "MONITOR", "$END"}:
         return (
             "a file holds pipelines, machines, functions, tables and checks; statements stand inside the braces of one"
         )
-    if found == "'?'" and "STAR" in expected:
+    if actual == "'?'" and "STAR" in expected:
         return "a choice is written if b then x else y"
-    if found == "'?'" and "COMMA" in expected:
+    if actual == "'?'" and "COMMA" in expected:
         return "? is for types of one word: int?, str?; in a record, for its fields"
-    if found == "'='" and expected & {"RPAR"}:
+    if actual == "'='" and expected & {"RPAR"}:
         return "a name is given in a statement of its own"
     return ""
 

@@ -262,12 +262,14 @@ class _PipeDialect(Dialect):
 
     def explain(self, text: str, file: str, whole: str, start: str) -> LanguageError:
         """Return the first mistake, with a hint for the property that the line may mean."""
-        found = super().explain(text, file, whole, start)
-        line = getattr(found.where, "text", "").partition("#")[0].strip()
+        mistake = super().explain(text, file, whole, start)
+        line = getattr(mistake.where, "text", "").partition("#")[0].strip()
         if start != "property" and not line.startswith("check "):
-            return found
+            return mistake
         suggest: Callable[[str], str] = later("workbench.language.properties", "suggest_property")
-        return LanguageError(found.what, where=found.where, hint=suggest(line.removeprefix("check ")) or found.hint)
+        return LanguageError(
+            mistake.what, where=mistake.where, hint=suggest(line.removeprefix("check ")) or mistake.hint
+        )
 
 
 def is_property(text: str) -> bool:

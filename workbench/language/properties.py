@@ -106,10 +106,10 @@ def suggest_property(text: str) -> str:
     return f"write {text}" if is_property(text) else ""
 
 
-def read_parameters(given: tuple[s.Given, ...], constants: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+def read_parameters(parameters: tuple[s.Given, ...], constants: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
     """Return the parameters of a pipeline in a property; one that is given by its position has an empty name."""
     scope = Evaluator(constants, LIBRARY, {})
-    return tuple((item.name or "", scope.value(item.value)) for item in given)
+    return tuple((item.name or "", scope.value(item.value)) for item in parameters)
 
 
 def _number(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -> int:
@@ -155,12 +155,12 @@ LTL_FORMULA = ArgumentRow(
 """The kinds of arguments."""
 
 
-def _asks(function: str, *given: Any, module: str = "properties") -> Callable[..., Any]:
-    return later(f"workbench.verify.ask.{module}", function, *given)
+def _asks(function: str, *args: Any, module: str = "properties") -> Callable[..., Any]:
+    return later(f"workbench.verify.ask.{module}", function, *args)
 
 
-def _make_written(function: str, *given: Any) -> Callable[..., Any]:
-    return _asks(function, *given, module="labels")
+def _make_written(function: str, *args: Any) -> Callable[..., Any]:
+    return _asks(function, *args, module="labels")
 
 
 ROWS = (

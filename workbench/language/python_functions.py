@@ -28,10 +28,10 @@ from workbench.python_files import execute_file, is_python_allowed
 def load_functions(used: Sequence[s.UsedFunction], findings: Findings) -> dict[str, Function]:
     """Load the functions that a program names; raise FollowUp if one fails, with the error in the findings."""
     allowed = used if is_python_allowed() else used[:1]
-    found = {each.name: each for each in findings.each(allowed, _load)}
-    if len(found) < len(used):
+    functions = {each.name: each for each in findings.each(allowed, _load)}
+    if len(functions) < len(used):
         raise FollowUp
-    return found
+    return functions
 
 
 def _load(used: s.UsedFunction) -> Function:
@@ -49,15 +49,15 @@ def _load(used: s.UsedFunction) -> Function:
     if not path.is_file():
         hint = "name it as it is seen from the folder of this file, or from one of --include"
         raise used.error(f"there is no file '{used.file}'", hint)
-    found = _functions(str(path), path.stat().st_mtime_ns)
-    if inspect.isclass(found.get(used.name)):
+    namespace = _functions(str(path), path.stat().st_mtime_ns)
+    if inspect.isclass(namespace.get(used.name)):
         hint = "use takes functions; a processor is added by a plugin (docs/reference/plugins.md)"
         raise used.error(f"{used.name} is a class", hint)
-    if used.name not in found:
-        own = [name for name, each in found.items() if inspect.isfunction(each) and each.__module__ == path.stem]
+    if used.name not in namespace:
+        own = [name for name, each in namespace.items() if inspect.isfunction(each) and each.__module__ == path.stem]
         hint = did_you_mean(used.name, own, "its functions are: ")
         raise used.error(f"'{used.file}' has no function '{used.name}'", hint)
-    return _add_types(used, found[used.name])
+    return _add_types(used, namespace[used.name])
 
 
 @functools.lru_cache(64)
@@ -77,10 +77,10 @@ def _add_types(used: s.UsedFunction, call: Callable[..., Any]) -> Function:
         hints = get_type_hints(call)
         domains = [_domain(name, hints.get(name)) for name in (*(p.name for p in parameters), "return")]
     except (NameError, TypeError) as error:
-        told = ", ".join(f"{p.name}: float" for p in parameters)
+        signature = ", ".join(f"{p.name}: float" for p in parameters)
         raise used.error(
             f"'{used.name}' does not say all of its types: {error}",
-            f"write def {used.name}({told}) -> float: types are bool, int, float, str, these | None, and "
+            f"write def {used.name}({signature}) -> float: types are bool, int, float, str, these | None, and "
             'Literal["a", "b"]',
         ) from error
     if any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
@@ -88,8 +88,8 @@ def _add_types(used: s.UsedFunction, call: Callable[..., Any]) -> Function:
     *takes, result = domains
 
     @functools.wraps(call)
-    def run(*given: Any) -> Any:
-        return python_value(call(*(float(a) if d == FLOAT else a for a, d in zip(given, takes, strict=True))))
+    def run(*args: Any) -> Any:
+        return python_value(call(*(float(a) if d == FLOAT else a for a, d in zip(args, takes, strict=True))))
 
     return Function(used.name, len(takes), run, opaque=True, result=result, takes=tuple(takes))
 

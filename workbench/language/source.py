@@ -97,9 +97,9 @@ class Source:
     def parameters(self, name: str | None = None) -> dict[str, Value]:
         """Return the parameters of a pipeline with their defaults, without those that have none."""
         syntax = self._syntax(name)
-        given = {p.name: None for p in syntax.parameters if p.default is None}
-        values = self._elaborator.parameters(syntax, given, Location(self.file))
-        return {key: value for key, value in values.items() if key not in given}
+        without_default = {p.name: None for p in syntax.parameters if p.default is None}
+        values = self._elaborator.parameters(syntax, without_default, Location(self.file))
+        return {key: value for key, value in values.items() if key not in without_default}
 
     def get(self, name: str | None = None, /, **params: Value) -> Loaded:
         """Return a pipeline with values for its parameters, and its checks."""
@@ -117,14 +117,16 @@ class Source:
         constants = self._elaborator.parameters(syntax, params, place)
         known = len(findings.errors)
         with allow(self.folders):
-            made = findings.each([params], lambda given: self._elaborator.pipeline(syntax.name, given, place))
+            pipelines = findings.each(
+                [params], lambda own_params: self._elaborator.pipeline(syntax.name, own_params, place)
+            )
         checks = findings.each(syntax.checks, lambda check: properties.elaborate(check, constants))
-        if not made:
+        if not pipelines:
             raise FollowUp
-        (pipeline,) = made
+        (pipeline,) = pipelines
         monitors = findings.each(syntax.monitors, lambda item: _monitor(item, pipeline, self, constants))
-        asked = (*checks, *(check for item in monitors for check in item.checks))
-        findings.each(asked, lambda check: self._check(pipeline, check))
+        all_checks = (*checks, *(check for item in monitors for check in item.checks))
+        findings.each(all_checks, lambda check: self._check(pipeline, check))
         if len(findings.errors) > known:
             raise FollowUp
         return Loaded(pipeline, checks, self, monitors, params=dict(params), name=syntax.name)
@@ -179,12 +181,12 @@ class WatchedPipeline:
         LanguageError: a file does not exist in any of the folders.
         """
         with allow(self.folders):
-            found = [find_named(name, Path(self.file).absolute().parent, self.where) for name in self.names]
-        for name, path in zip(self.names, found, strict=True):
+            paths = [find_named(name, Path(self.file).absolute().parent, self.where) for name in self.names]
+        for name, path in zip(self.names, paths, strict=True):
             if not path.is_file():
                 hint = "name it as it is seen from the folder of this file, or from one of --include"
                 raise LanguageError(f"there is no file '{name}'", where=self.where, hint=hint)
-        return tuple(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path) for path in found)
+        return tuple(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path) for path in paths)
 
     def watches(self, system: str | Path) -> bool:
         """Whether a file is one of the systems, named relative to one of the folders around it."""
@@ -244,16 +246,16 @@ class Loaded(Displayed):
         They are its guarantees, the assumptions of the pipelines that it uses, and `stays-in-range` where types do not
         guarantee it.
         """
-        found: list[s.PropertySyntax] = []
+        obligations: list[s.PropertySyntax] = []
         for name, select in properties.CONTRACTS.items():
             for number, each in enumerate(filter(select, flatten(self.pipeline).contracts), 1):
                 text = str(each) if name == each.kind else f"{name} {each}"
                 where = each.where if isinstance(each.where, Location) else Location()
-                found.append(s.PropertySyntax(name, number, text, where=where))
+                obligations.append(s.PropertySyntax(name, number, text, where=where))
         if any(processor.has_obligations for processor in self.pipeline.typed.values()):
-            found.append(properties.parse_property(properties.OBLIGATION))
+            obligations.append(properties.parse_property(properties.OBLIGATION))
         known = {(check.name, check.argument) for check in self.checks}
-        return tuple(each for each in found if (each.name, each.argument) not in known)
+        return tuple(each for each in obligations if (each.name, each.argument) not in known)
 
     def faulty(self, *faults: str) -> Loaded:
         """Return the pipeline with more faults: `lose y at most 2`."""

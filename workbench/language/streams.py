@@ -56,11 +56,11 @@ class NamingBuilder(Builder):
 
     def give(self, pipe: str, name: str) -> BuiltStream:
         """Give an anonymous pipe the user's name, and its processor too if it has one output."""
-        kept, self.reserved = self.reserved, frozenset()
+        reserved, self.reserved = self.reserved, frozenset()
         try:
             return self.stream(pipe).named(name)
         finally:
-            self.reserved = kept
+            self.reserved = reserved
 
 
 class StreamReader(args.Reader):
@@ -75,8 +75,8 @@ class StreamReader(args.Reader):
     def __init__(self, file: Elaborator, syntax: s.PipelineSyntax) -> None:
         super().__init__({}, file.functions, file.labels_in(syntax))
         bound = [name for b in syntax.statements if isinstance(b, s.Binding) for name in b.names]
-        shown = [p.name or "out" for p in syntax.outputs]
-        self.file, self.builder = file, NamingBuilder(syntax.name, frozenset([*bound, *shown]))
+        outputs = [p.name or "out" for p in syntax.outputs]
+        self.file, self.builder = file, NamingBuilder(syntax.name, frozenset([*bound, *outputs]))
         self.anonymous: set[str] = set()
         self.lost: set[str] = set()
         self._streams: dict[int, tuple[s.Expression, frozenset[str], bool]] = {}
@@ -92,9 +92,9 @@ class StreamReader(args.Reader):
         if not streams:
             return super().apply(function, arguments, e)
         name = NODE_NAMES.get(function.name, function.name)
-        made = self.add(ApplyFunction(partial(function, arguments)), streams, name, e.where)
+        output = self.add(ApplyFunction(partial(function, arguments)), streams, name, e.where)
         return self._note(
-            made, [part for part, a in zip(e.parts, arguments, strict=True) if isinstance(a, BuiltStream)]
+            output, [part for part, a in zip(e.parts, arguments, strict=True) if isinstance(a, BuiltStream)]
         )
 
     def call(self, e: s.Call) -> Any:
@@ -137,16 +137,16 @@ class StreamReader(args.Reader):
 
     def add(self, processor: Processor, streams: Sequence[BuiltStream], name: str, where: Location) -> Any:
         with at(where):
-            made = self.builder.add(processor, streams, name, where)
-        self.anonymous |= {stream.pipe for stream in (made if is_many(made) else [made])}
-        return made
+            output = self.builder.add(processor, streams, name, where)
+        self.anonymous |= {stream.pipe for stream in (output if is_many(output) else [output])}
+        return output
 
-    def _note(self, made: Any, parts: Sequence[s.Expression]) -> Any:
+    def _note(self, output: Any, parts: Sequence[s.Expression]) -> Any:
         """Record in the last node the user's source for its input streams."""
         node = self.builder.nodes[-1]
         written = tuple(str(e) if s.is_short(e) else pipe for e, pipe in zip(parts, node.inputs, strict=False))
         self.builder.nodes[-1] = replace(node, written=written)
-        return made
+        return output
 
     def _processor(self, cls: type[Processor], e: s.Call) -> Any:
         if e.given:
@@ -154,8 +154,8 @@ class StreamReader(args.Reader):
         count = self._leading_streams(cls, e)
         if count < _streams(cls) and len(e.arguments) > count + len(args.slots(cls)):
             raise self.constant_error(e.arguments[count])
-        made = [self._apply_processor(each, e, count) for each in self._instances(cls, e.arguments[count:], e.where)]
-        return made[0] if len(made) == 1 else BuiltStreams(made)
+        outputs = [self._apply_processor(each, e, count) for each in self._instances(cls, e.arguments[count:], e.where)]
+        return outputs[0] if len(outputs) == 1 else BuiltStreams(outputs)
 
     def _apply_processor(self, processor: Processor, e: s.Call, count: int) -> Any:
         """Apply a processor to the first arguments of a call."""
@@ -167,8 +167,8 @@ class StreamReader(args.Reader):
             if isinstance(inner := getattr(processor, "inner", None), ApplyFunction):
                 error = e.error(error.what, f"write cumulate({inner.label}), or {error.hint[6:]}")
             raise error
-        made = self.add(processor, Findings().all(e.arguments[:count], self._stream), e.name, e.where)
-        return self._note(made, e.arguments[:count])
+        output = self.add(processor, Findings().all(e.arguments[:count], self._stream), e.name, e.where)
+        return self._note(output, e.arguments[:count])
 
     def _of_file(self, cls: type[FileProcessor], e: s.Call) -> Any:
         first, *rest = e.arguments or (None,)
@@ -216,10 +216,10 @@ class StreamReader(args.Reader):
             self._check_parameter(cls, a)
             return args.keyword_argument(cls, a, self) is None and self._is_stream(a, words | _own_name(cls, place, a))
 
-        found = Findings().all(enumerate(e.arguments), is_stream)
-        count = found.index(False) if False in found else len(found)
-        if True in found[count:]:
-            late = e.arguments[count + found[count:].index(True)]
+        flags = Findings().all(enumerate(e.arguments), is_stream)
+        count = flags.index(False) if False in flags else len(flags)
+        if True in flags[count:]:
+            late = e.arguments[count + flags[count:].index(True)]
             raise late.error(f"the stream '{late}' stands after a parameter", f"write {args.signature(cls)}")
         return count
 
@@ -236,10 +236,10 @@ class StreamReader(args.Reader):
 
     def _is_stream(self, e: s.Expression, words: frozenset[str]) -> bool:
         """Whether an argument is a stream; cached, since enclosing expressions ask again."""
-        found = self._streams.get(id(e))
-        if found is None or found[0] is not e or found[1] != words:
-            found = self._streams[id(e)] = e, words, self._has_stream(e, words)
-        return found[2]
+        entry = self._streams.get(id(e))
+        if entry is None or entry[0] is not e or entry[1] != words:
+            entry = self._streams[id(e)] = e, words, self._has_stream(e, words)
+        return entry[2]
 
     def _has_stream(self, e: s.Expression, words: frozenset[str]) -> bool:
         if isinstance(e, s.Identifier):
@@ -279,13 +279,13 @@ class StreamReader(args.Reader):
 
     def _group(self, e: s.Call) -> Any:
         syntax = self.file.pipelines[e.name]
-        given = self.file.given(syntax, e.given, self)
+        params = self.file.given(syntax, e.given, self)
         if len(e.arguments) != len(syntax.inputs):
             takes = plural(len(syntax.inputs) or "no", "stream")
             what = f"pipeline {e.name} takes {takes}, {len(e.arguments) or 'none'} given"
             raise e.error(what, f"write {syntax.signature}")
-        made = self.file.pipeline(e.name, given, e.where)
-        return self.add(Group(made), Findings().all(e.arguments, self._stream), e.name, e.where)
+        pipeline = self.file.pipeline(e.name, params, e.where)
+        return self.add(Group(pipeline), Findings().all(e.arguments, self._stream), e.name, e.where)
 
     # --- processors as parameters (Reader) ---
 
@@ -296,8 +296,8 @@ class StreamReader(args.Reader):
         """Return a processor without its streams: `sum`, `sum<3>`, `cumulate(+)`, `passthrough`, `even`."""
         if isinstance(e, s.Identifier | s.Instantiation) and self.file.is_pipeline(e.name):
             items = e.given if isinstance(e, s.Instantiation) else ()
-            given = self.file.given(self.file.pipelines[e.name], items, self)
-            return Group(self.file.pipeline(e.name, given, e.where))
+            params = self.file.given(self.file.pipelines[e.name], items, self)
+            return Group(self.file.pipeline(e.name, params, e.where))
         if isinstance(e, s.Identifier | s.Call) and e.name in PROCESSORS and e.name not in self.file.own:
             if issubclass(PROCESSORS[e.name], FileProcessor):
                 hint = f"write it outside: {args.signature(PROCESSORS[e.name])}"

@@ -38,8 +38,8 @@ class Expression(Placed):
     @property
     def parts(self) -> tuple[Expression, ...]:
         """The direct subexpressions."""
-        found = [getattr(self, name) for name in self.within]
-        return tuple(each for item in found for each in (item if isinstance(item, tuple) else (item,)))
+        fields = [getattr(self, name) for name in self.within]
+        return tuple(each for item in fields for each in (item if isinstance(item, tuple) else (item,)))
 
     def __str__(self) -> str:
         return show(self)
@@ -54,10 +54,10 @@ def walk(e: Expression) -> Iterator[Expression]:
     """Yield an expression and all its subexpressions, outermost first."""
     todo = [e]
     while todo:
-        found = todo.pop()
-        yield found
-        if found.within:
-            todo += reversed(found.parts)
+        expression = todo.pop()
+        yield expression
+        if expression.within:
+            todo += reversed(expression.parts)
 
 
 @dataclass(frozen=True)
@@ -416,8 +416,8 @@ class PipelineSyntax(Placed):
     @property
     def signature(self) -> str:
         """The call syntax of the pipeline: `window_sum<k = 3>(x: int)`."""
-        given = f"<{', '.join(map(str, self.parameters))}>" if self.parameters else ""
-        return f"{self.name}{given}({', '.join(map(str, self.inputs))})"
+        parameters = f"<{', '.join(map(str, self.parameters))}>" if self.parameters else ""
+        return f"{self.name}{parameters}({', '.join(map(str, self.inputs))})"
 
 
 @dataclass(frozen=True)
@@ -466,8 +466,8 @@ class PipelineReference(Placed):
     params: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        given = ", ".join(f"{name} = {value}" if name else str(value) for name, value in self.params)
-        return f"{self.name}<{given}>" if given else self.name
+        params = ", ".join(f"{name} = {value}" if name else str(value) for name, value in self.params)
+        return f"{self.name}<{params}>" if params else self.name
 
 
 @dataclass(frozen=True)

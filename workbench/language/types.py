@@ -84,12 +84,12 @@ def is_type(e: s.Expression) -> bool:
 
 def enumerations(e: s.Expression) -> list[Enum]:
     """Return the enumerations in a type, or in the types of an expression."""
-    found: list[Enum] = []
+    enums: list[Enum] = []
     for part in s.walk(e):
         if isinstance(part, s.EnumType):
             with at(part.where):
-                found.append(Enum(part.labels))
-    return found
+                enums.append(Enum(part.labels))
+    return enums
 
 
 def constants(*groups: Iterable[Enum]) -> dict[str, str]:
@@ -98,15 +98,15 @@ def constants(*groups: Iterable[Enum]) -> dict[str, str]:
     A label of exactly one enumeration of the group is its constant. A label of several is a plain text: it takes the
     enumeration of the other operand.
     """
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for group in groups:
         having: dict[str, list[Enum]] = {}
         for kind in dict.fromkeys(group):
             for label in kind.labels:
                 having.setdefault(label, []).append(kind)
         for label, kinds in having.items():
-            found.setdefault(label, Label.of(label, kinds[0]) if len(kinds) == 1 else label)
-    return found
+            meanings.setdefault(label, Label.of(label, kinds[0]) if len(kinds) == 1 else label)
+    return meanings
 
 
 def _modular(e: s.Operation) -> s.FiniteType | None:

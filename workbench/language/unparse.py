@@ -75,8 +75,8 @@ def _temporal(e: s.Temporal) -> tuple[str, int]:
 
 
 def _call(e: s.Call) -> tuple[str, int]:
-    given = f"<{_list(e.given)}>" if e.given else ""
-    return f"{e.name}{given}({_list(e.arguments)})", _POSTFIX
+    parameters = f"<{_list(e.given)}>" if e.given else ""
+    return f"{e.name}{parameters}({_list(e.arguments)})", _POSTFIX
 
 
 def _field(e: s.Field) -> tuple[str, int]:

@@ -28,9 +28,9 @@ ELSEWHERE = {"rules": "workbench.tesla.rule_processor"}
 class ProcessorTable(PartTable[type[Processor]]):
     """The classes of processors by their names."""
 
-    def __init__(self, found: Mapping[str, type[Processor]], name: Callable[[type[Processor]], str]) -> None:
+    def __init__(self, classes: Mapping[str, type[Processor]], name: Callable[[type[Processor]], str]) -> None:
         self._imported: dict[str, type[Processor]] = {}
-        known: dict[str, Any] = {**dict.fromkeys(ELSEWHERE), **found}
+        known: dict[str, Any] = {**dict.fromkeys(ELSEWHERE), **classes}
         super().__init__(known, Processor, name)
 
     def __getitem__(self, name: str) -> type[Processor]:
@@ -42,13 +42,15 @@ class ProcessorTable(PartTable[type[Processor]]):
 
 
 def _discover() -> dict[str, type[Processor]]:
-    found: dict[str, type[Processor]] = {}
+    classes: dict[str, type[Processor]] = {}
     for home in sorted(info.name for info in pkgutil.walk_packages(__path__, f"{__name__}.")):
         for key, item in _classes(home):
-            if key in found or key in ELSEWHERE:
-                raise PipelineError(f"two processors are called '{key}': {found.get(key) or ELSEWHERE[key]} and {item}")
-            found[key] = item
-    return found
+            if key in classes or key in ELSEWHERE:
+                raise PipelineError(
+                    f"two processors are called '{key}': {classes.get(key) or ELSEWHERE[key]} and {item}"
+                )
+            classes[key] = item
+    return classes
 
 
 def _classes(home: str) -> Iterator[tuple[str, type[Processor]]]:

@@ -103,8 +103,8 @@ class CombineLatest(Functional, Listening):
             return values, (event(self.function(*values)),)
         held = [latest(Maybe(*state[2 * i : 2 * i + 2]), new) for i, new in enumerate(front)]
         ready = conjunction(each.present for each in held)
-        found = NOTHING if ready is False else Maybe(ready, self.function(*(each.value for each in held)))
-        return tuple(part for each in held for part in each), (found,)
+        output = NOTHING if ready is False else Maybe(ready, self.function(*(each.value for each in held)))
+        return tuple(part for each in held for part in each), (output,)
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:

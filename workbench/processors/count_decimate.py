@@ -36,10 +36,10 @@ class CountDecimate(Processor):
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         (stream,) = streams
-        kept = list(stream[:: self.interval])
+        events = list(stream[:: self.interval])
         if self.last and (len(stream) - 1) % self.interval:
-            kept.extend(stream[-1:])
-        return (kept,)
+            events.extend(stream[-1:])
+        return (events,)
 
     def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return (list(streams[0][:: self.interval]),)
@@ -56,11 +56,11 @@ class CountDecimate(Processor):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         position, (value,) = state[0], front
-        kept = EQ(position, 0)
+        first = EQ(position, 0)
         following = (position + 1) % self.interval
         if self.last:
-            return (following, NOTHING if kept else event(value)), (Maybe(kept, value),)
-        return (following,), (Maybe(kept, value),)
+            return (following, NOTHING if first else event(value)), (Maybe(first, value),)
+        return (following,), (Maybe(first, value),)
 
     def finish(self, state: State) -> tuple[Maybe, ...]:
         return (state[1] if self.last else NOTHING,)
@@ -74,9 +74,9 @@ class CountDecimate(Processor):
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
             position, (value,) = state[0], front
-            kept = EQ(position, 0)
+            first = EQ(position, 0)
             following = (position + 1) % self.interval
-            return (following, negate(kept), ite(kept, const(domain.default, domain), value)), (Maybe(kept, value),)
+            return (following, negate(first), ite(first, const(domain.default, domain), value)), (Maybe(first, value),)
 
         return Machine((position, *left_out), step, lambda state: (Maybe(state[1], state[2]),))
 

@@ -27,8 +27,8 @@ class Freeze(Processor):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         seen, first = state
-        kept = ite(seen, first, front[0])
-        return (True, kept), (event(kept),)
+        first_value = ite(seen, first, front[0])
+        return (True, first_value), (event(first_value),)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         (domain,) = inputs

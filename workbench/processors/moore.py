@@ -101,8 +101,8 @@ class Moore(Processor):
 
     def __post_init__(self) -> None:
         names = self.names
-        for kind, found in (("state", names), ("variable", tuple(v.name for v in self.variables))):
-            twice = next((name for i, name in enumerate(found) if name in found[:i]), None)
+        for kind, kind_names in (("state", names), ("variable", tuple(v.name for v in self.variables))):
+            twice = next((name for i, name in enumerate(kind_names) if name in kind_names[:i]), None)
             if twice is not None:
                 what, where = f"the machine has two {kind}s called '{twice}'", self.places.get(twice, "")
                 raise PipelineError(what, where=where, hint="rename one")
@@ -120,23 +120,23 @@ class Moore(Processor):
             self._check_arity(f"the output of '{name}'", output, "")
 
     def _check(self, transition: Transition, names: Sequence[str], closed: set[str]) -> None:
-        shown, where = str(transition), transition.where
+        text, where = str(transition), transition.where
         check_states(transition.source, transition.target, names, where, transition.target_at or where)
         if transition.source in closed:
             raise PipelineError(
-                f"{shown} is never taken: one above it, from the same state, has no guard",
+                f"{text} is never taken: one above it, from the same state, has no guard",
                 where=where,
                 hint="transitions are tried in the order in which they are written; move it up",
             )
-        self._check_arity(f"the guard of {shown}", transition.guard, where)
+        self._check_arity(f"the guard of {text}", transition.guard, where)
         known = [variable.name for variable in self.variables]
         for i, (name, update) in enumerate(transition.updates):
             if name not in known:
-                what = f"{shown}: there is no variable '{name}'"
+                what = f"{text}: there is no variable '{name}'"
                 raise PipelineError(what, where=where, hint=f"variables are: {', '.join(known) or 'none'}")
             if name in dict(transition.updates[:i]):
-                raise PipelineError(f"{shown} gives '{name}' two values", where=where)
-            self._check_arity(f"'{name}' in {shown}", update, where)
+                raise PipelineError(f"{text} gives '{name}' two values", where=where)
+            self._check_arity(f"'{name}' in {text}", update, where)
 
     def _check_arity(self, what: str, action: Action | None, where: Location | str) -> None:
         wanted = self.ways + len(self.variables)
@@ -210,22 +210,22 @@ class Moore(Processor):
 
     def _transition(self, t: Transition, domains: tuple[Domain, ...], untrue: list[Term]) -> Transition:
         """Type a transition, given conditions that hold; append the condition that it is not taken."""
-        shown = str(t)
-        guard = None if t.guard is None else _type_action(t.guard, domains, shown, t.where)
+        text = str(t)
+        guard = None if t.guard is None else _type_action(t.guard, domains, text, t.where)
         if guard is not None and not isinstance(guard.result, Bool | Anything):
-            what = f"{shown}: '{guard.name}' is not a condition: it gives {_show_range(guard.result)}"
+            what = f"{text}: '{guard.name}' is not a condition: it gives {_show_range(guard.result)}"
             raise TypingError(what, where=t.where, hint=advise_condition(guard.result, guard.name))
         own = {variable.name: variable.domain for variable in self.variables}
         condition = guard.body if isinstance(guard, TypedFunction) and isinstance(guard.result, Bool) else None
         known = untrue if condition is None else [*untrue, condition]
 
         def update(named: tuple[str, Action]) -> tuple[str, TypedFunction]:
-            name, given = named
-            found = _type_action(given, domains, shown, t.where).into(own[name], known, checked=True)
-            if not fits(found.result, own[name]):
-                what = f"{shown}: '{name}' of {own[name]} gets {_show_range(found.result)}"
-                raise TypingError(what, where=t.where, hint=_advise(name, own[name], found))
-            return name, found
+            name, action = named
+            function = _type_action(action, domains, text, t.where).into(own[name], known, checked=True)
+            if not fits(function.result, own[name]):
+                what = f"{text}: '{name}' of {own[name]} gets {_show_range(function.result)}"
+                raise TypingError(what, where=t.where, hint=_advise(name, own[name], function))
+            return name, function
 
         updates = Findings().all(t.updates, update)
         if condition is not None:
@@ -233,8 +233,8 @@ class Moore(Processor):
         return replace(t, guard=guard, updates=updates)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        shown = (self.result,) if self.speaks and self.result is not None else ()
-        return (Enum(self.names), *shown)
+        output_domains = (self.result,) if self.speaks and self.result is not None else ()
+        return (Enum(self.names), *output_domains)
 
     @property
     def has_obligations(self) -> bool:
@@ -247,11 +247,11 @@ class Moore(Processor):
         name, values = self.names[0], {variable.name: variable.start for variable in self.variables}
         visited, emitted = list[Value](), list[Value]()
         for front in zip(*streams, strict=False):
-            given = (*front, *values.values())
-            enabled = [t for t in self.transitions if t.source == name and (t.guard is None or t.guard(*given))]
+            arguments = (*front, *values.values())
+            enabled = [t for t in self.transitions if t.source == name and (t.guard is None or t.guard(*arguments))]
             if enabled:
                 name = enabled[0].target
-                values = {**values, **{n: update(*given) for n, update in enabled[0].updates}}
+                values = {**values, **{n: update(*arguments) for n, update in enabled[0].updates}}
             visited.append(name)
             output = dict(self.states)[name]
             if output is not None:
@@ -267,13 +267,13 @@ class Moore(Processor):
     @cached_property
     def _leaving(self) -> dict[str, list[_Way]]:
         """The transitions out of each state."""
-        found: dict[str, list[_Way]] = {name: [] for name in self.names}
+        ways: dict[str, list[_Way]] = {name: [] for name in self.names}
         for t in self.transitions:
             changes = dict(t.updates)
             gives = {v.name: f"{t}: '{v.name}' of {v.domain} gets" for v in self.variables}
             updates = tuple(run_in_range(changes.get(name), words, t.where) for name, words in gives.items())
-            found[t.source].append((run_in_range(t.guard), t.target, updates if t.updates else None))
-        return found
+            ways[t.source].append((run_in_range(t.guard), t.target, updates if t.updates else None))
+        return ways
 
     @cached_property
     def _emitting(self) -> dict[str, ValueFunction | None]:
@@ -283,19 +283,19 @@ class Moore(Processor):
         name, *values = state
         if not isinstance(name, str):
             return self._symbolic(state, front)
-        given = (*front, *values)
+        arguments = (*front, *values)
         for guard, target, updates in self._leaving[name]:
-            if guard is None or guard(*given):
+            if guard is None or guard(*arguments):
                 name = target
                 if updates is not None:
-                    values = [old if u is None else u(*given) for u, old in zip(updates, values, strict=True)]
-                    given = (*front, *values)
+                    values = [old if u is None else u(*arguments) for u, old in zip(updates, values, strict=True)]
+                    arguments = (*front, *values)
                 break
         reached = event(name)
         if not self.speaks:
             return (name, *values), (reached,)
         output = self._emitting[name]
-        return (name, *values), (reached, NOTHING if output is None else event(output(*given)))
+        return (name, *values), (reached, NOTHING if output is None else event(output(*arguments)))
 
     def _symbolic(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         """Make the step on terms: the result for each state, and one choice among these at the end.
@@ -312,10 +312,10 @@ class Moore(Processor):
         if not self.speaks or self.result is None:
             return tuple(after), (reached,)
         value: Any = const(self.result.default, self.result)
-        for shown, output in self.states:
+        for state_name, output in self.states:
             if output is not None:
-                value = ite(EQ(after[0], shown), as_term(output(*front, *after[1:]), self.result), value)
-        speaking = [EQ(after[0], shown) for shown, output in self.states if output is not None]
+                value = ite(EQ(after[0], state_name), as_term(output(*front, *after[1:]), self.result), value)
+        speaking = [EQ(after[0], state_name) for state_name, output in self.states if output is not None]
         present = TRUE if len(speaking) == len(self.states) else disjunction(speaking)
         return tuple(after), (reached, Maybe(present, value))
 
@@ -323,13 +323,13 @@ class Moore(Processor):
         self, source: str, state: list[Any], front: tuple[Any, ...], domains: Sequence[Domain]
     ) -> list[Any]:
         """Return the result of the transitions of one state, with these values of the variables."""
-        after, given = state, (*front, *state[1:])
+        after, arguments = state, (*front, *state[1:])
         for t in reversed([t for t in self.transitions if t.source == source]):
             changes = dict(t.updates)
-            new = [changes[v.name](*given) if v.name in changes else old
+            new = [changes[v.name](*arguments) if v.name in changes else old
                    for v, old in zip(self.variables, state[1:], strict=True)]  # fmt: skip
             wanted = map(as_term, [const(t.target, domains[0]), *new], domains)
-            fires = TRUE if t.guard is None else as_term(t.guard(*given), BOOL)
+            fires = TRUE if t.guard is None else as_term(t.guard(*arguments), BOOL)
             after = [ite(fires, a, b) for a, b in zip(wanted, after, strict=True)]
         return after
 
@@ -378,18 +378,18 @@ def check_states(
             raise PipelineError(what, where=place, hint=did_you_mean(name, names, "states are: "))
 
 
-def _advise(name: str, own: Domain, given: TypedFunction) -> str:
+def _advise(name: str, own: Domain, function: TypedFunction) -> str:
     """Return the advice about an update whose values are not all in the variable's domain."""
-    got = given.result
+    got = function.result
     if own.numeric and isinstance(got, Enum | Bool):
-        kind, asked = ("a label", f" = {got.labels[0]}") if isinstance(got, Enum) else ("a condition", "")
-        return f"{given.name} is {kind}, and {name} a number: write if {given.name}{asked} then 1 else 0"
+        kind, comparison = ("a label", f" = {got.labels[0]}") if isinstance(got, Enum) else ("a condition", "")
+        return f"{function.name} is {kind}, and {name} a number: write if {function.name}{comparison} then 1 else 0"
     if isinstance(own, Integer) and isinstance(got, Range) and got.lo >= 0:
         return f"declare {replace(own, n=got.hi + 1)}"
     if isinstance(own, Range) and isinstance(got, Range) and got.lo == got.hi:
         return f"write a value of {own}, or declare var {name}: {Range(min(own.lo, got.lo), max(own.hi, got.hi))}"
     if isinstance(own, Range) and isinstance(got, Range):
-        inside = f"min({given.name}, {own.hi})" if got.hi > own.hi else f"max({given.name}, {own.lo})"
+        inside = f"min({function.name}, {own.hi})" if got.hi > own.hi else f"max({function.name}, {own.lo})"
         return f"ranges are exact: keep it inside, e.g. {inside}, or declare {name}: int"
     return _advise_value(own)
 
@@ -411,9 +411,9 @@ def _advise_value(domain: Domain) -> str:
 def _check_start(variable: Variable) -> None:
     if variable.start not in variable.domain:
         is_number, larger = type(variable.start) is int, "choose a larger domain, or another start"
-        shown = repr(variable.start) if isinstance(variable.start, str) else show_value(variable.start)
+        start_text = repr(variable.start) if isinstance(variable.start, str) else show_value(variable.start)
         raise DomainError(
-            f"the variable '{variable.name}' begins with {shown}, not a value of {variable.domain}",
+            f"the variable '{variable.name}' begins with {start_text}, not a value of {variable.domain}",
             where=variable.where,
             hint=larger if variable.domain.numeric and is_number else _advise_value(variable.domain) or larger,
         )
@@ -426,14 +426,14 @@ def _type_action(action: Action, domains: tuple[Domain, ...], what: str, where: 
         raise error.retold(f"{what}: {error.what}", where=error.where or where) from error
 
 
-def _common(found: Sequence[Domain]) -> Domain | None:
+def _common(domains: Sequence[Domain]) -> Domain | None:
     """Return the one domain of the outputs of states; for ranges, their hull."""
-    if not found:
+    if not domains:
         return None
-    ranges = [domain for domain in found if isinstance(domain, Range)]
-    if len(ranges) == len(found):
+    ranges = [domain for domain in domains if isinstance(domain, Range)]
+    if len(ranges) == len(domains):
         return Range(min(r.lo for r in ranges), max(r.hi for r in ranges))
-    odd = next((domain for domain in found if not same_domain(domain, found[0])), None)
+    odd = next((domain for domain in domains if not same_domain(domain, domains[0])), None)
     if odd is not None:
-        raise TypingError(f"states emit {found[0]} and {odd}", hint="give the machine a result domain")
-    return found[0]
+        raise TypingError(f"states emit {domains[0]} and {odd}", hint="give the machine a result domain")
+    return domains[0]

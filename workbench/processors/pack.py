@@ -62,8 +62,8 @@ class Pack(Processor):
 
 def _list_events(packed: Any) -> tuple[Value, ...]:
     """Return the events of the linked list, the oldest first."""
-    found = []
+    events = []
     while packed is not None:
         packed, value = packed
-        found.append(value)
-    return tuple(reversed(found))
+        events.append(value)
+    return tuple(reversed(events))

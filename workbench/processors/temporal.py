@@ -156,8 +156,8 @@ class Streaming(Truth, Deferring):
         if not isinstance(waiting, int):
             assert self.pending is not None
             verdict = self.rule.verdict(*front)
-            said = Burst(Maybe(both(decided, GE(waiting, i)), verdict) for i in range(self.pending + 1))
-            return (ite(decided, 0, waiting + 1),), (said,)
+            verdicts = Burst(Maybe(both(decided, GE(waiting, i)), verdict) for i in range(self.pending + 1))
+            return (ite(decided, 0, waiting + 1),), (verdicts,)
         if decided:
             verdict = self.rule.verdict(*front)
             return (0,), (Events((verdict,) * (waiting + 1)) if waiting else event(verdict),)
@@ -216,8 +216,8 @@ class FirstVerdict(Truth):
 
     @property
     def rule(self) -> TemporalRule:
-        found: TemporalRule = self.of.rule
-        return found
+        rule: TemporalRule = self.of.rule
+        return rule
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return (self.of.denote(streams)[0][:1],)

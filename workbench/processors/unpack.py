@@ -24,27 +24,27 @@ class Unpack(Processor):
     symbol: ClassVar[str] = "▤→"
 
     def specialise(self, inputs: tuple[Domain, ...]) -> Self:
-        (given,) = inputs
-        if isinstance(given, Anything):
+        (input_domain,) = inputs
+        if isinstance(input_domain, Anything):
             return self
-        if not isinstance(given, Tuple):
-            raise TypingError(f"unpack takes apart tuples and records, the input carries {given}")
-        first, *others = given.fields
+        if not isinstance(input_domain, Tuple):
+            raise TypingError(f"unpack takes apart tuples and records, the input carries {input_domain}")
+        first, *others = input_domain.fields
         odd = next((domain for domain in others if not same_domain(first, domain)), None)
         if odd is not None:
             raise TypingError(
-                f"the fields of {given} carry {first} and {odd}, and become events of one stream",
+                f"the fields of {input_domain} carry {first} and {odd}, and become events of one stream",
                 hint="cast them to one domain, or take a field with x.name",
             )
         return self
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        (given,) = inputs
-        return (given.fields[0],) if isinstance(given, Tuple) else inputs
+        (input_domain,) = inputs
+        return (input_domain.fields[0],) if isinstance(input_domain, Tuple) else inputs
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
-        (given,) = inputs
-        return len(given.fields) if isinstance(given, Tuple) else None
+        (input_domain,) = inputs
+        return len(input_domain.fields) if isinstance(input_domain, Tuple) else None
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return ([value for collection in streams[0] for value in collection],)

@@ -29,31 +29,31 @@ SIZE = 4096
 """Number of rows that are converted to a table at a time."""
 
 
-def rows(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> Iterator[RunRow]:
+def rows(emissions: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> Iterator[RunRow]:
     """Yield a row for each event of a step: a dictionary from output to event."""
-    return itertools.chain.from_iterable(rows_of(each, shown) for each in made)
+    return itertools.chain.from_iterable(rows_of(each, domains) for each in emissions)
 
 
-def rows_of(emission: BatchOutput, shown: Mapping[str, Domain]) -> Iterable[RunRow]:
+def rows_of(emission: BatchOutput, domains: Mapping[str, Domain]) -> Iterable[RunRow]:
     """Return the events of a batch output as rows."""
     if emission.lists is not None:
         return ({name: event} for name, events in emission.lists.items() for event in events)
-    table = emission.as_table(shown)
-    return cast("Sequence[RunRow]", emission.rows) if table is None else table_rows(table, shown)
+    table = emission.as_table(domains)
+    return cast("Sequence[RunRow]", emission.rows) if table is None else table_rows(table, domains)
 
 
-def tables(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> Iterator[Any]:
+def tables(emissions: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> Iterator[Any]:
     """Yield the outputs as Arrow tables; a null means no event."""
-    for emission in made:
-        if (table := emission.as_table(shown)) is not None:
-            yield table.cast(schema(shown))
+    for emission in emissions:
+        if (table := emission.as_table(domains)) is not None:
+            yield table.cast(schema(domains))
             continue
-        some = iter(rows_of(emission, shown))
+        some = iter(rows_of(emission, domains))
         while batch := list(itertools.islice(some, SIZE)):
-            yield table_of_rows(batch, shown)
+            yield table_of_rows(batch, domains)
 
 
-def table_of_rows(given: Sequence[Mapping[str, Value]], shown: Mapping[str, Domain]) -> Any:
+def table_of_rows(batch: Sequence[Mapping[str, Value]], domains: Mapping[str, Domain]) -> Any:
     """Build an Arrow table from rows.
 
     Raises
@@ -62,53 +62,53 @@ def table_of_rows(given: Sequence[Mapping[str, Value]], shown: Mapping[str, Doma
     """
     import pyarrow as pa
 
-    columns = rows_to_columns(given, shown, "output")
-    return pa.table(columns, list(shown)) if columns else pa.table({})
+    columns = rows_to_columns(batch, domains, "output")
+    return pa.table(columns, list(domains)) if columns else pa.table({})
 
 
-def schema(shown: Mapping[str, Domain]) -> Any:
+def schema(domains: Mapping[str, Domain]) -> Any:
     """Return the Arrow schema of the output tables."""
     import pyarrow as pa
 
-    return pa.schema([(name, arrow_type(domain)) for name, domain in shown.items()])
+    return pa.schema([(name, arrow_type(domain)) for name, domain in domains.items()])
 
 
-def join_tables(parts: Iterable[Any], shown: Mapping[str, Domain]) -> Any:
+def join_tables(parts: Iterable[Any], domains: Mapping[str, Domain]) -> Any:
     """Concatenate Arrow tables into one."""
     import pyarrow as pa
 
-    some = [table.cast(schema(shown)) for table in parts if table.num_rows]
-    return pa.concat_tables(some) if some else schema(shown).empty_table()
+    some = [table.cast(schema(domains)) for table in parts if table.num_rows]
+    return pa.concat_tables(some) if some else schema(domains).empty_table()
 
 
-def streams(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str, list[Value]]:
+def streams(emissions: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> dict[str, list[Value]]:
     """Collect the events of each output."""
-    found: dict[str, list[Value]] = {name: [] for name in shown}
-    for emission in made:
+    events_by_name: dict[str, list[Value]] = {name: [] for name in domains}
+    for emission in emissions:
         for name, column in (emission.columns or {}).items():
-            found[name].extend(column.events())
+            events_by_name[name].extend(column.events())
         for name, events in (emission.lists or {}).items():
-            found[name].extend(events)
-        _add_rows(emission.rows, found)
-    return found
+            events_by_name[name].extend(events)
+        _add_rows(emission.rows, events_by_name)
+    return events_by_name
 
 
-def _add_rows(given: Iterable[Mapping[str, Value]], found: Mapping[str, list[Value]]) -> None:
-    for row in given:
+def _add_rows(batch: Iterable[Mapping[str, Value]], events_by_name: Mapping[str, list[Value]]) -> None:
+    for row in batch:
         for name, event in row.items():
-            found[name].append(event)
+            events_by_name[name].append(event)
 
 
-def listed(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str, list[Value]]:
+def listed(emissions: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> dict[str, list[Value]]:
     """Collect rows as lists of equal length; None means no event."""
-    found: dict[str, list[Value]] = {name: [] for name in shown}
-    for row in rows(made, shown):
-        for name, values in found.items():
+    columns: dict[str, list[Value]] = {name: [] for name in domains}
+    for row in rows(emissions, domains):
+        for name, values in columns.items():
             values.append(row.get(name))
-    return found
+    return columns
 
 
-def mask_arrays(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
+def mask_arrays(emissions: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
     """Collect rows as arrays, masked where a row has no event."""
     import numpy as np
 
@@ -117,44 +117,47 @@ def mask_arrays(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dic
         some = _array([value for value in values if value is not None], domain)
         if there.all():
             return some
-        found: Any = np.ma.MaskedArray(np.zeros(len(values), some.dtype), ~there)
-        found[there] = some
-        return found
+        masked_array: Any = np.ma.MaskedArray(np.zeros(len(values), some.dtype), ~there)
+        masked_array[there] = some
+        return masked_array
 
-    return {name: array(values, shown[name]) for name, values in listed(made, shown).items()}
+    return {name: array(values, domains[name]) for name, values in listed(emissions, domains).items()}
 
 
-def arrays(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
+def arrays(emissions: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
     """Collect the events of each output as arrays: bool, int64, float64, `str_` for labels, `object` for all else."""
     import numpy as np
 
-    found: dict[str, list[Any]] = {name: [] for name in shown}
-    for emission in made:
+    parts_by_name: dict[str, list[Any]] = {name: [] for name in domains}
+    for emission in emissions:
         if emission.columns is not None:
             for name, column in emission.columns.items():
-                domain = shown[name]
+                domain = domains[name]
                 one = has_array(domain)
-                found[name].append(_name_labels(column.fields[0], domain) if one else _array(column.events(), domain))
+                parts_by_name[name].append(
+                    _name_labels(column.fields[0], domain) if one else _array(column.events(), domain)
+                )
             continue
-        for name, values in streams([emission], shown).items():
+        for name, values in streams([emission], domains).items():
             if values:
-                found[name].append(_array(values, shown[name]))
-    none = {name: _array([], domain) for name, domain in shown.items()}
+                parts_by_name[name].append(_array(values, domains[name]))
+    none = {name: _array([], domain) for name, domain in domains.items()}
     return {
-        name: parts[0] if len(parts) == 1 else np.concatenate(parts or [none[name]]) for name, parts in found.items()
+        name: parts[0] if len(parts) == 1 else np.concatenate(parts or [none[name]])
+        for name, parts in parts_by_name.items()
     }
 
 
 def _array(values: list[Value], domain: Domain) -> NDArray[Any]:
     import numpy as np
 
-    made = arrays_of(domain, values) if has_array(domain) else None
-    if made is not None:
-        return _name_labels(made[0], domain)
-    found: NDArray[Any] = np.empty(len(values), np.object_)
+    fields = arrays_of(domain, values) if has_array(domain) else None
+    if fields is not None:
+        return _name_labels(fields[0], domain)
+    objects: NDArray[Any] = np.empty(len(values), np.object_)
     for i, value in enumerate(values):  # numpy would take tuples for rows
-        found[i] = value
-    return found
+        objects[i] = value
+    return objects
 
 
 def _name_labels(array: NDArray[Any], domain: Domain) -> NDArray[Any]:
@@ -173,14 +176,14 @@ def _pandas(table: Any) -> Any:
     import pandas as pd
     import pyarrow as pa
 
-    found, kinds = {}, {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
+    cells, kinds = {}, {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
     for name, column in zip(table.column_names, table.columns, strict=True):
         if column.num_chunks == 1 and not column.null_count and column.type in (pa.int64(), pa.float64()):
             chunk = column.chunk(0)
-            found[name] = np.frombuffer(chunk.buffers()[1], column.type.to_pandas_dtype())[chunk.offset :][: len(chunk)]
+            cells[name] = np.frombuffer(chunk.buffers()[1], column.type.to_pandas_dtype())[chunk.offset :][: len(chunk)]
         else:
-            found[name] = column.to_pandas(types_mapper=kinds.get if column.null_count else None)
-    return pd.DataFrame(found, copy=False)
+            cells[name] = column.to_pandas(types_mapper=kinds.get if column.null_count else None)
+    return pd.DataFrame(cells, copy=False)
 
 
 def _polars(table: Any) -> Any:
@@ -204,10 +207,10 @@ class RunOutputs(Displayed):
     domains: the outputs and their domains.
     """
 
-    def __init__(self, shown: Mapping[str, Domain], backend: str, made: Iterator[BatchOutput]) -> None:
-        self.backend, self.domains = backend, shown
+    def __init__(self, domains: Mapping[str, Domain], backend: str, emissions: Iterator[BatchOutput]) -> None:
+        self.backend, self.domains = backend, domains
         self._parts = [
-            list(rows_of(each, shown)) if (table := each.as_table(shown)) is None else table for each in made
+            list(rows_of(each, domains)) if (table := each.as_table(domains)) is None else table for each in emissions
         ]
 
     def __len__(self) -> int:
@@ -238,9 +241,9 @@ class RunOutputs(Displayed):
 
     def to_dict(self) -> dict[str, list[Value]]:
         """Return the events of each output."""
-        found: dict[str, list[Value]] = {name: [] for name in self.domains}
-        _add_rows(self, found)
-        return found
+        events_by_name: dict[str, list[Value]] = {name: [] for name in self.domains}
+        _add_rows(self, events_by_name)
+        return events_by_name
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)

@@ -114,21 +114,21 @@ def run(
         raise InputError("an answer that comes bit by bit has no limits", hint="give a list or a table, or a file")
     start = make_start(data, output, options)
     with allow(include), allow_python(python):
-        found = rules_or_program(program)
+        program = rules_or_program(program)
         with limits, start.reporter.doing:
-            return _ran(found, data, output, start)
+            return _ran(program, data, output, start)
 
 
-def _ran(found: Program | RuleSet, data: Any, output: Place | Mapping[str, Place] | None, start: Start) -> Any:
-    rules, options = isinstance(found, RuleSet), start.options
+def _ran(program: Program | RuleSet, data: Any, output: Place | Mapping[str, Place] | None, start: Start) -> Any:
+    rules, options = isinstance(program, RuleSet), start.options
     by_rows = rules or options.given("--key", "--with-row", "--carry", "--only-true", "--time", "--late")
-    if isinstance(found, RuleSet):
+    if isinstance(program, RuleSet):
         from workbench.runner.rules.opening import open_rules, run_rules
 
-        write, run = partial(run_rules, found, start), partial(open_rules, found, start)
+        write, run = partial(run_rules, program, start), partial(open_rules, program, start)
     else:
-        report_warnings(found.pipeline)
-        write, run = partial(run_pipeline, found, start), partial(open_pipeline, found, start)
+        report_warnings(program.pipeline)
+        write, run = partial(run_pipeline, program, start), partial(open_pipeline, program, start)
     if options.follow and output is None and options.head is None:
         raise InputError("--follow: an answer in memory would have no end", hint="name an output, or add head=N")
     if output is not None:
@@ -145,38 +145,38 @@ def _ran(found: Program | RuleSet, data: Any, output: Place | Mapping[str, Place
             raise
 
 
-def rules_or_program(given: Program | RuleSet | Place) -> Program | RuleSet:
+def rules_or_program(program: Program | RuleSet | Place) -> Program | RuleSet:
     """Return a program or rule set as it is, or load it from a file."""
-    if isinstance(given, str | Path) and str(given).endswith(".tesla"):
+    if isinstance(program, str | Path) and str(program).endswith(".tesla"):
         from workbench.tesla.check import load_rules
 
-        return load_rules(given)
-    return given if isinstance(given, RuleSet) else program_of(given)
+        return load_rules(program)
+    return program if isinstance(program, RuleSet) else program_of(program)
 
 
 def _make_answer(
     data: Any,
-    made: Iterator[BatchOutput],
-    shown: Mapping[str, Domain],
+    emissions: Iterator[BatchOutput],
+    domains: Mapping[str, Domain],
     collected: tuple[Callable[..., Any], Callable[..., Any]],
     *,
     backend: str,
 ) -> Any:
     """Return the answer in the form of the data; `collected` makes a dictionary of lists, and one of arrays."""
     if list_named_files(data):
-        return RunOutputs(shown, backend, made)
+        return RunOutputs(domains, backend, emissions)
     if isinstance(data, Mapping):
         lists = all(isinstance(each, Sequence) for each in data.values())
-        return collected[not lists](made, shown)
+        return collected[not lists](emissions, domains)
     if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
-        found = answers.rows(made, shown)
-        return list(found) if isinstance(data, Sequence) else found
+        rows = answers.rows(emissions, domains)
+        return list(rows) if isinstance(data, Sequence) else rows
     import pyarrow as pa
 
-    tables = answers.tables(made, shown)
+    tables = answers.tables(emissions, domains)
     if isinstance(data, pa.RecordBatchReader):
-        return pa.RecordBatchReader.from_batches(answers.schema(shown), (b for t in tables for b in t.to_batches()))
-    table = answers.join_tables(tables, shown)
+        return pa.RecordBatchReader.from_batches(answers.schema(domains), (b for t in tables for b in t.to_batches()))
+    table = answers.join_tables(tables, domains)
     if isinstance(data, pa.RecordBatch):
         return pa.record_batch([column.combine_chunks() for column in table.columns], schema=table.schema)
     return FRAMES.get(find_package(data), lambda each: each)(table)

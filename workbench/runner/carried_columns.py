@@ -54,15 +54,15 @@ class CarriedColumn:
 
     def cells(self, batch: LogBatch) -> Sequence[Value | None]:
         """Return the cell of each row of a batch, in its output form; None for an empty cell."""
-        name, found = self.port.name, list[Any]()
+        name, cells = self.port.name, list[Any]()
         if batch.columns is None:
-            found = [row.get(name) for row in batch.rows or ()]
+            cells = [row.get(name) for row in batch.rows or ()]
         elif name in batch.columns:
-            found = batch.columns[name].values(INT if self.clock is not None else self.port.domain)
+            cells = batch.columns[name].values(INT if self.clock is not None else self.port.domain)
         else:  # some files of a log may lack a column
-            found = [None] * len(batch)
+            cells = [None] * len(batch)
         show: Any = None if self.clock is None else self.clock.show
-        return found if show is None else [None if time is None else show(time) for time in found]
+        return cells if show is None else [None if time is None else show(time) for time in cells]
 
     def is_column(self, batch: LogBatch) -> bool:
         """Whether the cells of a batch have one type, or are written in that of their domain."""
@@ -70,8 +70,8 @@ class CarriedColumn:
             return True
         if batch.columns is None:
             return False
-        found = batch.columns.get(self.port.name)
-        return found is None or hasattr(found.events, "buffers")
+        column = batch.columns.get(self.port.name)
+        return column is None or hasattr(column.events, "buffers")
 
     def take(self, batch: LogBatch, places: Any) -> Any:
         """Return the cells of the rows at these indices as an Arrow array."""
@@ -82,12 +82,12 @@ class CarriedColumn:
         if batch.columns is None or name not in batch.columns:
             cells = self.cells(batch)
             return to_column(self.output.domain, [cells[place] for place in places.tolist()], f"column '{self.name}'")
-        given = batch.columns[name].part(places)
+        column = batch.columns[name].part(places)
         if self.clock is not None:
-            return times_to_arrow(given.events, self.clock)
-        if hasattr(given.events, "buffers"):  # cells as they are
-            return given.events if given.present is None else _hide(given.events, given.present)
-        return events_to_arrow(self.port.domain, given.fields, given.present)
+            return times_to_arrow(column.events, self.clock)
+        if hasattr(column.events, "buffers"):  # cells as they are
+            return column.events if column.present is None else _hide(column.events, column.present)
+        return events_to_arrow(self.port.domain, column.fields, column.present)
 
 
 def _hide(column: Any, present: Any) -> Any:
@@ -184,10 +184,11 @@ class CarryingSession(Session):
         return self._carried.show(self.session.outputs)
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
-        given = self._strip(batch)
-        made = self.session.step_batch(given)
+        inner_batch = self._strip(batch)
+        emission = self.session.step_batch(inner_batch)
         return replace(
-            self._add_cells(made, batch), events_in=given.events if made.events_in is None else made.events_in
+            self._add_cells(emission, batch),
+            events_in=inner_batch.events if emission.events_in is None else emission.events_in,
         )
 
     def end(self) -> BatchOutput:
@@ -204,11 +205,11 @@ class CarryingSession(Session):
             rows = f"{plural(self._uncaused, 'output row')} came when the log had ended"
             yield f"{rows}, without {listed(names)}, as no row has caused that"
 
-    def _without_cause(self, made: BatchOutput) -> BatchOutput:
+    def _without_cause(self, emission: BatchOutput) -> BatchOutput:
         """Return outputs that no row of the log has caused, and count them."""
-        made = self._add_cells(made, None)
-        self._uncaused += len(made.rows) + (0 if made.table is None else len(made.table))
-        return made
+        emission = self._add_cells(emission, None)
+        self._uncaused += len(emission.rows) + (0 if emission.table is None else len(emission.table))
+        return emission
 
     def save(self) -> bytes:
         return self.session.save()
@@ -228,50 +229,50 @@ class CarryingSession(Session):
         rows = [{n: event for n, event in row.items() if n not in self._beside} for row in batch.rows or ()]
         return replace(batch, rows=rows)
 
-    def _add_cells(self, made: BatchOutput, batch: LogBatch | None) -> BatchOutput:
+    def _add_cells(self, emission: BatchOutput, batch: LogBatch | None) -> BatchOutput:
         """Add cells of the causing rows to the output; without a batch, to that of the end of the log."""
-        if made.columns is not None:
+        if emission.columns is not None:
             import pyarrow as pa
 
             from workbench.events.output_columns import outputs_to_columns
 
-            shown = self.session.outputs.shown
-            causes, columns = outputs_to_columns(made.columns, shown)
-            made = replace(made, columns=None, table=pa.table(columns, list(shown)), causes=causes)
-        if made.table is not None and not (
+            domains = self.session.outputs.shown
+            causes, columns = outputs_to_columns(emission.columns, domains)
+            emission = replace(emission, columns=None, table=pa.table(columns, list(domains)), causes=causes)
+        if emission.table is not None and not (
             batch is None or all(each.is_column(batch) for each in self._carried.columns)
         ):
             from workbench.events.output_columns import table_rows
 
-            made = replace(made, table=None, rows=list(table_rows(made.table, self.session.outputs.shown)))
-        return self._add_to_rows(made, batch) if made.table is None else self._add_to_table(made, batch)
+            emission = replace(emission, table=None, rows=list(table_rows(emission.table, self.session.outputs.shown)))
+        return self._add_to_rows(emission, batch) if emission.table is None else self._add_to_table(emission, batch)
 
-    def _add_to_rows(self, made: BatchOutput, batch: LogBatch | None) -> BatchOutput:
+    def _add_to_rows(self, emission: BatchOutput, batch: LogBatch | None) -> BatchOutput:
         carried, added = self._carried, dict[str, Sequence[Value | None]]()
-        if batch is not None and made.rows:
+        if batch is not None and emission.rows:
             added = {each.name: each.cells(batch) for each in carried.columns}
             if carried.with_row:
                 added[ROW] = batch.numbers
         rows, names, flags = list[Mapping[str, Value]](), list(self.outputs.shown), carried.flags
-        causes = [0] * len(made.rows) if batch is None else made.causes
-        for row, cause in zip(made.rows, causes, strict=True):
+        causes = [0] * len(emission.rows) if batch is None else emission.causes
+        for row, cause in zip(emission.rows, causes, strict=True):
             if carried.only_true and not any(row.get(name) is True for name in flags):
                 continue
             whole = {**row, **{name: cells[cause] for name, cells in added.items()}}
             rows.append({name: whole[name] for name in names if whole.get(name) is not None})
         events = sum(name in row for row in rows for name in carried.ports.shown)
-        return replace(made, rows=rows, causes=(), events_out=events)
+        return replace(emission, rows=rows, causes=(), events_out=events)
 
-    def _add_to_table(self, made: BatchOutput, batch: LogBatch | None) -> BatchOutput:
+    def _add_to_table(self, emission: BatchOutput, batch: LogBatch | None) -> BatchOutput:
         import numpy as np
         import pyarrow as pa
 
         from workbench.events.buffers import numbers_to_arrow
 
-        carried, table, causes = self._carried, made.table, np.asarray(made.causes, np.int64)
+        carried, table, causes = self._carried, emission.table, np.asarray(emission.causes, np.int64)
         if carried.only_true:
-            kept = _true(table, carried.flags)
-            table, causes = table.filter(kept), causes[kept.to_numpy()] if batch is not None else causes
+            mask = _true(table, carried.flags)
+            table, causes = table.filter(mask), causes[mask.to_numpy()] if batch is not None else causes
         columns = dict(zip(table.column_names, table.columns, strict=True))
         for each in carried.columns:
             nothing = pa.nulls(len(table), arrow_type(each.output.domain))
@@ -280,7 +281,9 @@ class CarryingSession(Session):
             nothing = pa.nulls(len(table), pa.int64())
             columns[ROW] = nothing if batch is None else numbers_to_arrow(INT, batch.number_array()[causes])
         events = sum(len(table) - columns[name].null_count for name in carried.ports.shown)
-        return replace(made, table=pa.table({n: columns[n] for n in self.outputs.shown}), causes=(), events_out=events)
+        return replace(
+            emission, table=pa.table({n: columns[n] for n in self.outputs.shown}), causes=(), events_out=events
+        )
 
 
 def _true(table: Any, names: Sequence[str]) -> Any:

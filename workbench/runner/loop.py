@@ -122,14 +122,14 @@ class LogRun:
 
     def _row_emissions(self, emissions: Iterator[BatchOutput]) -> Iterator[BatchOutput]:
         """Yield the outputs of each row, before the next one is read."""
-        reporter, told = self.start.reporter, monotonic()
+        reporter, last_report = self.start.reporter, monotonic()
         account = reporter.account
         for emission in emissions:
             account.computed += 1
             account.events_out += emission.events_out
             yield emission
-            if (now := monotonic()) - told > NOTED:
-                told = now
+            if (now := monotonic()) - last_report > NOTED:
+                last_report = now
                 reporter.after()
             checkpoint()
 

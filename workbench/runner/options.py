@@ -96,5 +96,6 @@ class RunKeywords(TypedDict, total=False):
 
 def make_start(data: Any, output: Place | Mapping[str, Place] | None, options: Mapping[str, Any]) -> Start:
     """Build the `Start` of a program on data, with the options of `wb.run`."""
-    found = replace(run_options({**options, "output": output}, LOG.warning), input=data)  # which may be an empty list
-    return Start(found, say=LOG.info, reporter=Reporter(LOG.info))
+    # the data may be an empty list
+    all_options = replace(run_options({**options, "output": output}, LOG.warning), input=data)
+    return Start(all_options, say=LOG.info, reporter=Reporter(LOG.info))

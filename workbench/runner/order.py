@@ -144,17 +144,17 @@ def _merge_parts(parts: Sequence[B | list[R]], form: PieceForm[B, R]) -> B | Ite
         return iter(heapq.merge(*lists, key=attrgetter("time")))
     if len(blocks) == 1:
         return blocks[0]
-    found = form.joined(blocks)
-    return found.take(found.times.argsort(kind="stable"))
+    block = form.joined(blocks)
+    return block.take(block.times.argsort(kind="stable"))
 
 
 def first_rows(pieces: Iterator[B | Iterator[R]], count: int) -> Iterator[B | Iterator[R]]:
     """Yield the first rows, at most `count`; of rows that come one by one no more are read."""
     for piece in pieces if count else ():
         if isinstance(piece, Iterator):
-            given = itertools.count()
-            yield (row for row, _ in zip(itertools.islice(piece, count), given, strict=False))
-            count -= next(given)
+            counter = itertools.count()
+            yield (row for row, _ in zip(itertools.islice(piece, count), counter, strict=False))
+            count -= next(counter)
         else:
             part = piece.part(0, count)
             count -= len(part)
@@ -179,13 +179,13 @@ class LateRows(Generic[R]):
         start: Start,
         clock: Clock,
         ports: Callable[[], Ports],
-        shown: Callable[[R], dict[str, Value]],
+        format_row: Callable[[R], dict[str, Value]],
         name: Callable[[R], str],
         noun: str,
         state: RunState | None = None,
     ) -> None:
         self._state = state
-        self._start, self._clock, self._ports, self._format_row = start, clock, ports, shown
+        self._start, self._clock, self._ports, self._format_row = start, clock, ports, format_row
         self._name, self._noun = name, noun
         self._count = 0
         self._writer: RowWriter | None = None

@@ -124,13 +124,15 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
         session = opened.session(partition, carried)
         blocks: ReadsBlocks = partial(source.blocks, read, opened.reading)
         again = blocks
-        kept: Keeps = partial(keep_bad_rows, opened.reading, start.reporter, live=start.live, stays=start.stays)
+        bad_row_context: Keeps = partial(
+            keep_bad_rows, opened.reading, start.reporter, live=start.live, stays=start.stays
+        )
         order = opened.order(read, source)
         if order is not None:  # it reads rows ahead, bad ones among them
             if state is not None:
                 raise InputError("--state and --time do not go together for this pipeline", hint="leave one out")
-            start.closing.enter_context(kept())
-            blocks, again, kept = order.blocks, partial(order.blocks, again=True), nullcontext
+            start.closing.enter_context(bad_row_context())
+            blocks, again, bad_row_context = order.blocks, partial(order.blocks, again=True), nullcontext
         if opened.auto and twice:
             session = FallbackSession(session, partial(opened.reference, partition, carried), again, start.say)
         begun = blocks(start.reporter)
@@ -145,7 +147,7 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
             lambda pace, blocks: batches_of(blocks, session, pace, start.reporter.account),
             source.size,
             begun,
-            kept,
+            bad_row_context,
             partial(_describe_gaps, program.pipeline),
         ),
         backend=opened.row.name,
@@ -220,9 +222,9 @@ class OpenedPipeline:
                 refuse_missing(row)
                 if row is self.row:
                     return
-                made: Any = row.make(self.program, start) if in_columns and row.make is not None else None
-                if made is not None and (twice or not may_fail(made)):
-                    self._made, self.row = made, row
+                backend: Any = row.make(self.program, start) if in_columns and row.make is not None else None
+                if backend is not None and (twice or not may_fail(backend)):
+                    self._made, self.row = backend, row
                     report_choice(row, PIPELINE, size, start.say)
                     return
 
@@ -255,10 +257,10 @@ class OpenedPipeline:
         options, ports, columns = self.start.options, self.program.ports, list[CarriedColumn]()
         time = self._time_column() if self.is_ordered(len(source.logs())) or options.time is not None else None
         if time is not None and self.clock.column not in ports.shown and options.key not in (time, self.clock.column):
-            given = next((port for port in ports.inputs if port.name == time), None)
-            clock = self.clock if given is None or given.clock else None
+            time_port = next((port for port in ports.inputs if port.name == time), None)
+            clock = self.clock if time_port is None or time_port.clock else None
             columns.append(
-                CarriedColumn(given or Port(time, INT), self.clock.column, given is not None, clock, leads=True)
+                CarriedColumn(time_port or Port(time, INT), self.clock.column, time_port is not None, clock, leads=True)
             )
         for name in [options.carry] if isinstance(options.carry, str) else options.carry:
             if name != options.key and (time is None or name not in (time, self.clock.column)):
@@ -277,11 +279,11 @@ class OpenedPipeline:
             return None
         from workbench.runner.row_order import RowOrder
 
-        kept = self.clock.column not in self.program.ports.shown
+        with_times = self.clock.column not in self.program.ports.shown
         column = self._time_column()
         beside = {column: self.clock.column} if self._reads_times_twice else {}
         reading = replace(self.reading, columns={**beside, **self.reading.columns})
-        return RowOrder(ports, column, source, reading, self.clock, self.start, kept=kept)
+        return RowOrder(ports, column, source, reading, self.clock, self.start, with_times=with_times)
 
     def is_ordered(self, logs: int) -> bool:
         """Whether rows of that number of logs are put in the order of time; a program with a clock checks the order."""
@@ -295,9 +297,9 @@ class OpenedPipeline:
 
     def _clock(self) -> Clock:
         """Return the clock that interprets the times of rows."""
-        found = self.start.options.clock(self.start.options.late)
+        clock = self.start.options.clock(self.start.options.late)
         numbers = any(port.clock == "numbers" for port in self.program.ports.inputs)
-        return replace(found, unit=None) if numbers else found
+        return replace(clock, unit=None) if numbers else clock
 
     def _time_column(self) -> str:
         """Return the name under which the column of times is read: that of an input, if it carries times as they are.
@@ -311,9 +313,9 @@ class OpenedPipeline:
     def _reads_times_twice(self) -> bool:
         """Whether the column of times is also an input that does not carry times as they are."""
         ports = self.program.ports
-        given = None if any(port.clock for port in ports.inputs) else ports.domains.get(self.clock.column)
-        plain = isinstance(given, Integers | Integer | Range) and not self.reading.dated
-        return given is not None and not plain
+        domain = None if any(port.clock for port in ports.inputs) else ports.domains.get(self.clock.column)
+        plain = isinstance(domain, Integers | Integer | Range) and not self.reading.dated
+        return domain is not None and not plain
 
     def session(self, partition: Partition | None, carried: CarriedColumns) -> Session:
         """Return the session that steps the program through the log."""
@@ -324,15 +326,15 @@ class OpenedPipeline:
         return self._session(backend_row("reference"), None, partition, carried)
 
     def _session(
-        self, row: BackendRow, made: Backend | None, partition: Partition | None, carried: CarriedColumns
+        self, row: BackendRow, backend: Backend | None, partition: Partition | None, carried: CarriedColumns
     ) -> Session:
         if partition is not None and row.keyed is not None:
-            found = row.keyed(self.program, self.start, partition)
+            session = row.keyed(self.program, self.start, partition)
         elif row.make is not None:
-            found = row.session(row.make(self.program, self.start) if made is None else made, self.start)
+            session = row.session(row.make(self.program, self.start) if backend is None else backend, self.start)
         else:
             raise InputError(f"the {row.name} backend reads a file and writes one", hint="name input and output")
-        return CarryingSession(found, carried) if carried else found
+        return CarryingSession(session, carried) if carried else session
 
 
 def _read_first(blocks: Iterator[LogBlock], start: Start, *, times: bool) -> Iterator[LogBlock]:

@@ -129,11 +129,11 @@ class _ReadAhead:
         coming = deque[LogBlock]()
         while True:
             block = Done(self._read.wait_for)
-            found = None if block.has_failed else block.wait_for()
-            if found is None:
+            log_block = None if block.has_failed else block.wait_for()
+            if log_block is None:
                 break
             self._read = self._start()
-            coming.append(replace(found, columns=self._pool.start(found.columns).wait_for))
+            coming.append(replace(log_block, columns=self._pool.start(log_block.columns).wait_for))
             if len(coming) == self._count:
                 yield coming.popleft()
         yield from coming

@@ -72,7 +72,7 @@ class RowOrder:
     column: the name under which the column of times is read, that of an input or another one.
     source: the log; each of its files, folders or patterns is a log of its own, and has a watermark.
     clock: interprets the column of times.
-    kept: whether rows keep their times, where the column is no input: whole numbers, which `clock` formats.
+    with_times: whether rows have their times, where the column is no input: whole numbers, which `clock` formats.
 
     Attributes
     ----------
@@ -81,13 +81,13 @@ class RowOrder:
 
     def __init__(
         self, ports: Ports, column: str, source: LogSource, reading: Reading, clock: Clock, start: Start, *,
-        kept: bool = False,
+        with_times: bool = False,
     ) -> None:  # fmt: skip
         self._ports, self._source, self._start = ports, source, start
         self._clock, self._reading = clock, replace(reading, clock=clock)
         self._column, self._beside = column, column not in ports.domains
         self._is_clock = any(port.clock for port in ports.inputs)
-        self._kept, self._shown = kept and self._beside, clock.column if self._beside else column
+        self._kept, self._shown = with_times and self._beside, clock.column if self._beside else column
         self._form = PieceForm[ColumnsAtTimes, RowAtTime](
             lambda block: block.singly(ports.domains), lambda _: None, _join_blocks, tuple, RowAtTime
         )
@@ -127,34 +127,36 @@ class RowOrder:
     ) -> Iterator[RowPiece]:
         for block in blocks:
             columns = block.columns()
-            found = None if columns is None else self._of_columns(columns, times)
-            if found is None:
+            piece = None if columns is None else self._of_columns(columns, times)
+            if piece is None:
                 for some in batches(block.steps(), log.size):
                     yield (self._of_row(row, times, log.shown) for row in some)
             elif columns:
                 account.take(columns)
-                yield found
+                yield piece
 
     def _of_columns(self, columns: Columns, times: Times | None) -> ColumnsAtTimes | None:
         """Return columns with their times; None where rows must be read one by one."""
-        given = columns.get(self._column)
-        if given is None or given.total < given.rows:
+        column = columns.get(self._column)
+        if column is None or column.total < column.rows:
             return None
-        found = given.events if self._beside or times is None else given.events * self._clock.scale
-        if times is not None and not times.follow(found):
+        row_times = column.events if self._beside or times is None else column.events * self._clock.scale
+        if times is not None and not times.follow(row_times):
             return None
-        return ColumnsAtTimes(found, {n: each for n, each in columns.items() if n != self._column or not self._beside})
+        return ColumnsAtTimes(
+            row_times, {n: each for n, each in columns.items() if n != self._column or not self._beside}
+        )
 
-    def _of_row(self, row: RowEvents, times: Times | None, shown: str) -> RowAtTime:
+    def _of_row(self, row: RowEvents, times: Times | None, log_name: str) -> RowAtTime:
         time: Any = row.get(self._column)
         if time is None:
-            raise InputError(f"a row has no '{self._shown}'", where=shown, hint="--time names the column of times")
+            raise InputError(f"a row has no '{self._shown}'", where=log_name, hint="--time names the column of times")
         if self._beside:
             return RowAtTime(time, {name: event for name, event in row.items() if name != self._column})
         try:
             return RowAtTime(time if times is None else times.read(str(time)), row)
         except UntimedError as error:
-            raise InputError(f"'{self._shown}': expected {error}", where=shown, hint=error.hint) from error
+            raise InputError(f"'{self._shown}': expected {error}", where=log_name, hint=error.hint) from error
 
     def _blocks(self, pieces: Iterator[RowPiece]) -> Iterator[LogBlock]:
         """Convert pieces to blocks, which own their rows."""
@@ -195,11 +197,11 @@ def _steps(rows: Sequence[RowEvents]) -> Iterator[dict[str, Any]]:
 
 def _add_lost(account: Account, logs: Sequence[Account]) -> None:
     """Add what logs have read and lost before ordering to the account of the ordered rows."""
-    found = sum(logs, Account())
+    total = sum(logs, Account())
     account.add(
         Account(
-            read=found.read - account.read, rows=found.rows - account.rows, bad=found.bad, ignored=found.ignored,
-            first_bad=found.first_bad, reasons=found.reasons, is_exact=found.is_exact,
+            read=total.read - account.read, rows=total.rows - account.rows, bad=total.bad, ignored=total.ignored,
+            first_bad=total.first_bad, reasons=total.reasons, is_exact=total.is_exact,
         )
     )  # fmt: skip
 

@@ -113,8 +113,8 @@ class DataSource(LogSource):
         program = replace(program.ports, inputs=tuple(inputs))
         if isinstance(self._data, Mapping):
             reader = ArraysReader(program, reading, reporter, self._data)
-        elif (found := record_batches(self._data)) is not None:
-            reader = TableReader(program, reading, reporter, *found)
+        elif (stream := record_batches(self._data)) is not None:
+            reader = TableReader(program, reading, reporter, *stream)
         elif isinstance(self._data, Iterable):
             reporter.say = LOG.warning  # a misspelt name is not detected in a row
             reader = RowsReader(program, reading, reporter, self._data)
@@ -126,8 +126,8 @@ class DataSource(LogSource):
     def key_domain(self, name: str, reading: Reading) -> Domain | None:
         if isinstance(self._data, Mapping):
             first = next((each for each in self._data.get(name, ()) if each is not None), None)
-        elif (found := record_batches(self._data)) is not None:
-            return as_key(column_domain(found[0], name)) if name in found[0].names else None
+        elif (stream := record_batches(self._data)) is not None:
+            return as_key(column_domain(stream[0], name)) if name in stream[0].names else None
         else:
             rows = self._data if isinstance(self._data, Sequence) else iter(self._data)
             begun: list[Mapping[str, Any]] = list(itertools.islice(rows, 1))
@@ -141,8 +141,8 @@ class DataSource(LogSource):
         if isinstance(self._data, Mapping):
             kind = getattr(getattr(self._data.get(name), "dtype", None), "kind", "")
             return {"b": BOOL, "i": INT, "f": FLOAT}.get(kind) or CopiedCells()
-        found = record_batches(self._data)
-        return CopiedCells() if found is None else column_domain(found[0], name)
+        stream = record_batches(self._data)
+        return CopiedCells() if stream is None else column_domain(stream[0], name)
 
 
 def source_of(data: Any, *, live: bool = False) -> LogSource:
@@ -168,8 +168,8 @@ def record_batches(data: Any) -> tuple[Any, Iterator[Any]] | None:
         return data.schema, iter([data])
     if find_package(data) == "pandas":  # its own stream has the index as a column
         data = pa.Table.from_pandas(data, preserve_index=False)
-    found = data if isinstance(data, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(data)
-    return found.schema, iter(found)
+    reader = data if isinstance(data, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(data)
+    return reader.schema, iter(reader)
 
 
 def find_package(data: Any) -> str:

@@ -189,10 +189,10 @@ class _Picture:
             taps[pipe] = self.fork(pipeline, pipe, taps[pipe])
         for node in pipeline.nodes:
             reads = [taps[p] for p in node.inputs]
-            made = self.processor(
+            sources = self.processor(
                 node.processor, node.name, f"{prefix}{node.name}", reads, [names[p] for p in node.outputs]
             )
-            for pipe, source in zip(node.outputs, made, strict=True):
+            for pipe, source in zip(node.outputs, sources, strict=True):
                 label = self.label(names[pipe], pipe, pipeline.domains[pipe])
                 taps[pipe] = self.fork(pipeline, pipe, _Tap(source, label, names[pipe]))
         return [taps[pipe] for _, pipe in pipeline.outputs]
@@ -200,7 +200,7 @@ class _Picture:
     def fork(self, pipeline: Pipeline, pipe: str, tap: _Tap) -> _Tap:
         """Draw a dot behind a pipe with several readers."""
         readers = sum(n.inputs.count(pipe) for n in pipeline.nodes)
-        readers += [shown for _, shown in pipeline.outputs].count(pipe)
+        readers += [output_pipe for _, output_pipe in pipeline.outputs].count(pipe)
         if readers < 2:
             return tap
         dot = self.fresh()
@@ -245,9 +245,11 @@ class _Picture:
         with self.cluster("", "rounded,dotted"):
             nodes = {name: self.fresh() for name in machine.names}
             for name, output in machine.states:
-                said = f"<BR/>{_small(escape(output.name))}" if output is not None else ""
+                output_label = f"<BR/>{_small(escape(output.name))}" if output is not None else ""
                 start = ", peripheries=2" if name == machine.names[0] else ""
-                self.line(f"{nodes[name]} [shape=ellipse, margin=0.05, label=<<B>{escape(name)}</B>{said}>{start}];")
+                self.line(
+                    f"{nodes[name]} [shape=ellipse, margin=0.05, label=<<B>{escape(name)}</B>{output_label}>{start}];"
+                )
             labels: dict[tuple[str, str], list[str]] = {}  # one edge per pair: labels of loops would overlap
             for t in machine.transitions:
                 guard = [escape(t.guard.name)] if t.guard is not None else ["<I>otherwise</I>"]
@@ -256,9 +258,9 @@ class _Picture:
             if machine.variables:
                 begin = self.fresh()
                 values = (f"/ {v.name} := {show_value(v.start, v.domain)}" for v in machine.variables)
-                given = "<BR/>".join(map(escape, values))
+                start_label = "<BR/>".join(map(escape, values))
                 self.line(f"{begin} [shape=point, width=0.07];")
-                self.line(f"{begin} -> {nodes[machine.names[0]]} [label=<{given}>];")
+                self.line(f"{begin} -> {nodes[machine.names[0]]} [label=<{start_label}>];")
             for (source, target), label in labels.items():
                 self.line(f"{nodes[source]} -> {nodes[target]} [label=<{'<BR/>'.join(label)}>];")
 
@@ -282,14 +284,14 @@ class _Picture:
         """Return the rows of each queue of a join."""
         names = [f"{name}.{port}" for port in ports]
         capacities = [self.capacities.get(queue) for queue in names]
-        shown = [port if size is None else f"{port} ≤{size}" for port, size in zip(ports, capacities, strict=True)]
+        texts = [port if size is None else f"{port} ≤{size}" for port, size in zip(ports, capacities, strict=True)]
         for i, queue in enumerate(names):
-            shown[i] += f" ⚠ lag {self.lags[queue]}" if queue in self.lags else ""
+            texts[i] += f" ⚠ lag {self.lags[queue]}" if queue in self.lags else ""
         # one width for all: graphviz misplaces a table that is narrower than its neighbours above and below
-        width = max(*(self.slots.get(queue, 0) for queue in names), *(6 * len(text) for text in shown))
-        return [self.queue(queue, text, width) for queue, text in zip(names, shown, strict=True)]
+        width = max(*(self.slots.get(queue, 0) for queue in names), *(6 * len(text) for text in texts))
+        return [self.queue(queue, text, width) for queue, text in zip(names, texts, strict=True)]
 
-    def queue(self, name: str, shown: str, width: int) -> str:
+    def queue(self, name: str, text: str, width: int) -> str:
         """Return the rows of one queue: its name and capacity, then stripes for its slots or a box of that width."""
         cell = '<TD FIXEDSIZE="TRUE" WIDTH="5" HEIGHT="13" BGCOLOR="{}"></TD>'
         cells = "".join(cell.format(PALE if i % 2 else QUEUE) for i in range(5))
@@ -299,7 +301,7 @@ class _Picture:
             # graphviz keeps the id of a table only if it is a link
             link = f'ID="queue:{escape(name)}" HREF="#queue" FIXEDSIZE="TRUE" WIDTH="{width}" HEIGHT="17"'
             glyph = f'<TABLE{PORT} ALIGN="RIGHT" BORDER="1" CELLBORDER="0" {link}><TR><TD></TD></TR></TABLE>'
-        return f'<TR><TD ALIGN="RIGHT">{_small(escape(shown))}</TD></TR><TR><TD ALIGN="RIGHT">{glyph}</TD></TR>'
+        return f'<TR><TD ALIGN="RIGHT">{_small(escape(text))}</TD></TR><TR><TD ALIGN="RIGHT">{glyph}</TD></TR>'
 
     # --- edges and ends ---
 

@@ -56,7 +56,7 @@ def _describe(verdict: Verdict) -> dict[str, Any]:
 
 def _growing(run: Trace) -> dict[str, Sequence[str]]:
     """Return the values that grow inside processors, step by step, by node and name."""
-    found = dict[str, Sequence[str]]()
+    rows = dict[str, Sequence[str]]()
     for node in flatten(run.pipeline).nodes if run.pipeline else ():
         if isinstance(node.processor, Keeping):
             ports = list(zip(node.processor.ports, node.inputs, strict=True))
@@ -64,8 +64,8 @@ def _growing(run: Trace) -> dict[str, Sequence[str]]:
                 {port: value for port, pipe in ports if (value := step.pipes.get(pipe)) is not None}
                 for step in run.steps
             ]
-            found |= {f"{node.name}.{name}": cells for name, cells in node.processor.growing(came).items()}
-    return found
+            rows |= {f"{node.name}.{name}": cells for name, cells in node.processor.growing(came).items()}
+    return rows
 
 
 def _first(verdicts: Sequence[Verdict]) -> int:
@@ -111,21 +111,21 @@ def _room_on_pipes(runs: Sequence[Trace]) -> dict[str, str]:
     for run in runs:
         for step in run.steps:
             for name, value in step.pipes.items():
-                shown = 1 if value is None else len(show_value(value, run.domains.get(name)))
-                widths[name] = min(max(shown, widths.get(name, 1)), WIDEST)
+                length = 1 if value is None else len(show_value(value, run.domains.get(name)))
+                widths[name] = min(max(length, widths.get(name, 1)), WIDEST)
     return {name: "0" * width for name, width in widths.items()}
 
 
 def _room_in_queues(pipeline: Pipeline, runs: Sequence[Trace]) -> dict[str, int]:
     """Return the width that the contents of each queue need, in points."""
-    found: dict[str, int] = {}
+    widths: dict[str, int] = {}
     for queue, pipe in flatten(pipeline).sources.items():
         values = 1
         slots = 1
         for run in runs:
             held = [step.contents.get(queue, ()) for step in run.steps]
-            shown = (len(show_value(v, run.domains.get(pipe))) for events in held for v in events[:MOST_WAITING])
-            values = max(values, *shown, 1)
+            lengths = (len(show_value(v, run.domains.get(pipe))) for events in held for v in events[:MOST_WAITING])
+            values = max(values, *lengths, 1)
             slots = max(slots, min(run.capacities.get(queue, MOST_SLOTS), MOST_SLOTS))
-        found[queue] = min(max(slots * (values * _CHARACTER + 8), _LEAST), _MOST)
-    return found
+        widths[queue] = min(max(slots * (values * _CHARACTER + 8), _LEAST), _MOST)
+    return widths

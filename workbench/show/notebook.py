@@ -32,67 +32,69 @@ WIDTH, HEIGHT = 100, 560
 
 
 @singledispatch
-def html(shown: object) -> str:
+def html(item: object) -> str:
     """Return the HTML of an object."""
-    return f"<pre>{escape(repr(shown))}</pre>"
+    return f"<pre>{escape(repr(item))}</pre>"
 
 
 @html.register
-def _(shown: Pipeline) -> str:
+def _(pipeline: Pipeline) -> str:
     """Return the drawing; without graphviz the processors as text."""
     try:
-        return inline(svg(shown))
+        return inline(svg(pipeline))
     except WorkbenchError:
-        lines = (f"{', '.join(n.outputs)} = {n.processor}({', '.join(n.inputs)})" for n in shown.nodes)
-        outputs = ", ".join(f"{name} = {pipe}" for name, pipe in shown.outputs)
-        return f"<pre>{escape(chr(10).join([repr(shown), *lines, f'outputs: {outputs}']))}</pre>"
+        lines = (f"{', '.join(n.outputs)} = {n.processor}({', '.join(n.inputs)})" for n in pipeline.nodes)
+        outputs = ", ".join(f"{name} = {pipe}" for name, pipe in pipeline.outputs)
+        return f"<pre>{escape(chr(10).join([repr(pipeline), *lines, f'outputs: {outputs}']))}</pre>"
 
 
 @html.register
-def _(shown: RuleSet) -> str:
+def _(rules: RuleSet) -> str:
     """Return the drawing, with the text below it; without graphviz the text."""
-    text = f"<pre>{escape(str(shown))}</pre>"
+    text = f"<pre>{escape(str(rules))}</pre>"
     try:
-        return f"{inline(svg(shown))}<details><summary>as text</summary>{text}</details>"
+        return f"{inline(svg(rules))}<details><summary>as text</summary>{text}</details>"
     except WorkbenchError:
         return text
 
 
 @html.register
-def _(shown: Loaded) -> str:
-    return html(shown.pipeline)
+def _(program: Loaded) -> str:
+    return html(program.pipeline)
 
 
 @html.register
-def _(shown: Verdict) -> str:
+def _(verdict: Verdict) -> str:
     """Return the page of `--html` in a frame, with the run as text below it."""
-    lines = "".join(f"<li>{escape(line)}</li>" for line in shown.rests_on)
-    said = f"<p><b>{escape(repr(shown).strip('<>'))}</b></p><ul>{lines}</ul>"
-    if shown.run is None:
-        return said
-    return said + _frame(explorer([shown]), render_timeline(shown.run, shown.run.pipeline, WIDTH))
+    lines = "".join(f"<li>{escape(line)}</li>" for line in verdict.rests_on)
+    summary = f"<p><b>{escape(repr(verdict).strip('<>'))}</b></p><ul>{lines}</ul>"
+    if verdict.run is None:
+        return summary
+    return summary + _frame(explorer([verdict]), render_timeline(verdict.run, verdict.run.pipeline, WIDTH))
 
 
 @html.register
-def _(shown: Buffers) -> str:
+def _(buffers: Buffers) -> str:
     """Return a table with a row for each queue."""
-    rows = ((b.queue, b.answer, "" if b.bits is None else str(b.bits), "; ".join(b.rests_on)) for b in shown.queues)
-    return table(("queue", "needs", "bits", "rests on"), rows, f"buffers of {shown.pipeline}, N = {shown.n}")
+    rows = ((b.queue, b.answer, "" if b.bits is None else str(b.bits), "; ".join(b.rests_on)) for b in buffers.queues)
+    return table(("queue", "needs", "bits", "rests on"), rows, f"buffers of {buffers.pipeline}, N = {buffers.n}")
 
 
 @html.register
-def _(shown: RunOutputs) -> str:
+def _(outputs: RunOutputs) -> str:
     """Return a table of the first rows."""
-    names = list(shown.domains)
-    rows = [[show_value(row[n], shown.domains[n]) if n in row else "" for n in names] for row in islice(shown, ROWS)]
-    more = f"{len(shown)} rows" + (f", of which the first {ROWS}" if len(shown) > ROWS else "")
+    names = list(outputs.domains)
+    rows = [
+        [show_value(row[n], outputs.domains[n]) if n in row else "" for n in names] for row in islice(outputs, ROWS)
+    ]
+    more = f"{len(outputs)} rows" + (f", of which the first {ROWS}" if len(outputs) > ROWS else "")
     return table(names, rows, more)
 
 
 @html.register
-def _(shown: RuleExplanation) -> str:
+def _(explanation: RuleExplanation) -> str:
     """Return the page of `workbench explain --html` in a frame, with the text below it."""
-    return _frame(explanation_page(shown), explanation_text(shown, WIDTH))
+    return _frame(explanation_page(explanation), explanation_text(explanation, WIDTH))
 
 
 def _frame(page: str, text: str) -> str:

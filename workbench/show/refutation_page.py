@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from workbench.executors.reference.refutation import Culprit, Refutation
 
 
-def refutation_page(program: str, found: Sequence[Refutation], most: int) -> str:
+def refutation_page(program: str, refutations: Sequence[Refutation], most: int) -> str:
     """Return the page: a section for each position, with all culprits and those of the quantifiers inside.
 
     Parameters
@@ -21,15 +21,15 @@ def refutation_page(program: str, found: Sequence[Refutation], most: int) -> str
     program: the name of the program.
     most: the maximum number of positions that are reported.
     """
-    many = f"the first {most:,} positions" if len(found) == most else plural(f"{len(found):,}", "position")
-    said = f"Quantifiers are false at {many}." if found else "No quantifier is false."
-    head = f'<p class="{"fails" if found else "holds"}">{said} Steps are counted from 0.</p>'
-    return answer_page("run --why", program, [head, *(line for each in found for line in _section(each))])
+    many = f"the first {most:,} positions" if len(refutations) == most else plural(f"{len(refutations):,}", "position")
+    summary = f"Quantifiers are false at {many}." if refutations else "No quantifier is false."
+    head = f'<p class="{"fails" if refutations else "holds"}">{summary} Steps are counted from 0.</p>'
+    return answer_page("run --why", program, [head, *(line for each in refutations for line in _section(each))])
 
 
-def _section(told: Refutation) -> Iterator[str]:
-    yield f'<section class="told fails"><h2>{escape(told.heading)}</h2>'
-    yield from _list_culprits(told.culprits) if told.culprits else ["<ul><li>there are no values</li></ul>"]
+def _section(refutation: Refutation) -> Iterator[str]:
+    yield f'<section class="told fails"><h2>{escape(refutation.heading)}</h2>'
+    yield from _list_culprits(refutation.culprits) if refutation.culprits else ["<ul><li>there are no values</li></ul>"]
     yield "</section>"
 
 

@@ -40,40 +40,40 @@ class ToldPiece:
     outcome: str = ""
 
 
-def explanation_text(found: RuleExplanation, width: int | None = None) -> str:
+def explanation_text(explanation: RuleExplanation, width: int | None = None) -> str:
     """Return an answer as text, no wider than the terminal where windows are drawn."""
     wide = shutil.get_terminal_size((100, 24)).columns if width is None else width
-    return "\n\n".join("\n".join(_text(each, found.record, wide)) for each in pieces(found))
+    return "\n\n".join("\n".join(_text(each, explanation.record, wide)) for each in pieces(explanation))
 
 
-def _text(told: ToldPiece, record: RunRecord, width: int, depth: int = 0) -> Iterator[str]:
-    yield told.heading
-    inner = [*told.lines]
-    if told.drawing:
-        inner += ["", *draw_lines(record, told.drawing, width - len(INDENT) * (depth + 1)), ""]
-    for part in told.parts:
+def _text(piece: ToldPiece, record: RunRecord, width: int, depth: int = 0) -> Iterator[str]:
+    yield piece.heading
+    inner = [*piece.lines]
+    if piece.drawing:
+        inner += ["", *draw_lines(record, piece.drawing, width - len(INDENT) * (depth + 1)), ""]
+    for part in piece.parts:
         inner += _text(part, record, width, depth + 1)
     while inner and not inner[-1]:
         inner.pop()
     yield from (textwrap.indent(line, INDENT) for line in inner)
 
 
-def explanation_page(found: RuleExplanation) -> str:
+def explanation_page(explanation: RuleExplanation) -> str:
     """Return an answer as a self-contained HTML page."""
-    lines = (line for told in pieces(found) for line in _html(told, found.record))
-    return answer_page("explain", found.question, lines)
+    lines = (line for piece in pieces(explanation) for line in _html(piece, explanation.record))
+    return answer_page("explain", explanation.question, lines)
 
 
-def _html(told: ToldPiece, record: RunRecord, depth: int = 2) -> Iterator[str]:
-    if depth > 2 and not (told.lines or told.drawing or told.parts):
-        yield f"<p>{escape(told.heading)}</p>"
+def _html(piece: ToldPiece, record: RunRecord, depth: int = 2) -> Iterator[str]:
+    if depth > 2 and not (piece.lines or piece.drawing or piece.parts):
+        yield f"<p>{escape(piece.heading)}</p>"
         return
     tag = "section" if depth == 2 else "div"
-    yield f'<{tag} class="told {told.outcome}"><h{min(depth, 4)}>{escape(told.heading)}</h{min(depth, 4)}>'
-    yield from html_lines(record, told.drawing)
-    if told.lines:
-        yield "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in told.lines if line) + "</ul>"
-    for part in told.parts:
+    yield f'<{tag} class="told {piece.outcome}"><h{min(depth, 4)}>{escape(piece.heading)}</h{min(depth, 4)}>'
+    yield from html_lines(record, piece.drawing)
+    if piece.lines:
+        yield "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in piece.lines if line) + "</ul>"
+    for part in piece.parts:
         yield from _html(part, record, depth + 1)
     yield f"</{tag}>"
 
@@ -81,19 +81,19 @@ def _html(told: ToldPiece, record: RunRecord, depth: int = 2) -> Iterator[str]:
 # --- answers ----------------------------------------------------------------------------------------------
 
 
-def pieces(found: RuleExplanation) -> list[ToldPiece]:
+def pieces(explanation: RuleExplanation) -> list[ToldPiece]:
     """Return the pieces of an answer."""
-    tell = _Teller(found.record)
-    told = [] if found.missing is None else [tell.missing(found.missing)]
-    if found.event is not None:
-        count = len(found.composites) + found.more
+    tell = _Teller(explanation.record)
+    sections = [] if explanation.missing is None else [tell.missing(explanation.missing)]
+    if explanation.event is not None:
+        count = len(explanation.composites) + explanation.more
         what = f"is part of {plural(f'{count:,}', 'composite')}"
         lines = () if count else ("it is bound in no match; --missing explains why something did not come",)
-        told.append(ToldPiece(f"{tell.event(found.event)} {what}", lines))
-    told += [tell.composite(each) for each in found.composites]
-    if found.more:
-        told.append(ToldPiece(f"... and {found.more:,} more composites"))
-    return told
+        sections.append(ToldPiece(f"{tell.event(explanation.event)} {what}", lines))
+    sections += [tell.composite(each) for each in explanation.composites]
+    if explanation.more:
+        sections.append(ToldPiece(f"... and {explanation.more:,} more composites"))
+    return sections
 
 
 class _Teller:
@@ -116,21 +116,21 @@ class _Teller:
     def labels(self, numbers: Sequence[int]) -> str:
         return _list_names([self.record.order.label(each) for each in numbers])
 
-    def composite(self, found: CompositeReason) -> ToldPiece:
+    def composite(self, reason: CompositeReason) -> ToldPiece:
         lines = []
-        if found.consumed:
-            lines.append(f"consumes {self.labels(found.consumed)}")
-        named = _list_names([str(each) for each in found.rows])
-        lines.append(f"consists of row{'s' * (len(found.rows) != 1)} {named}")
-        if found.users:
-            lines.append(f"is part of {self.labels(found.users)}")
-        causes = tuple(self.composite(each) for each in found.causes)
-        time = found.event.time
-        parts = (self.part(each) for each in found.parts)
-        where = tuple(f"{each.text}: {each.values}" for each in found.where)
+        if reason.consumed:
+            lines.append(f"consumes {self.labels(reason.consumed)}")
+        named = _list_names([str(each) for each in reason.rows])
+        lines.append(f"consists of row{'s' * (len(reason.rows) != 1)} {named}")
+        if reason.users:
+            lines.append(f"is part of {self.labels(reason.users)}")
+        causes = tuple(self.composite(each) for each in reason.causes)
+        time = reason.event.time
+        parts = (self.part(each) for each in reason.parts)
+        where = tuple(f"{each.text}: {each.values}" for each in reason.where)
         under = (*parts, *([ToldPiece("where", where)] if where else []), *map(ToldPiece, lines), *causes)
-        drawing = tuple(window_lines(self.record, found.parts, time))
-        return ToldPiece(f"{self.event(found.event.number)}, of {found.rule}", (), drawing, under, "holds")
+        drawing = tuple(window_lines(self.record, reason.parts, time))
+        return ToldPiece(f"{self.event(reason.event.number)}, of {reason.rule}", (), drawing, under, "holds")
 
     def part(self, part: SeenPart) -> ToldPiece:
         lines = []
@@ -171,67 +171,67 @@ class _Teller:
 
     # --- what is missing --------------------------------------------------------------------------------
 
-    def missing(self, found: MissingReason, inner: bool = False) -> ToldPiece:
-        values = _values(found.values)
-        what = f"{found.type}{f'({values})' if values else ''} at {self.record.show(found.time)}"
-        if found.there:
-            return ToldPiece(f"{what} is there: {self.labels(found.there)}", outcome="holds")
-        parts = tuple(self.rule(each) for each in found.rules)
+    def missing(self, reason: MissingReason, inner: bool = False) -> ToldPiece:
+        values = _values(reason.values)
+        what = f"{reason.type}{f'({values})' if values else ''} at {self.record.show(reason.time)}"
+        if reason.there:
+            return ToldPiece(f"{what} is there: {self.labels(reason.there)}", outcome="holds")
+        parts = tuple(self.rule(each) for each in reason.rules)
         return ToldPiece(f"{'there is no' if inner else 'no'} {what}", (), (), parts, "fails")
 
-    def rule(self, found: RuleReason) -> ToldPiece:
-        heading = f"rule {found.rule}" if not found.rule.startswith("rule ") else found.rule
-        if found.triggers:
-            return ToldPiece(heading, (), (), tuple(self.trigger(each) for each in found.triggers))
-        lines = [f"no event of type {found.trigger} at {self.record.show(found.time)}, which would trigger it"]
-        for fit in found.nearest:
+    def rule(self, reason: RuleReason) -> ToldPiece:
+        heading = f"rule {reason.rule}" if not reason.rule.startswith("rule ") else reason.rule
+        if reason.triggers:
+            return ToldPiece(heading, (), (), tuple(self.trigger(each) for each in reason.triggers))
+        lines = [f"no event of type {reason.trigger} at {self.record.show(reason.time)}, which would trigger it"]
+        for fit in reason.nearest:
             assert fit.event is not None
-            away = fit.event.time - found.time
+            away = fit.event.time - reason.time
             lines.append(f"{self.record.length(abs(away))} {'before' if away < 0 else 'later'}: {self.fit(fit)}")
         return ToldPiece(
-            heading, tuple(lines), (), () if found.cause is None else (self.missing(found.cause, inner=True),)
+            heading, tuple(lines), (), () if reason.cause is None else (self.missing(reason.cause, inner=True),)
         )
 
-    def trigger(self, found: TriggerReason) -> ToldPiece:
-        lines = [f"made {self.labels(found.composites)}"] if found.composites else []
-        told = len(found.reasons)
-        if found.stopped > told:
-            lines.append(f"{found.stopped:,} partial matches were stopped; the nearest {told}:")
-        if not found.complete:
+    def trigger(self, reason: TriggerReason) -> ToldPiece:
+        lines = [f"made {self.labels(reason.composites)}"] if reason.composites else []
+        count = len(reason.reasons)
+        if reason.stopped > count:
+            lines.append(f"{reason.stopped:,} partial matches were stopped; the nearest {count}:")
+        if not reason.complete:
             lines.append("there are more partial matches, which were not examined")
-        heading = f"triggered by {self.fit(found.trigger)}"
-        return ToldPiece(heading, tuple(lines), (), tuple(self.reason(each) for each in found.reasons))
+        heading = f"triggered by {self.fit(reason.trigger)}"
+        return ToldPiece(heading, tuple(lines), (), tuple(self.reason(each) for each in reason.reasons))
 
-    def reason(self, found: PartialReason) -> ToldPiece:
-        seen = [self.named(each) for each in found.seen if each.bound is not None]
+    def reason(self, reason: PartialReason) -> ToldPiece:
+        seen = [self.named(each) for each in reason.seen if each.bound is not None]
         heading = f"{', '.join(seen)}; then" if seen else "the trigger itself:"
-        heading += " all is there" if found.finished else f" {found.text}"
-        lines = [line for each in found.hindrances for line in self.hindrance(each)]
-        lines += (line for each in found.seen if each.kind == "aggregate" for line in self.aggregate(each))
-        if found.candidates is not None:
-            lines += self.nearest(found.candidates, f"not in {found.text}: " if found.finished else "")
-        drawing = window_lines(self.record, found.seen, None, found)
+        heading += " all is there" if reason.finished else f" {reason.text}"
+        lines = [line for each in reason.hindrances for line in self.hindrance(each)]
+        lines += (line for each in reason.seen if each.kind == "aggregate" for line in self.aggregate(each))
+        if reason.candidates is not None:
+            lines += self.nearest(reason.candidates, f"not in {reason.text}: " if reason.finished else "")
+        drawing = window_lines(self.record, reason.seen, None, reason)
         return ToldPiece(heading, tuple(lines), tuple(drawing) if len(drawing) > 1 else (), (), "fails")
 
-    def hindrance(self, found: Hindrance) -> Iterator[str]:
-        yield found.text
-        if found.kind in (NOT, ABSENT):
-            yield from (f"  {self.event(each)}" for each in found.events[:MOST_NEAR])
+    def hindrance(self, hindrance: Hindrance) -> Iterator[str]:
+        yield hindrance.text
+        if hindrance.kind in (NOT, ABSENT):
+            yield from (f"  {self.event(each)}" for each in hindrance.events[:MOST_NEAR])
 
     def named(self, part: SeenPart) -> str:
         assert part.bound is not None
         label = f"fact {part.bound.number + 1}" if part.bound.event is None else self.label(part.bound)
         return f"{part.text.split('[')[0].split('(')[0].split(' within ')[0].split(' ')[-1]} {label}"
 
-    def nearest(self, found: Nearest, what: str) -> Iterator[str]:
-        if not found.looked:
+    def nearest(self, nearest: Nearest, what: str) -> Iterator[str]:
+        if not nearest.looked:
             yield f"{what}there is none of this type"
             return
-        if not found.near:
+        if not nearest.near:
             return
-        more = f" ({found.left:,} further away have not been compared)" if found.left else ""
-        yield f"{what or f'none of {found.looked:,}{more}; '}the nearest:"
-        for each in found.near:
+        more = f" ({nearest.left:,} further away have not been compared)" if nearest.left else ""
+        yield f"{what or f'none of {nearest.looked:,}{more}; '}the nearest:"
+        for each in nearest.near:
             yield f"  {self.fit(each.fit)}: {'; '.join(hindrance.text for hindrance in each.hindrances)}"
 
 

@@ -92,11 +92,13 @@ def _label(part: t.Predicate | t.Aggregate) -> str:
 
 def _filters(rule: t.Rule) -> str:
     """Return the filters between a match and its composite."""
-    found = [str(each) for each in rule.where_clause]
-    found += [f"limit {rule.limit}"] if rule.limit is not None else []
-    found += [f"at most once in {rule.pause}" + "".join(f" per {each}" for each in rule.per[:1])] if rule.pause else []
-    found += [f"consuming {', '.join(rule.consuming)}"] if rule.consuming else []
-    return "\\n".join(map(quote, found))
+    filters = [str(each) for each in rule.where_clause]
+    filters += [f"limit {rule.limit}"] if rule.limit is not None else []
+    filters += (
+        [f"at most once in {rule.pause}" + "".join(f" per {each}" for each in rule.per[:1])] if rule.pause else []
+    )
+    filters += [f"consuming {', '.join(rule.consuming)}"] if rule.consuming else []
+    return "\\n".join(map(quote, filters))
 
 
 def as_table(head: str, lines: list[str], fill: str = FILL) -> str:

@@ -77,11 +77,11 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
         banded = f" in bands of {each['banded_by']}" * bool(each["banded_by"])
         lines.append(f"  {column.number}: {column}{banded}, {each['reach']}; for {_some(each['used_by'])}")
     lines.append("triggers")
-    lines += [f"  {type}: {'; '.join(found)}" for type, found in data["triggers"].items()]
+    lines += [f"  {type}: {'; '.join(indexes)}" for type, indexes in data["triggers"].items()]
     engine = data["engine"]
     lines += ["engine", f"  {engine['name']}" + f" ({engine['reason']})" * bool(engine["reason"])]
     lines += ["threads", *(f"  {line}" for line in _split_lines(data["threads"]))]
-    for each, found, gpu in zip(data["steps"], data["matches"], data["gpu"], strict=True):
+    for each, search, gpu in zip(data["steps"], data["matches"], data["gpu"], strict=True):
         lines += [f"rule {each['rule']}", f"  from {each['trigger']}", *_where(each)]
         for step in each["steps"]:
             lines += [f"  {step['predicate']}", f"    column {step['column']}: {step['access']} ({step['reason']})"]
@@ -89,21 +89,21 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
             lines += _where(step)
         searched = ", ".join(each["searched"])
         lines += [f"  compiled looks for them in this order: {searched}"] if searched else []
-        lines.append(f"  matches {found['found']}" + (f": {found['reason']}" if found["reason"] else ""))
+        lines.append(f"  matches {search['found']}" + (f": {search['reason']}" if search["reason"] else ""))
         lines.append(f"  on a GPU: {gpu['told']}")
     return "\n".join(lines) + "\n"
 
 
 def _sample_data(sample: RulesSampled | None, rule: int, planned: PlannedStep) -> dict[str, Any]:
     """Return the sample of a predicate; empty if it was not sampled."""
-    found = None if sample is None else sample.rules[rule].steps.get(planned.step.number)
-    if sample is None or found is None or planned.step.policy.later:
+    step = None if sample is None else sample.rules[rule].steps.get(planned.step.number)
+    if sample is None or step is None or planned.step.policy.later:
         return {}
-    told = zip(found.constraints, found.passed, strict=True)
+    pairs = zip(step.constraints, step.passed, strict=True)
     return {"sample": {
-        "events": sample.events, "begun": sample.rules[rule].begun, "asked": found.asked, "looked": found.looked,
-        "candidates": found.candidates, "fitting": found.fitting, "found": found.found,
-        "passed": [{"constraint": constraint, "candidates": count} for constraint, count in told],
+        "events": sample.events, "begun": sample.rules[rule].begun, "asked": step.asked, "looked": step.looked,
+        "candidates": step.candidates, "fitting": step.fitting, "found": step.found,
+        "passed": [{"constraint": constraint, "candidates": count} for constraint, count in pairs],
     }}  # fmt: skip
 
 
@@ -111,19 +111,19 @@ def _describe_sample(step: dict[str, Any]) -> Iterator[str]:
     """Describe the sample of a predicate, and the order in which constraints are checked."""
     if "sample" not in step:
         return
-    found = step["sample"]
-    asked = f"searched for {found['asked']:,} partial matches, found {found['found']:,}"
-    yield f"    in {found['events']:,} events {asked}"
-    if found["candidates"]:
-        told = "; ".join(f"{each['constraint']}: {_part(each['candidates'], found)}" for each in found["passed"])
-        each = found["candidates"] / found["looked"]
-        yield f"    {each:,.1f} candidates each, fitting {_part(found['fitting'], found)}" + f" ({told})" * bool(told)
+    sample = step["sample"]
+    summary = f"searched for {sample['asked']:,} partial matches, found {sample['found']:,}"
+    yield f"    in {sample['events']:,} events {summary}"
+    if sample["candidates"]:
+        note = "; ".join(f"{each['constraint']}: {_part(each['candidates'], sample)}" for each in sample["passed"])
+        each = sample["candidates"] / sample["looked"]
+        yield f"    {each:,.1f} candidates each, fitting {_part(sample['fitting'], sample)}" + f" ({note})" * bool(note)
     if len(step["asked"]) > 1:
         yield f"    evaluated in this order, the cheapest first: {'; '.join(step['asked'])}"
 
 
-def _part(count: int, found: dict[str, Any]) -> str:
-    return f"{100 * count / found['candidates']:.3g} %"
+def _part(count: int, sample: dict[str, Any]) -> str:
+    return f"{100 * count / sample['candidates']:.3g} %"
 
 
 def _list_searched(plan: SetPlan, rule: int) -> list[str]:
@@ -179,19 +179,19 @@ def _threads(plan: SetPlan, timed: bool) -> dict[str, Any]:
     return {"groups": names, "keys": dict(split.keys), "reason": split.in_turn, "time": time}
 
 
-def _split_lines(found: dict[str, Any]) -> Iterator[str]:
-    if found["reason"]:
-        yield f"one: {found['reason']}"
-    if len(groups := found["groups"]) > 1:
-        shown = " | ".join(
+def _split_lines(split: dict[str, Any]) -> Iterator[str]:
+    if split["reason"]:
+        yield f"one: {split['reason']}"
+    if len(groups := split["groups"]) > 1:
+        group_names = " | ".join(
             ", ".join(group[:MOST_LISTED]) + ", ..." * (len(group) > MOST_LISTED) for group in groups[:8]
         )
-        yield f"{len(groups)} groups of rules do not feed each other: {shown}{' | ...' * (len(groups) > 8)}"
-    if found["keys"]:
-        yield f"events can be partitioned by {', '.join(f'{type}.{key}' for type, key in found['keys'].items())}"
-    time = found["time"]
+        yield f"{len(groups)} groups of rules do not feed each other: {group_names}{' | ...' * (len(groups) > 8)}"
+    if split["keys"]:
+        yield f"events can be partitioned by {', '.join(f'{type}.{key}' for type, key in split['keys'].items())}"
+    time = split["time"]
     if time["reason"]:
-        yield from () if found["reason"] else (f"time cannot be cut: {time['reason']}",)
+        yield from () if split["reason"] else (f"time cannot be cut: {time['reason']}",)
     else:
         again = "processed" if time["fed"] else "put into columns"
         yield f"time can be cut: the events of the {time['reach']} before a time slice are {again} for it again"
@@ -238,8 +238,8 @@ def _all_parts(rule: t.Rule) -> list[t.Predicate | t.Aggregate]:
     return sorted(rule.predicates, key=lambda part: part.policy.later)
 
 
-def _where(found: dict[str, Any]) -> list[str]:
-    return [f"    where {', '.join(found['where'])}: evaluated here, as soon as it is known"] if found["where"] else []
+def _where(entry: dict[str, Any]) -> list[str]:
+    return [f"    where {', '.join(entry['where'])}: evaluated here, as soon as it is known"] if entry["where"] else []
 
 
 def _conditions(plan: SetPlan, rule: int, step: int) -> list[str]:

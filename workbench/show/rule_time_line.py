@@ -112,10 +112,10 @@ def draw_lines(record: RunRecord, lines: Sequence[WindowLine], width: int) -> li
     scale, label = TimeScale(lines), max(len(line.label) for line in lines)
     notes = max(len(line.note) for line in lines)
     room = max(LEAST, width - label - notes - 4)
-    found = [f"{line.label.ljust(label)}  {_draw(line, scale, room)}  {line.note}".rstrip() for line in lines]
+    rows = [f"{line.label.ljust(label)}  {_draw(line, scale, room)}  {line.note}".rstrip() for line in lines]
     first, last = (str(record.show(time)) for time in (scale.first, scale.last))
     axis = first if scale.first == scale.last else first + last.rjust(max(room - len(first), len(last) + 1))
-    return [*found, " " * (label + 2) + (axis.center(room).rstrip() if scale.first == scale.last else axis)]
+    return [*rows, " " * (label + 2) + (axis.center(room).rstrip() if scale.first == scale.last else axis)]
 
 
 def _draw(line: WindowLine, scale: TimeScale, room: int) -> str:

@@ -80,9 +80,9 @@ class Timeline:
 
 def show_queue(values: Sequence[Value], domain: Domain | None = None) -> str:
     """Format the events that wait in a queue, oldest first, shortened if they are many."""
-    shown = " ".join(show_value(value, domain) for value in values[:MOST_HELD]) or NO_EVENT
+    text = " ".join(show_value(value, domain) for value in values[:MOST_HELD]) or NO_EVENT
     most = MOST_HELD if not isinstance(domain, Record) else 2 * MOST_HELD
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def timeline(
@@ -108,17 +108,17 @@ def _outside(trace: Trace) -> Iterator[Row]:
 
 def _pipes(trace: Trace, flat: Pipeline | None) -> Iterator[Row]:
     seen = dict.fromkeys(name for step in trace.steps for name in step.pipes)
-    given = {name for step in trace.steps for name in step.inputs}
-    inputs = [name for name, _ in flat.inputs] if flat else [name for name in seen if name in given]
-    shown: dict[str, list[str]] = {}
+    input_names = {name for step in trace.steps for name in step.inputs}
+    inputs = [name for name, _ in flat.inputs] if flat else [name for name in seen if name in input_names]
+    outputs_by_pipe: dict[str, list[str]] = {}
     for output, pipe in flat.outputs if flat else ():
-        shown.setdefault(pipe, []).append(output)
+        outputs_by_pipe.setdefault(pipe, []).append(output)
 
     def row(kind: RowKind, name: str) -> Row:
         domain = trace.domains.get(name)
         values = [step.pipes.get(name) for step in trace.steps]
         cells = tuple(NO_EVENT if v is None else show_value(v, domain) for v in values)
-        others = [output for output in shown.get(name, ()) if output != name]
+        others = [output for output in outputs_by_pipe.get(name, ()) if output != name]
         return Row(kind, f"{name} = {', '.join(others)}" if others else name, cells)
 
     oracles = flat.oracles if flat else {}
@@ -128,12 +128,12 @@ def _pipes(trace: Trace, flat: Pipeline | None) -> Iterator[Row]:
     if any(step.ends for step in trace.steps):
         yield Row("in", "end of streams", tuple(ENDED if step.ends else NO_EVENT for step in trace.steps))
     for name, node in oracles.items():
-        said = [step.pipes.get(name) for step in trace.steps]
-        if any(said):
-            yield Row("fault", place(node), tuple(map(_struck, said)))
+        events = [step.pipes.get(name) for step in trace.steps]
+        if any(events):
+            yield Row("fault", place(node), tuple(map(_struck, events)))
     for name in seen:
         if name not in inputs:
-            yield row("out" if name in shown else "pipe", name)
+            yield row("out" if name in outputs_by_pipe else "pipe", name)
 
 
 def _variables(trace: Trace) -> Iterator[Row]:
@@ -143,9 +143,9 @@ def _variables(trace: Trace) -> Iterator[Row]:
         yield Row("var", name, tuple(show_queue((value,), trace.domains.get(name)) for value in values))
 
 
-def _struck(said: Value | None) -> str:
+def _struck(event: Value | None) -> str:
     """Format the event of an oracle: `lost`, `twice`, or the number of steps of a delay."""
-    return NO_EVENT if said is None else f"+{said}" if isinstance(said, int) else str(said)
+    return NO_EVENT if event is None else f"+{event}" if isinstance(event, int) else str(event)
 
 
 def _queues(trace: Trace, flat: Pipeline | None, capacities: int | Mapping[str, int] | None) -> Iterator[Row]:
@@ -212,8 +212,8 @@ def _fold(table: Timeline, room: int) -> Timeline:
             yield row if lines == 1 else replace(row, name="" if i else row.name, cells=tuple(parts))
 
     def wrap(cell: str) -> list[str]:
-        found = textwrap.wrap(cell.replace(": ", ":\xa0"), room, break_long_words=False, break_on_hyphens=False)
-        return [line.replace("\xa0", " ") for line in found] if len(cell) > room else [cell]
+        lines = textwrap.wrap(cell.replace(": ", ":\xa0"), room, break_long_words=False, break_on_hyphens=False)
+        return [line.replace("\xa0", " ") for line in lines] if len(cell) > room else [cell]
 
     return replace(table, rows=tuple(part for row in table.rows for part in fold(row)))
 
@@ -234,8 +234,8 @@ def _merge_equal(table: Timeline) -> Timeline:
             groups.append([step])
 
     def merge(row: Row) -> Row:
-        shown = groups if row.kind == "queue" else [group[-1:] for group in groups]
-        cells = [_join_ends([row.cells[step] for step in group]) for group in shown]
+        columns = groups if row.kind == "queue" else [group[-1:] for group in groups]
+        cells = [_join_ends([row.cells[step] for step in group]) for group in columns]
         full = frozenset(i for i, group in enumerate(groups) if group[-1] in row.overflows)
         return replace(row, cells=tuple(cells), overflows=full)
 

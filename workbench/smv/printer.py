@@ -167,7 +167,7 @@ class _Printer:
 
     def _name_locals(self) -> dict[str, str]:
         """Return the names inside their modules; NuSMV forbids constants of the surroundings, too."""
-        found: dict[str, str] = {}
+        local_names: dict[str, str] = {}
         for names in by_instance(self.domains).values():
             used = set(self.taken)
             for name in names:
@@ -175,8 +175,8 @@ class _Printer:
                 while text in used:  # different names such as `slot_1.1` and `slot.1.1` may clash
                     text += "_"
                 used.add(text)
-                found[name] = text
-        return found
+                local_names[name] = text
+        return local_names
 
     def model(self, assume: Sequence[Term], fair: Sequence[Term], header: Sequence[str]) -> SmvModel:
         watch = tuple(self.names[name] for name in self.driven if name in self.names)
@@ -240,15 +240,15 @@ class _Printer:
         variables = [name for name in own if name in self.initial]
         leaves = self.leaves.get(instance.name, ())
         free = [name for name in leaves if name not in self.driven]
-        given = {n: self.driven[n] for n in leaves if n in self.driven and n in self.domains}
+        inputs = {n: self.driven[n] for n in leaves if n in self.driven and n in self.domains}
         lines = []
         if variables or free:
             lines.append("  VAR")
             lines += [f"    {self.locals[n]} : {type_of(self.domains[n], self.labels)};" for n in (*free, *variables)]
         definitions = [name for name in own if name not in self.initial]
-        if definitions or given:
+        if definitions or inputs:
             lines.append("  DEFINE")
-            lines += [f"    {self.locals[n]} := {text};" for n, text in given.items()]
+            lines += [f"    {self.locals[n]} := {text};" for n, text in inputs.items()]
             lines += [f"    {self.locals[n]} := {bare(terms(own[n]))};" for n in definitions]
         if variables:
             lines.append("  ASSIGN")
@@ -319,7 +319,7 @@ def _list_names(names: Sequence[str]) -> str:
 
 def _make_unique(names: Sequence[str], taken: Set[str] = frozenset()) -> dict[str, str]:
     """Return SMV identifiers for names, without parentheses; clashes (also with names taken) get a number."""
-    found: dict[str, str] = {}
+    identifiers: dict[str, str] = {}
     used = set(taken)
     for name in names:
         base = as_word(name.strip("()"))
@@ -328,9 +328,9 @@ def _make_unique(names: Sequence[str], taken: Set[str] = frozenset()) -> dict[st
         while candidate in used:
             count += 1
             candidate = f"{base}{count}"
-        found[name] = candidate
+        identifiers[name] = candidate
         used.add(candidate)
-    return found
+    return identifiers
 
 
 def _print_cases(term: Term, terms: SmvTerms) -> str:

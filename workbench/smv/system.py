@@ -56,11 +56,11 @@ class SmvSystem:
 
     def part(self, module: str, definitions: Mapping[str, str]) -> str:
         """Return the text with `main` renamed to `module`, and with definitions over its names."""
-        found = _find_main(_blank_comments(self.text))
-        assert found is not None
+        main = _find_main(_blank_comments(self.text))
+        assert main is not None
         sections = f" DEFINE {' '.join(f'{name} := {text};' for name, text in definitions.items())}"
-        head = self.text[: found.start()] + f"MODULE {module}"
-        return f"{head}{sections if definitions else ''}{self.text[found.end() :]}"
+        head = self.text[: main.start()] + f"MODULE {module}"
+        return f"{head}{sections if definitions else ''}{self.text[main.end() :]}"
 
 
 def read_system(path: str | Path) -> SmvSystem:
@@ -105,22 +105,22 @@ def system_from(text: str, path: str = "<text>") -> SmvSystem:
 
 def expression(text: str, where: str, system: SmvSystem) -> str:
     """Return an SMV expression over the states of the system, on one line; raise a LanguageError if it is none."""
-    shown = " ".join(_blank_comments(text).split())
+    plain = " ".join(_blank_comments(text).split())
 
     def wrong(what: str, hint: str) -> LanguageError:
-        return LanguageError(f"'{shown or text}' is no expression over states: {what}", where=where, hint=hint)
+        return LanguageError(f"'{plain or text}' is no expression over states: {what}", where=where, hint=hint)
 
-    if not shown:
+    if not plain:
         raise wrong("it is empty", "write an SMV expression, e.g. count > 0")
-    outside = re.sub(r"\bcase\b.*\besac\b", "", shown)
-    if ";" in outside or ":=" in shown or not _is_balanced(shown):
+    outside = re.sub(r"\bcase\b.*\besac\b", "", plain)
+    if ";" in outside or ":=" in plain or not _is_balanced(plain):
         raise wrong("it does not end where it should", "write one SMV expression, e.g. count > 0")
-    words = set(_WORD.findall(shown))
+    words = set(_WORD.findall(plain))
     if "next" in words:
         raise wrong("'next' speaks of two states", "a monitor sees one state at a step, and remembers earlier ones")
     if inputs := sorted(words & system.transient):
         raise wrong(f"'{inputs[0]}' is an IVAR, which has no value in a state", "declare it with VAR")
-    return shown
+    return plain
 
 
 def _is_balanced(text: str) -> bool:
@@ -134,11 +134,11 @@ def _is_balanced(text: str) -> bool:
 
 def _blank_comments(text: str) -> str:
     """Replace the comments of a text by spaces, so that all positions in it stay the same."""
-    return _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    return _COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), text)
 
 
 def _find_main(plain: str) -> re.Match[str] | None:
-    return next((found for found in _MODULE.finditer(plain) if found[1] == "main"), None)
+    return next((module for module in _MODULE.finditer(plain) if module[1] == "main"), None)
 
 
 def _find_declared(plain: str, sections: Iterable[str]) -> Iterable[str]:
@@ -147,9 +147,9 @@ def _find_declared(plain: str, sections: Iterable[str]) -> Iterable[str]:
     for this, following in zip(starts, [*starts[1:], None], strict=True):
         if this[1] in sections:
             body = plain[this.end() : following.start() if following else None]
-            for found in _DECLARED.finditer(body):
-                if this[1] != "DEFINE" or body[found.end() : found.end() + 1] == "=":
-                    yield found[1]
+            for declaration in _DECLARED.finditer(body):
+                if this[1] != "DEFINE" or body[declaration.end() : declaration.end() + 1] == "=":
+                    yield declaration[1]
 
 
 def _locate(path: str, text: str, position: int) -> Location:

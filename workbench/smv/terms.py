@@ -58,16 +58,16 @@ def as_word(text: str) -> str:
 def enum_labels(domains: Iterable[Domain], taken: Set[str]) -> dict[str, str]:
     """Return SMV constants for the labels of all enumerations: the labels themselves unless the name is taken."""
     names = dict.fromkeys(label for d in domains if isinstance(d, Enum) for label in d.labels)
-    found: dict[str, str] = {}
+    constants: dict[str, str] = {}
     used = set(taken)
     for label in names:
         base = as_word(label)
         base = base if base[:1].isalpha() or base[:1] == "_" else f"c_{base}"
         while base in used:
             base += "_"
-        found[label] = base
+        constants[label] = base
         used.add(base)
-    return found
+    return constants
 
 
 class SmvTerms(Fold[str]):

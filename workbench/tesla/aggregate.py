@@ -60,8 +60,8 @@ class AggregateRow:
 
     def over(self, values: Sequence[Value | None], domain: Domain | None) -> Value | None:
         """Return AGGR(S) over values of a type, where S are the values that are not null; None is null."""
-        found: Value | None = self.compute(domain)([each for each in values if each is not None])
-        return found
+        aggregate: Value | None = self.compute(domain)([each for each in values if each is not None])
+        return aggregate
 
 
 def of_numbers(domain: Domain | None) -> Domain | None:

@@ -77,7 +77,7 @@ def _make_declared_row(
         if real:
             return None
         combine, first = combines(declared), declared.first
-        finish = lambda found: first if found is _NO_VALUE else combine(first, found)  # noqa: E731
+        finish = lambda aggregate: first if aggregate is _NO_VALUE else combine(first, aggregate)  # noqa: E731
         return partial(BlockedValues, partial(_reduce, combine), _NO_VALUE, finish)
 
     nullable = declared.combined is None or any(map(gives_null, t.within(declared.combined)))

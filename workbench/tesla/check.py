@@ -82,21 +82,21 @@ def check_rule_set(
     check_types(declared, findings)
     check_unique("rule", [rule for rule in file.rules if rule.named], findings)
     few = takewhile(lambda _: len(findings.errors) < MOST_MISTAKES, file.rules)
-    made = findings.each(few, lambda rule: _RuleChecker(declared, findings, functions).check_rule(rule))
+    rules = findings.each(few, lambda rule: _RuleChecker(declared, findings, functions).check_rule(rule))
     findings.refuse()
     own = {name: each for name, each in functions.items() if each is not None}
-    plain = RuleSet(name, declared, made, own)
+    plain = RuleSet(name, declared, rules, own)
     return replace(plain, warnings=tuple(remarks(plain)))
 
 
 # --- declarations ---------------------------------------------------------------------------------------
 
 
-def _infer_types(declared: Types, found: Sequence[t.Rule], functions: OwnAggregates) -> dict[str, t.Declaration]:
+def _infer_types(declared: Types, rules: Sequence[t.Rule], functions: OwnAggregates) -> dict[str, t.Declaration]:
     """Return the declarations whose types the older grammar leaves open, with types from what rules emit."""
     known = dict(declared)
     open_ones = {name for name, each in known.items() if len(each.domains) < len(each.attributes)}
-    todo = [rule for rule in found if rule.emits in open_ones]
+    todo = [rule for rule in rules if rule.emits in open_ones]
     looking = {name: list[t.Rule]() for name in open_ones}
     for rule in todo:
         for name in open_ones.intersection(rule.types):
@@ -147,21 +147,23 @@ class _RuleChecker:
 
     def infer_emitted(self, rule: t.Rule) -> dict[str, Domain]:
         """Return the types of the attributes that a rule emits, where they can be inferred; report no mistakes."""
-        found: dict[str, Domain] = {}
+        domains: dict[str, Domain] = {}
         list(self._check_parts(rule))
         for each in rule.evaluations:
             with self.findings.apart():
-                found[each.name] = self.scope.domain(each.value)
-        return found
+                domains[each.name] = self.scope.domain(each.value)
+        return domains
 
     def _check_parts(self, rule: t.Rule) -> list[t.Predicate | t.Aggregate]:
-        found: list[t.Predicate | t.Aggregate] = []
+        parts: list[t.Predicate | t.Aggregate] = []
         for part in rule.parts:
-            made = part
+            replacement = part
             with self.findings.apart():
-                made = self._check_aggregate(part) if isinstance(part, t.Aggregate) else self._check_predicate(part)
-            found.append(made)
-        return found
+                replacement = (
+                    self._check_aggregate(part) if isinstance(part, t.Aggregate) else self._check_predicate(part)
+                )
+            parts.append(replacement)
+        return parts
 
     def _find_type(self, part: t.Predicate | t.Aggregate) -> t.Declaration:
         if part.type not in self.declared:
@@ -284,9 +286,9 @@ class _RuleChecker:
         values: Domain | None = None
         if part.attribute is not None:
             values = scope.domain(t.OwnAttribute(part.attribute, where=part.where))
-        found = aggregate_row(part).result(values)
-        if found is not None:
-            return found
+        domain = aggregate_row(part).result(values)
+        if domain is not None:
+            return domain
         if values is None:
             hint = f"write {part.function}({part.type}(...).attribute ...)"
             raise LanguageError(f"{part.function} of what?", where=part.where, hint=hint)
@@ -325,12 +327,12 @@ class _RuleChecker:
         if each.name not in declared.positions:
             hint = did_you_mean(each.name, declared.positions, f"{declared.name} has: ")
             raise LanguageError(f"{declared.name} has no attribute '{each.name}'", where=each.where, hint=hint)
-        found, wanted = self.scope.domain(each.value), declared.domains.get(each.name)
+        domain, wanted = self.scope.domain(each.value), declared.domains.get(each.name)
         if wanted is None:
             raise FollowUp
-        if found != wanted and (found, wanted) != (INT, FLOAT):
-            what = f"'{each.name}' of {declared.name} is {t.SPELLED[wanted]}, and this is {t.SPELLED[found]}"
-            hint = "declare it as float" if (found, wanted) == (FLOAT, INT) else ""
+        if domain != wanted and (domain, wanted) != (INT, FLOAT):
+            what = f"'{each.name}' of {declared.name} is {t.SPELLED[wanted]}, and this is {t.SPELLED[domain]}"
+            hint = "declare it as float" if (domain, wanted) == (FLOAT, INT) else ""
             raise LanguageError(what, where=each.value.where, hint=hint)
 
     def _check_consuming(self, rule: t.Rule) -> None:

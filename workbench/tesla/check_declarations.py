@@ -20,27 +20,27 @@ def collect_declarations(
     file: t.RuleFile, types: Mapping[str, t.Declaration], findings: Findings
 ) -> dict[str, t.Declaration]:
     """Collect the types of a file by name, preceded by types that are only declared elsewhere."""
-    found: dict[str, t.Declaration] = {}
+    declarations: dict[str, t.Declaration] = {}
     numbers: dict[int, str] = {}
     for each in file.declarations:
         if each.name == "fact":
             what = "'fact' is a word of the language, and no name of a type"
             findings.add(LanguageError(what, where=each.where, hint="rename it: Fact"))
-        before = found.get(each.name)
+        before = declarations.get(each.name)
         if before is not None:
             merged = _merge(before, each)
             if merged is None:
                 what = f"'{each.name}' is declared twice, first as {before}"
                 findings.add(LanguageError(what, where=each.where, hint="declare it once, or rename one"))
             else:
-                found[each.name] = merged
+                declarations[each.name] = merged
             continue
         _check_attributes(each, findings)
         if each.number is not None and numbers.setdefault(each.number, each.name) != each.name:
             what = f"the id {each.number} is that of '{numbers[each.number]}' already"
             findings.add(LanguageError(what, where=each.where, hint="give one of them another id, or leave it out"))
-        found[each.name] = each
-    return {**{name: each for name, each in types.items() if name not in found}, **found}
+        declarations[each.name] = each
+    return {**{name: each for name, each in types.items() if name not in declarations}, **declarations}
 
 
 def _check_attributes(declared: t.Declaration, findings: Findings) -> None:

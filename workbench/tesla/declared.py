@@ -96,8 +96,8 @@ class DeclaredAggregate(Placed):
     @property
     def domain(self) -> Domain:
         """The type of the values and of the aggregate."""
-        (found,) = set(self.scope.domains.values())
-        return found
+        (domain,) = set(self.scope.domains.values())
+        return domain
 
     @property
     def scope(self) -> Declaration:

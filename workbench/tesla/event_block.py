@@ -48,12 +48,12 @@ class AttributeColumn:
         texts: the texts by their numbers, if the values are texts.
         """
         nulls = [] if self.nulls is None else self.nulls.nonzero()[0].tolist()
-        found: list[Any] = self.values.tolist()
+        values: list[Any] = self.values.tolist()
         if texts is not None:
-            found = list(map(texts.get, found))
+            values = list(map(texts.get, values))
         for at in nulls:
-            found[at] = None
-        return found
+            values[at] = None
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,20 +91,20 @@ class EventBlock:
 
     def part(self, first: int, last: int) -> EventBlock:
         """Return the events from one index to before another."""
-        found = self._at(slice(first, last))
-        return found if self.starts is None else replace(found, starts=self.starts[first : last + 1])
+        block = self._at(slice(first, last))
+        return block if self.starts is None else replace(block, starts=self.starts[first : last + 1])
 
     def take(self, order: Any) -> EventBlock:
         """Return the events at non-negative indices, in the order of the indices."""
         import numpy as np
 
-        found = self._at(order)
+        block = self._at(order)
         if self.starts is None or self.sources is None:
-            return found
+            return block
         lengths = np.diff(self.starts)[order]
         starts = np.concatenate(([0], np.cumsum(lengths)))
         numbers = np.arange(starts[-1]) + np.repeat(self.starts[order] - starts[:-1], lengths)
-        return replace(found, starts=starts, sources=self.sources[numbers])
+        return replace(block, starts=starts, sources=self.sources[numbers])
 
     def _at(self, places: Any) -> EventBlock:
         """Return the events at some indices, without adapting their sources."""
@@ -124,20 +124,20 @@ class EventBlock:
             )
             rows.append(list(zip(*values, strict=True)) if columns else nothing)
         types = block.types.tolist()
-        given = [rows[type][place] for type, place in zip(types, block.places.tolist(), strict=True)]
+        attributes = [rows[type][place] for type, place in zip(types, block.places.tolist(), strict=True)]
         numbers = repeat(-1) if self.numbers is None else self.numbers.tolist()
-        made = repeat("") if self.rules is None else map(self.rule_names.__getitem__, self.rules.tolist())
+        rule_names = repeat("") if self.rules is None else map(self.rule_names.__getitem__, self.rules.tolist())
         sources = repeat(()) if self.sources is None else map(tuple, self._sources())
         names = map(block.names.__getitem__, types)
-        return list(map(Occurrence, names, block.times.tolist(), given, numbers, sources, made))
+        return list(map(Occurrence, names, block.times.tolist(), attributes, numbers, sources, rule_names))
 
     def _sources(self) -> Iterator[list[int]]:
         """Yield the numbers of the sources of each event."""
         assert self.starts is not None
         assert self.sources is not None
         bounds = self.starts.tolist()
-        found = self.sources[bounds[0] : bounds[-1]].tolist()
-        return (found[first - bounds[0] : last - bounds[0]] for first, last in pairwise(bounds))
+        sources = self.sources[bounds[0] : bounds[-1]].tolist()
+        return (sources[first - bounds[0] : last - bounds[0]] for first, last in pairwise(bounds))
 
 
 def join_blocks(blocks: Sequence[EventBlock]) -> EventBlock:
@@ -152,8 +152,8 @@ def join_blocks(blocks: Sequence[EventBlock]) -> EventBlock:
     columns = [tuple(AttributeColumn(each.values[:0]) for each in some) for some in blocks[0].columns]
     for type in set(types.tolist()):
         places = [each.places[each.types == type] for each in blocks]
-        given = zip(*(each.columns[type] for each in blocks), strict=True)
-        columns[type] = tuple(_gather_values(list(zip(some, places, strict=True))) for some in given)
+        by_attribute = zip(*(each.columns[type] for each in blocks), strict=True)
+        columns[type] = tuple(_gather_values(list(zip(some, places, strict=True))) for some in by_attribute)
     texts = blocks[0].texts if len(blocks) == 1 else {n: text for each in blocks for n, text in each.texts.items()}
     times = np.concatenate([each.times for each in blocks])
     whole = replace(
@@ -222,10 +222,10 @@ def event_block(
     texts: dict[int, str] = {}
     columns = tuple(
         tuple(
-            attribute_column([row[i] for row in found], domain, codes, texts, large=large)
+            attribute_column([row[i] for row in type_rows], domain, codes, texts, large=large)
             for i, domain in enumerate(rules.declarations[name].domains.values())
         )
-        for name, found in rows.items()
+        for name, type_rows in rows.items()
     )
     indexes = {name: i for i, name in enumerate(rules.events)}
     types: Any = np.array([indexes[event.type] for event in events], np.uint16)
@@ -260,13 +260,13 @@ def attribute_column(
         texts.update(zip(numbers, filled, strict=True))
         filled = numbers
     try:
-        made: Any = np.array(filled, type_row(domain).column)
+        array: Any = np.array(filled, type_row(domain).column)
     except OverflowError:
         if not large:
             beyond = next(each for each in filled if not -(2**63) <= each < 2**63)
             raise LargeNumberError(f"{beyond} has more than 64 bits") from None
-        made = np.array(filled, object)
-    return AttributeColumn(made, nulls if nulls.any() else None)
+        array = np.array(filled, object)
+    return AttributeColumn(array, nulls if nulls.any() else None)
 
 
 def empty_columns(rules: RuleSet) -> tuple[tuple[AttributeColumn, ...], ...]:

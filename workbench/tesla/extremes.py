@@ -41,8 +41,8 @@ class _Extremes(BlockedValues):
     def add(self, value: Any) -> None:
         self.append(self.null if value is None else value if value == value else self.nan)
 
-    def _value(self, found: Any) -> Any:
-        return None if found is self.null else math.nan if found is self.nan else found
+    def _value(self, extreme: Any) -> Any:
+        return None if extreme is self.null else math.nan if extreme is self.nan else extreme
 
 
 def extreme_row(name: str, doc: str, choose: Callable[..., Any], rank: int) -> AggregateRow:

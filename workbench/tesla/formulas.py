@@ -117,77 +117,77 @@ def after_window(window: t.EventWindow, event: Occurrence, start: Occurrence) ->
 def with_parameters(part: t.Predicate | t.Aggregate, selected: Selected, own: Attributes) -> Selected:
     """Return the selection with the parameters that a predicate binds for an event or fact (thesis, 3.3.2)."""
     for each in part.assignments:
-        found = value(each.value, selected, own)
-        selected = replace(selected, parameters={**selected.parameters, each.name: found})
+        parameter = value(each.value, selected, own)
+        selected = replace(selected, parameters={**selected.parameters, each.name: parameter})
     return selected
 
 
-def accept(asked: PlacedPredicate, selected: Selected, own: Attributes) -> Selected | None:
+def accept(predicate: PlacedPredicate, selected: Selected, own: Attributes) -> Selected | None:
     """Return the selection with the predicate's parameters for an event or fact; None if a constraint does not hold.
 
     Pred_1 and ... and Pred_m (thesis, 2.3.3), after the assignments; a constraint that is null does not hold.
     """
-    selected = with_parameters(asked.part, selected, own)
-    return selected if all(value(each, selected, own) is True for each in asked.part.constraints) else None
+    selected = with_parameters(predicate.part, selected, own)
+    return selected if all(value(each, selected, own) is True for each in predicate.part.constraints) else None
 
 
-def with_event(asked: PlacedPredicate, selected: Selected, event: Occurrence) -> Selected | None:
+def with_event(predicate: PlacedPredicate, selected: Selected, event: Occurrence) -> Selected | None:
     """Return the selection extended by an event; None if the event does not satisfy the predicate's constraints."""
-    assert isinstance(asked.part, t.Predicate)
-    own, name = asked.attributes(event.values), asked.part.name
-    held = accept(asked, selected, own)
+    assert isinstance(predicate.part, t.Predicate)
+    own, name = predicate.attributes(event.values), predicate.part.name
+    held = accept(predicate, selected, own)
     return held and replace(
         held,
         events=(*held.events, event),
-        places=(*held.places, asked.place),
+        places=(*held.places, predicate.place),
         values={**held.values, name: own},
         named={**held.named, name: event},
     )
 
 
-def with_fact(asked: PlacedPredicate, selected: Selected, row: int) -> Selected | None:
+def with_fact(predicate: PlacedPredicate, selected: Selected, row: int) -> Selected | None:
     """Return the selection extended by a fact; None if the fact does not satisfy the predicate's constraints."""
-    assert isinstance(asked.part, t.Predicate)
-    own = asked.attributes(asked.past.facts[asked.part.type][row])
-    held = accept(asked, selected, own)
-    return held and replace(held, facts=(*held.facts, row), values={**held.values, asked.part.name: own})
+    assert isinstance(predicate.part, t.Predicate)
+    own = predicate.attributes(predicate.past.facts[predicate.part.type][row])
+    held = accept(predicate, selected, own)
+    return held and replace(held, facts=(*held.facts, row), values={**held.values, predicate.part.name: own})
 
 
-def events_in_range(asked: PlacedPredicate, selected: Selected) -> list[Occurrence]:
+def events_in_range(predicate: PlacedPredicate, selected: Selected) -> list[Occurrence]:
     """Return the events l with Occurs(type, l) in the window, in their order."""
-    window, compat = asked.part.window, asked.past.compat
+    window, compat = predicate.part.window, predicate.past.compat
     return [
         event
-        for event in asked.past.history
-        if event.type == asked.part.type and in_window(window, event, selected, compat)
+        for event in predicate.past.history
+        if event.type == predicate.part.type and in_window(window, event, selected, compat)
     ]
 
 
-def candidates(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
+def candidates(predicate: PlacedPredicate, selected: Selected) -> list[Selected]:
     """Return the selection extended by each candidate: a fact, or an event in range, not in the match, not consumed.
 
     Source: thesis, 2.4.5: a consumed event is skipped, by `first` and `last` too. Facts: 3.3.2, ThereIs.
     """
-    if asked.past.rules.declarations[asked.part.type].fact:
-        grown = [with_fact(asked, selected, row) for row in order_facts(asked)]
+    if predicate.past.rules.declarations[predicate.part.type].fact:
+        grown = [with_fact(predicate, selected, row) for row in order_facts(predicate)]
     else:
         grown = [
-            with_event(asked, selected, event)
-            for event in events_in_range(asked, selected)
-            if event not in selected.events and not asked.past.is_consumed(asked.rule, asked.place, event)
+            with_event(predicate, selected, event)
+            for event in events_in_range(predicate, selected)
+            if event not in selected.events and not predicate.past.is_consumed(predicate.rule, predicate.place, event)
         ]
     return [each for each in grown if each is not None]
 
 
-def order_facts(asked: PlacedPredicate) -> list[int]:
+def order_facts(predicate: PlacedPredicate) -> list[int]:
     """Return the indices of fact rows in the stated order, ties by index; nulls come before all values.
 
     Source: thesis, 3.3.2 (order by, lexicographically; ties by label).
     """
-    rows = asked.past.facts.get(asked.part.type, ())
-    positions = asked.past.rules.declarations[asked.part.type].positions
+    rows = predicate.past.facts.get(predicate.part.type, ())
+    positions = predicate.past.rules.declarations[predicate.part.type].positions
     places = list(range(len(rows)))
-    for by in reversed(asked.part.ordering):  # the first one has the highest priority
+    for by in reversed(predicate.part.ordering):  # the first one has the highest priority
         places.sort(key=lambda row: sort_key(rows[row][positions[by.name]]), reverse=by.descending)
     return places
 
@@ -195,48 +195,48 @@ def order_facts(asked: PlacedPredicate) -> list[int]:
 # --- operators: extend a selection by one predicate -----------------------------------------------------
 
 
-def take_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
+def take_of(predicate: PlacedPredicate, selected: Selected) -> list[Selected]:
     """`each`: Occurs(CE, lab(r, {l0, l1})) for every l1 in the window; `first` and `last`: for the one at that end.
 
     Source: thesis, 2.3.3 (`first`: no other candidate l2 precedes l1; `last`: none follows it); for facts 3.3.2.
     """
-    return candidates(asked, selected)[asked.part.policy.takes]
+    return candidates(predicate, selected)[predicate.part.policy.takes]
 
 
-def none_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
+def none_of(predicate: PlacedPredicate, selected: Selected) -> list[Selected]:
     """`not`: there is no l1 in the window, whether or not it is in the match or consumed.
 
     Source: thesis, 2.3.3; for facts 3.3.2. Parameters bound in it are visible only there.
     """
-    return [] if satisfying(asked, selected) else [selected]
+    return [] if satisfying(predicate, selected) else [selected]
 
 
-def await_absence(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
+def await_absence(predicate: PlacedPredicate, selected: Selected) -> list[Selected]:
     """`absent`: not yet decided; the predicate and the current selection are stored until the deadline."""
-    return [replace(selected, absent=(asked, selected))]
+    return [replace(selected, absent=(predicate, selected))]
 
 
-def aggregate_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
+def aggregate_of(predicate: PlacedPredicate, selected: Selected) -> list[Selected]:
     """`$y = AGGR(...)`: the parameter is AGGR(S), where S are the events in the window that satisfy the constraints.
 
     Source: thesis, 2.3.3; for facts 3.3.2. Consumed events count, too.
     """
-    part = asked.part
+    part = predicate.part
     assert isinstance(part, t.Aggregate)
     # An event or fact is counted whatever its attributes are; of an attribute only non-null values are.
-    values = [own[part.attribute] if part.attribute else True for own in satisfying(asked, selected)]
-    domain = asked.past.rules.declarations[part.type].domains.get(part.attribute or "")
-    found = aggregate_row(part).over(values, domain)
-    return [replace(selected, parameters={**selected.parameters, part.parameter: found})]
+    values = [own[part.attribute] if part.attribute else True for own in satisfying(predicate, selected)]
+    domain = predicate.past.rules.declarations[part.type].domains.get(part.attribute or "")
+    aggregate = aggregate_row(part).over(values, domain)
+    return [replace(selected, parameters={**selected.parameters, part.parameter: aggregate})]
 
 
-def satisfying(asked: PlacedPredicate, selected: Selected) -> list[Attributes]:
+def satisfying(predicate: PlacedPredicate, selected: Selected) -> list[Attributes]:
     """Return the attributes of all events in range, or of all facts, that satisfy the constraints."""
-    if asked.past.rules.declarations[asked.part.type].fact:
-        rows = asked.past.facts.get(asked.part.type, ())
+    if predicate.past.rules.declarations[predicate.part.type].fact:
+        rows = predicate.past.facts.get(predicate.part.type, ())
     else:
-        rows = [event.values for event in events_in_range(asked, selected)]
-    return [own for own in map(asked.attributes, rows) if accept(asked, selected, own) is not None]
+        rows = [event.values for event in events_in_range(predicate, selected)]
+    return [own for own in map(predicate.attributes, rows) if accept(predicate, selected, own) is not None]
 
 
 FORMULAS: dict[t.Policy, Callable[[PlacedPredicate, Selected], list[Selected]]] = {
@@ -248,9 +248,9 @@ FORMULAS: dict[t.Policy, Callable[[PlacedPredicate, Selected], list[Selected]]] 
 """The formula for each policy except the trigger's, which is part of the rule."""
 
 
-def grow(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
+def grow(predicate: PlacedPredicate, selected: Selected) -> list[Selected]:
     """Return the selection extended by a part, by its formula: a list of selections."""
-    return FORMULAS[asked.part.policy](asked, selected)
+    return FORMULAS[predicate.part.policy](predicate, selected)
 
 
 def selections(past: Happened, number: int, rule: t.Rule, trigger: Occurrence) -> list[Selected]:
@@ -260,8 +260,8 @@ def selections(past: Happened, number: int, rule: t.Rule, trigger: Occurrence) -
     for the selections before it.
     """
     start = with_event(PlacedPredicate(past, rule.trigger, number, 0), Selected(), trigger)
-    found = [] if start is None else [start]
+    matches = [] if start is None else [start]
     for place, part in enumerate(rule.predicates, 1):
-        asked = PlacedPredicate(past, part, number, place)
-        found = [grown for selected in found for grown in grow(asked, selected)]
-    return found
+        predicate = PlacedPredicate(past, part, number, place)
+        matches = [grown for selected in matches for grown in grow(predicate, selected)]
+    return matches

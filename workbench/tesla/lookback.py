@@ -56,28 +56,28 @@ def lookbacks(rule: t.Rule, trex: bool = False) -> Mapping[int, Lookback]:
     ----------
     trex: windows are as in T-Rex, where `between` compares times only.
     """
-    found = {0: Lookback()}
+    by_place = {0: Lookback()}
     for place, (part, anchors) in enumerate(zip(rule.parts, rule.anchors, strict=True)):
         window = part.window
         if window is None:
             continue
         if window.between:
             one, other = anchors
-            far = found[one] | found[other]
-            found[place] = ENDLESS if trex and far.time is None else far
+            far = by_place[one] | by_place[other]
+            by_place[place] = ENDLESS if trex and far.time is None else far
         elif window.after:
-            found[place] = Lookback(rule.timeout, None)  # searched at the deadline
+            by_place[place] = Lookback(rule.timeout, None)  # searched at the deadline
         else:
-            found[place] = found[anchors[0]].further(window)
-    return found
+            by_place[place] = by_place[anchors[0]].further(window)
+    return by_place
 
 
 def longest_lookback(rules: Iterable[t.Rule], trex: bool = False) -> int | None:
     """Return the maximum time between a composite of these rules and the events of its match; None: unbounded."""
-    found = 0
+    longest = 0
     for rule in rules:
         for each in lookbacks(rule, trex).values():
             if each.time is None:
                 return None
-            found = max(found, each.time + rule.timeout)
-    return found
+            longest = max(longest, each.time + rule.timeout)
+    return longest

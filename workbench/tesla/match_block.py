@@ -64,13 +64,13 @@ class MatchBlock:
         """
         import numpy as np
 
-        found: dict[str, Any] = {name: np.zeros(len(self), np.int64) for name in match_names(self.roles)}
+        columns: dict[str, Any] = {name: np.zeros(len(self), np.int64) for name in match_names(self.roles)}
         alone = len(self.roles) == 1
         for rule, roles in enumerate(self.roles):
             mine = slice(None) if alone else np.flatnonzero(self.rules == rule)
             for role, column in zip(_columns(roles), self.columns, strict=False):
-                found[role][mine] = column[mine]
-        return found
+                columns[role][mine] = column[mine]
+        return columns
 
     def to_arrow(self) -> Any:
         """Return an Arrow table: the rule, then the columns of `by_name`, null where a match has no such event."""
@@ -97,16 +97,16 @@ def join_matches(parts: Sequence[MatchBlock]) -> MatchBlock:
 
 
 def block_of_matches(
-    names: Sequence[str], roles: Sequence[Sequence[str]], found: Sequence[tuple[int, Sequence[int]]]
+    names: Sequence[str], roles: Sequence[Sequence[str]], matches: Sequence[tuple[int, Sequence[int]]]
 ) -> MatchBlock:
     """Make a block of matches that are given one by one: the index of the rule and the numbers of the events."""
     import numpy as np
 
     width = max(map(len, roles), default=0)
-    numbers: Any = np.zeros((len(found), width), np.int64)
-    for at, (_, row) in enumerate(found):
+    numbers: Any = np.zeros((len(matches), width), np.int64)
+    for at, (_, row) in enumerate(matches):
         numbers[at, : len(row)] = row
-    rules: Any = np.array([rule for rule, _ in found], np.int32)
+    rules: Any = np.array([rule for rule, _ in matches], np.int32)
     return MatchBlock(tuple(names), tuple(map(tuple, roles)), rules, tuple(numbers.T))
 
 
@@ -127,15 +127,15 @@ class MatchLabels:
         self._rows = self._matches = 0
         self._some = False
 
-    def of_composites(self, found: Sequence[Occurrence], until: int) -> MatchBlock:
+    def of_composites(self, composites: Sequence[Occurrence], until: int) -> MatchBlock:
         """Return the matches of an engine's composites; all events with numbers below `until` have been published."""
         import numpy as np
 
-        pairs = [(self._rule_indexes[each.rule], each.sources) for each in found]
+        pairs = [(self._rule_indexes[each.rule], each.sources) for each in composites]
         listed = block_of_matches(self.names, self.roles, pairs)
-        numbers: Any = np.array([each.number for each in found], np.int64)
+        numbers: Any = np.array([each.number for each in composites], np.int64)
         columns = [each + 1 for each in listed.columns]
-        return self.of_columns(listed.rules, columns, until, numbers, np.arange(len(found)))
+        return self.of_columns(listed.rules, columns, until, numbers, np.arange(len(composites)))
 
     def of_columns(
         self, rules: Any, columns: Sequence[Any], until: int, numbers: Any = (), indexes: Any = ()
@@ -170,11 +170,11 @@ class MatchLabels:
 
             first = len(self._labels)
             names: Any = np.ones(until - first, np.int64)
-            made: Any = np.asarray(numbers, np.int64) - first
-            names[made] = 0
+            offsets: Any = np.asarray(numbers, np.int64) - first
+            names[offsets] = 0
             names = self._rows + names.cumsum()
             self._rows = int(names[-1]) if len(names) else self._rows
-            names[made] = -1 - self._matches - np.asarray(indexes, np.int64)
+            names[offsets] = -1 - self._matches - np.asarray(indexes, np.int64)
             self._labels.frombytes(names.tobytes())
         self._matches += matches
 

@@ -80,8 +80,8 @@ def follow_matches(
             other = rule_engine(engine.rules, engine.name, happens, engine.settings)
             engine, facts = on_other_facts(engine, other), happens
         elif happens is not None:
-            found = feed(engine, happens)
-            events = found if isinstance(happens, int) else [happens, *found]
+            composites = feed(engine, happens)
+            events = composites if isinstance(happens, int) else [happens, *composites]
             came += [_RunEvent(replace(each, number=len(came) + i), step, facts) for i, each in enumerate(events)]
     run = _FollowedRun(rules, came, RunRecord(rules, _order_events(rules, came), facts, compat, written=written))
     matches = {rule.name: run.matches(number) for number, rule in enumerate(rules.rules)}
@@ -98,7 +98,7 @@ def _order_events(rules: RuleSet, came: Sequence[_RunEvent]) -> EventOrder:
         return [numbers.setdefault(text, len(numbers)) for text in texts]
 
     events = [each.event for each in came]
-    parts = ([each for each in events if bool(each.rule) is made] for made in (False, True))
+    parts = ([each for each in events if bool(each.rule) is composite] for composite in (False, True))
     return EventOrder(rules, *(event_block(rules, part, number_texts, large=True) for part in parts))
 
 
@@ -112,9 +112,9 @@ class _FollowedRun:
 
     def matches(self, number: int) -> list[GrownMatch]:
         """Return the furthest matches of each trigger of a rule, in the order in which they were decided."""
-        order, rule, found = self.record.order, self.rules.rules[number], list[tuple[int, GrownMatch]]()
-        made = [each for outcome in order.outcomes(number) for each in outcome.composites]
-        emitted = {tuple(order.sources(each)): each for each in made}
+        order, rule, matches = self.record.order, self.rules.rules[number], list[tuple[int, GrownMatch]]()
+        composites = [each for outcome in order.outcomes(number) for each in outcome.composites]
+        emitted = {tuple(order.sources(each)): each for each in composites}
         for trigger in order.of_type(rule.trigger.type, 0, len(order)).tolist():
             view = RuleView(replace(self.record, facts=self.came[trigger].facts), number, trigger)
             stops = list(_find_stops(view))
@@ -123,8 +123,8 @@ class _FollowedRun:
                 composite = emitted.get(tuple(each.number for each in selected.events))
                 decided = trigger if composite is None or rule.absence is None else composite
                 became = why if composite is None else TOLD
-                found.append((decided, self._match(selected, self.came[decided].step, became)))
-        return [match for _, match in sorted(found, key=lambda each: each[0])]
+                matches.append((decided, self._match(selected, self.came[decided].step, became)))
+        return [match for _, match in sorted(matches, key=lambda each: each[0])]
 
     def _match(self, selected: Selected, ends: int, became: str) -> GrownMatch:
         came = sorted((event.number, name) for name, event in selected.named.items())

@@ -132,14 +132,14 @@ class _Course:
 
     def _process(self, caused: _Caused) -> list[_Caused]:
         """Return what all rules, in their order, emit for an event; only then does it join the history."""
-        event, found = replace(caused.event, number=len(self.past.history)), list[_Caused]()
+        event, composites = replace(caused.event, number=len(self.past.history)), list[_Caused]()
         for number, rule in enumerate(self.past.rules.rules):
             if rule.trigger.type != event.type:
                 continue
             selected = selections(self.past, number, rule, event)
             window = selected[0].absent and selected[0].absent[0].part.window if selected else None
             if window is None:
-                found += self._decide(number, selected, event.time, caused.chain)
+                composites += self._decide(number, selected, event.time, caused.chain)
             else:
                 deadline = event.time + window.far
                 chain = caused.chain if deadline == event.time else ()  # after a later deadline the clock is the cause
@@ -147,23 +147,23 @@ class _Course:
         self.past.history.append(event)
         if caused.chain:
             self.composites.append(event)
-        return found
+        return composites
 
     def _judge(self, awaiting: _Awaiting) -> list[_Caused]:
         """Return the matches of a trigger that emit at a deadline: no event up to it satisfies `absent`."""
-        found = [each for each in awaiting.found if not satisfying(*each.absent)]
-        return self._decide(awaiting.rule, found, awaiting.deadline, awaiting.chain)
+        matches = [each for each in awaiting.found if not satisfying(*each.absent)]
+        return self._decide(awaiting.rule, matches, awaiting.deadline, awaiting.chain)
 
-    def _decide(self, number: int, found: Sequence[Selected], time: int, chain: tuple[str, ...]) -> list[_Caused]:
+    def _decide(self, number: int, matches: Sequence[Selected], time: int, chain: tuple[str, ...]) -> list[_Caused]:
         """Return what finished matches emit: `where`, then `limit`, then `at most once`; only these matches consume."""
         rule = self.past.rules.rules[number]
-        found = [each for each in found if all(value(condition, each) is True for condition in rule.where_clause)]
-        found = [each for each in found[: rule.limit] if not self._is_silent(number, each, time)]
-        for each in found:
+        matches = [each for each in matches if all(value(condition, each) is True for condition in rule.where_clause)]
+        matches = [each for each in matches[: rule.limit] if not self._is_silent(number, each, time)]
+        for each in matches:
             for name in rule.consuming:
                 at = each.places.index(_find_binding(rule, name))
                 self.past.consume(number, each.places[at], each.events[at])
-        return [_Caused(self._make_composite(rule, each, time), (*chain, rule.name)) for each in found]
+        return [_Caused(self._make_composite(rule, each, time), (*chain, rule.name)) for each in matches]
 
     def _is_silent(self, number: int, selected: Selected, time: int) -> bool:
         """Whether the rule has emitted for the same values within its pause; if not, record that it now does."""
@@ -181,9 +181,9 @@ class _Course:
 
     def _make_composite(self, rule: t.Rule, selected: Selected, time: int) -> Occurrence:
         """Make the composite: Occurs(CE, lab(r, s)), and attVal(lab(r, s), att_i) = f_i(...) (thesis, 2.3.3)."""
-        given = {each.name: value(each.value, selected) for each in rule.evaluations}
+        by_name = {each.name: value(each.value, selected) for each in rule.evaluations}
         attributes = self.past.rules.declarations[rule.emits].domains
-        values = tuple(fit_value(given[name], domain) for name, domain in attributes.items())
+        values = tuple(fit_value(by_name[name], domain) for name, domain in attributes.items())
         sources = tuple(event.number for event in selected.events)
         return Occurrence(rule.emits, time, values, sources=sources, rule=rule.name)
 

@@ -23,44 +23,44 @@ SLIPS = {
 NO_FUNCTIONS = "rules have aggregates, and no other functions: let a pipeline compute the value first, as an output"
 
 
-def _habit(expected: frozenset[str], found: str) -> str:
-    if "UNIT" in expected and found.strip("'").isalpha() and found not in ("'emit'", "'where'", "'and'"):
+def _habit(expected: frozenset[str], token: str) -> str:
+    if "UNIT" in expected and token.strip("'").isalpha() and token not in ("'emit'", "'where'", "'and'"):
         return "the units are us, ms, s, min, h, d and events"
-    if "PLUS" in expected and (unit := SPELLINGS.get(found.strip("'"))):
-        shown = f"1 {unit} is {MICROSECONDS[unit]}"
-        return f"numbers have no units here; TIME counts microseconds where times have a unit: {shown}"
-    if "PLUS" in expected and found == "'div'":
+    if "PLUS" in expected and (unit := SPELLINGS.get(token.strip("'"))):
+        example = f"1 {unit} is {MICROSECONDS[unit]}"
+        return f"numbers have no units here; TIME counts microseconds where times have a unit: {example}"
+    if "PLUS" in expected and token == "'div'":
         return "rules divide with /, as floats: a pipeline can compute floor(x / y) before"
-    if "PLUS" in expected and found == "'mod'":
+    if "PLUS" in expected and token == "'mod'":
         return "the remainder is written %"
-    if "EMIT" in expected and found in ("'('", "'['") and expected.isdisjoint(("AS", "PLUS", "COMMA")):
+    if "EMIT" in expected and token in ("'('", "'['") and expected.isdisjoint(("AS", "PLUS", "COMMA")):
         return "constraints come before 'as': last TYPE(a == $a) as NAME"
-    if found == "'fact'" and "DECLARE" in expected:
+    if token == "'fact'" and "DECLARE" in expected:
         return "write 'declare fact'"
-    if found == "'['" and {"AS", "EMIT"} <= expected:
+    if token == "'['" and {"AS", "EMIT"} <= expected:
         return "parameters come before constraints: TYPE[$a = attribute](value > 1)"
     if expected == {"PARAMETER"}:
         return "brackets bind parameters, as in TYPE[$a = attribute]; conditions stand in parentheses: TYPE(value > 1)"
     if expected == {"DOTS", "FROM"}:
         return "a window begins or ends at an event: within 5 min from NAME"
-    if {"EMIT", "WHERE"} <= expected and not found.startswith("'"):  # the text ends
+    if {"EMIT", "WHERE"} <= expected and not token.startswith("'"):  # the text ends
         return "a rule ends with what it emits: emit TYPE(attribute = value)"
-    if found == "'='" and {"COLON", "COMMA"} <= expected:
+    if token == "'='" and {"COLON", "COMMA"} <= expected:
         return "types stand here, as in define A(x: int) from ...; values are given behind it: where x = B.y"
     if "LEADING" in expected:
         return "a rule begins with the event that triggers it: from TYPE(...) as NAME and ..."
     if {"INT", "FLOAT", "FOREVER"} <= expected:
         return "say how long: within 5 min, within 3 events, or within forever"
-    if found == "'&'" or found == "'|'":
+    if token == "'&'" or token == "'|'":
         return "conjunction is written 'and', disjunction 'or'"
-    called = {"PLUS", "COMMA"} <= expected and found == "'('"
-    if called or (found == "','" and expected == {"RPAR", "WITHIN", "BETWEEN"}):
+    called = {"PLUS", "COMMA"} <= expected and token == "'('"
+    if called or (token == "','" and expected == {"RPAR", "WITHIN", "BETWEEN"}):
         return NO_FUNCTIONS
-    stray = "PLUS" in expected and found in ("'within'", "'between'", "'as'")
-    called = {"PLUS", "EMIT"} <= expected and "COMMA" not in expected and found == "'('"
+    stray = "PLUS" in expected and token in ("'within'", "'between'", "'as'")
+    called = {"PLUS", "EMIT"} <= expected and "COMMA" not in expected and token == "'('"
     if {"EACH", "LAST"} <= expected or stray or called or expected == {"RPAR", "WITHIN", "BETWEEN"}:
         return "say what it selects: each, first, last or not; or an aggregate such as $n = COUNT(...)"
-    if "EMIT" in expected and ("WITHIN" in expected or found == "'from'"):
+    if "EMIT" in expected and ("WITHIN" in expected or token == "'from'"):
         return "a predicate has a window: within 5 min from NAME, or between NAME and NAME"
     return ""
 

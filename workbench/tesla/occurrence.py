@@ -33,11 +33,11 @@ def sort_facts(part: t.Predicate | t.Aggregate, declared: t.Declaration, rows: S
 
     Source: thesis, 3.3.2 (`order by`, ties by label).
     """
-    found = list(rows)
+    in_order = list(rows)
     for each in reversed(part.ordering):
         at = declared.positions[each.name]
-        found.sort(key=lambda row, at=at: sort_key(row[at]), reverse=each.descending)  # type: ignore[misc]
-    return found
+        in_order.sort(key=lambda row, at=at: sort_key(row[at]), reverse=each.descending)  # type: ignore[misc]
+    return in_order
 
 
 @dataclass(slots=True, unsafe_hash=True)

@@ -67,7 +67,7 @@ def translate(rule: Defining, findings: Findings, **fields: Any) -> t.RuleFile:
     for i, each in enumerate(evaluations):
         if each is not None:
             evaluations[i] = replace(each, value=_hoist(each.value, bound, predicates))
-    made = t.Rule(
+    translation = t.Rule(
         trigger=trigger,
         predicates=tuple(predicates),
         where_clause=tuple(conditions),
@@ -78,7 +78,7 @@ def translate(rule: Defining, findings: Findings, **fields: Any) -> t.RuleFile:
         emits_at=rule.where,
         **fields,
     )
-    return t.RuleFile((t.Declaration(rule.emits, rule.attributes, where=rule.where),), (made,))
+    return t.RuleFile((t.Declaration(rule.emits, rule.attributes, where=rule.where),), (translation,))
 
 
 def _bind_parameters(part: t.Predicate, bound: set[str]) -> t.Predicate:
@@ -122,9 +122,9 @@ def _translate_aggregate(part: OlderAggregate, bound: set[str], number: int) -> 
 def _hoist(expression: t.Expression, bound: set[str], predicates: list[t.Predicate | t.Aggregate]) -> t.Expression:
     """Replace each aggregate in an expression by a parameter, and append the aggregate to the predicates."""
     if isinstance(expression, OlderAggregate):
-        made, _ = _translate_aggregate(expression, bound, len(predicates))
-        predicates.append(made)
-        return t.BoundParameter(made.parameter, where=expression.where)
+        aggregate, _ = _translate_aggregate(expression, bound, len(predicates))
+        predicates.append(aggregate)
+        return t.BoundParameter(aggregate.parameter, where=expression.where)
     if isinstance(expression, t.Operation):
         operands = tuple(_hoist(operand, bound, predicates) for operand in expression.operands)
         return replace(expression, operands=operands)

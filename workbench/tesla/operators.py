@@ -118,28 +118,28 @@ def readings(expression: Expression) -> Iterator[tuple[str, Expression, Expressi
 
 def implies_bound(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
     """Whether every value that satisfies one comparison with a constant satisfies the other."""
-    (sign, known), (wanted, asked) = one, other
+    (sign, known), (wanted, constant) = one, other
     if sign == "==":
-        return _compare(wanted, known, asked)
+        return _compare(wanted, known, constant)
     if sign == "!=":
-        return wanted == "!=" and bool(known == asked)
+        return wanted == "!=" and bool(known == constant)
     if wanted == "!=":
-        return not _compare(sign, asked, known)
+        return not _compare(sign, constant, known)
     if wanted[0] != sign[0] or wanted == "==":
         return False
-    return _compare(sign[0], known, asked) or (known == asked and operator_of(sign).implies(operator_of(wanted)))
+    return _compare(sign[0], known, constant) or (known == constant and operator_of(sign).implies(operator_of(wanted)))
 
 
 def bounds_exclude(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
     """Whether no value satisfies both comparisons with constants."""
-    (sign, known), (wanted, asked) = one, other
+    (sign, known), (wanted, constant) = one, other
     if sign == "==":
-        return not _compare(wanted, known, asked)
+        return not _compare(wanted, known, constant)
     if wanted == "==":
-        return not _compare(sign, asked, known)
+        return not _compare(sign, constant, known)
     if "!=" in (sign, wanted) or sign[0] == wanted[0]:
         return False
-    low, high = (known, asked) if sign[0] == ">" else (asked, known)
+    low, high = (known, constant) if sign[0] == ">" else (constant, known)
     return bool(low > high) or (low == high and not (sign.endswith("=") and wanted.endswith("=")))
 
 

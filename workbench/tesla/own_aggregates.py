@@ -34,19 +34,19 @@ MOST_NAMED = 5
 
 
 def read_declarations(
-    written: Sequence[t.DeclaredAggregate], given: GivenAggregates, findings: Findings
+    written: Sequence[t.DeclaredAggregate], aggregates: GivenAggregates, findings: Findings
 ) -> OwnAggregates:
     """Return all aggregates by name; None for one with a mistake, so that it is reported only once."""
-    found: dict[str, t.DeclaredAggregate | None] = {}
-    for each in (*(_declare(name, each) for name, each in given.items()), *written):
-        before, found[each.name] = found.get(each.name), None
+    by_name: dict[str, t.DeclaredAggregate | None] = {}
+    for each in (*(_declare(name, each) for name, each in aggregates.items()), *written):
+        before, by_name[each.name] = by_name.get(each.name), None
         with findings.apart():
             if before not in (None, each):
                 what = f"two aggregates are called '{each.name}'"
                 raise LanguageError(what, where=each.where, hint="rename one")
             _check(each)
-            found[each.name] = each
-    return found
+            by_name[each.name] = each
+    return by_name
 
 
 def resolve_call(part: t.Aggregate, own: OwnAggregates) -> t.Aggregate:
@@ -62,16 +62,16 @@ def resolve_call(part: t.Aggregate, own: OwnAggregates) -> t.Aggregate:
     return replace(part, declared=declared)
 
 
-def _declare(name: str, given: t.DeclaredAggregate | tuple[Combines, Any]) -> t.DeclaredAggregate:
+def _declare(name: str, aggregate: t.DeclaredAggregate | tuple[Combines, Any]) -> t.DeclaredAggregate:
     """Make a declaration of what a Python user passed; raise an InputError if it is not an aggregate."""
-    if isinstance(given, t.DeclaredAggregate):
-        return given
+    if isinstance(aggregate, t.DeclaredAggregate):
+        return aggregate
     try:
-        function, start = given
+        function, start = aggregate
         domain = LITERALS[type(start)]
         assert callable(function)
     except (TypeError, ValueError, KeyError, AssertionError):
-        what = f"'{name}' is no aggregate: {given!r}"
+        what = f"'{name}' is no aggregate: {aggregate!r}"
         hint = "give a function of two values and where it starts, an int, a float, a bool or a str: (math.gcd, 0)"
         raise InputError(what, hint=hint) from None
     operands = (t.Attribute("a", domain), t.Attribute("b", domain))
@@ -86,14 +86,16 @@ def _guard(name: str, function: Combines, domain: Domain) -> Combines:
         if one is None or other is None:
             return None
         try:
-            found = function(one, other)
+            result = function(one, other)
         except Exception as error:
             what = f"{name}({one!r}, {other!r}) fails: {type(error).__name__}: {error}"
             raise InputError(what, hint="give None where it has no value: the aggregate is null then") from error
-        if found is not None and (not isinstance(found, kinds[domain]) or (domain != BOOL and isinstance(found, bool))):
-            what = f"{name}({one!r}, {other!r}) is {found!r}, which is no {t.SPELLED[domain]}"
+        if result is not None and (
+            not isinstance(result, kinds[domain]) or (domain != BOOL and isinstance(result, bool))
+        ):
+            what = f"{name}({one!r}, {other!r}) is {result!r}, which is no {t.SPELLED[domain]}"
             raise InputError(what, hint="all values of an aggregate are of the type of the one that it starts from")
-        return float(found) if domain == FLOAT and isinstance(found, int) else found
+        return float(result) if domain == FLOAT and isinstance(result, int) else result
 
     return combined
 
@@ -122,9 +124,9 @@ def _check(each: t.DeclaredAggregate) -> None:
         raise LanguageError(f"'{each.name}' is not associative: {what}", where=each.where, hint=hint)
 
 
-def _check_type(each: t.DeclaredAggregate, found: Domain, where: t.Placed) -> None:
-    if found != each.domain and (found, each.domain) != (INT, FLOAT):
-        what = f"'{each.name}' is of {t.SPELLED[each.domain]}, and this is {t.SPELLED[found]}"
+def _check_type(each: t.DeclaredAggregate, domain: Domain, where: t.Placed) -> None:
+    if domain != each.domain and (domain, each.domain) != (INT, FLOAT):
+        what = f"'{each.name}' is of {t.SPELLED[each.domain]}, and this is {t.SPELLED[domain]}"
         raise LanguageError(what, where=where.where, hint="all its values are of one type")
 
 
@@ -149,9 +151,9 @@ def not_neutral(each: t.DeclaredAggregate) -> str:
     """Describe a combined value that changes when combined with the start; empty if none is found."""
     tried = _choose_values(each)
     for value in dict.fromkeys(_combine(each, a, b) for a, b in product(tried, repeat=2)):
-        found = _combine(each, each.first, value)
-        if not _is_same(found, value):
-            return f"{each.name}({_format(each.first)}, {_format(value)}) is {_format(found)}"
+        result = _combine(each, each.first, value)
+        if not _is_same(result, value):
+            return f"{each.name}({_format(each.first)}, {_format(value)}) is {_format(result)}"
     return ""
 
 

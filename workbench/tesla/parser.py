@@ -82,26 +82,26 @@ class _Reading:
     def __call__(self, text: str, file: str, around: tuple[Path, ...]) -> t.RuleFile:
         items: list[Any] = []
         for item in read(text, file, LANGUAGE):
-            found = self._include_file(item, around) if isinstance(item, _Include) else item
-            whole = isinstance(found, t.RuleFile)
-            items += (*found.declarations, *found.aggregates, *found.rules) if whole else (found,)
+            tree = self._include_file(item, around) if isinstance(item, _Include) else item
+            whole = isinstance(tree, t.RuleFile)
+            items += (*tree.declarations, *tree.aggregates, *tree.rules) if whole else (tree,)
         rules = _number_rules(of_type(items, t.Rule))
         return t.RuleFile(of_type(items, t.Declaration), rules, of_type(items, t.DeclaredAggregate))
 
     def _include_file(self, item: _Include, around: tuple[Path, ...]) -> t.RuleFile:
         if self.folder is None:
             raise LanguageError("only a file includes others", where=item.where, hint="write these rules into a file")
-        found = find_named(item.path, self.folder, item.where)
-        path = follow_links(found)
+        file = find_named(item.path, self.folder, item.where)
+        path = follow_links(file)
         if path in around:
             raise LanguageError(f"'{item.path}' includes itself", where=item.where, hint="leave one include out")
         if path in self._read:
             return t.RuleFile((), ())
         self._read.add(path)
-        before, self.folder = self.folder, found.parent
+        before, self.folder = self.folder, file.parent
         try:
             with hide_text(path):
-                return self(_read_file(path, item.where), str(found), (*around, path))
+                return self(_read_file(path, item.where), str(file), (*around, path))
         finally:
             self.folder = before
 
@@ -175,11 +175,11 @@ class _RuleBuilder(TreeBuilder):
     typed = attribute
 
     def rule(self, children: list[Any], extent: Extent) -> t.Rule | t.RuleFile:
-        heading, made = children
+        heading, body = children
         fields = {"name": str(heading or ""), "named": heading is not None, "comment": self.comment_above(extent)}
-        if isinstance(made, Defining):
-            return translate(made, self.findings, where=self.locate(heading) if heading else made.where, **fields)
-        return t.Rule(**made | fields | ({"where": self.locate(heading)} if heading else {}))
+        if isinstance(body, Defining):
+            return translate(body, self.findings, where=self.locate(heading) if heading else body.where, **fields)
+        return t.Rule(**body | fields | ({"where": self.locate(heading)} if heading else {}))
 
     def integer(self, children: list[Any], extent: Extent) -> t.Literal:
         return t.Literal(self._read_whole_number(children[0]), where=self.locate(extent))
@@ -285,17 +285,17 @@ class _RuleBuilder(TreeBuilder):
         """Return the trigger of a rule; report a mistake if it is an aggregate."""
         if not isinstance(first, OlderAggregate):
             return first or t.Predicate(t.Policy.TRIGGER, "")
-        made = replace(first.new, parameter=first.new.parameter or "n")
-        event = made.window.names[0] if made.window else "EVENT"
-        bound = f"{condition.replace('$', f'${made.parameter}')} {first.sign} {first.bound}" if first.sign else ""
-        what = f"a rule begins with an event, its trigger, and not with the aggregate {made.function}"
-        self.mistake(what, first.where, f"write from {event} and {made}{bound}")
+        aggregate = replace(first.new, parameter=first.new.parameter or "n")
+        event = aggregate.window.names[0] if aggregate.window else "EVENT"
+        bound = f"{condition.replace('$', f'${aggregate.parameter}')} {first.sign} {first.bound}" if first.sign else ""
+        what = f"a rule begins with an event, its trigger, and not with the aggregate {aggregate.function}"
+        self.mistake(what, first.where, f"write from {event} and {aggregate}{bound}")
         return t.Predicate(t.Policy.TRIGGER, event, where=first.where)
 
-    def _aggregate(self, extent: Extent, found: Any, sign: str = "", bound: Any = None) -> OlderAggregate | None:
+    def _aggregate(self, extent: Extent, operand: Any, sign: str = "", bound: Any = None) -> OlderAggregate | None:
         """Return an aggregate as a predicate, with a comparison if there is one; report a mistake for anything else."""
-        if isinstance(found, OlderAggregate) and not isinstance(bound, OlderAggregate):
-            return replace(found, sign=sign, bound=bound)
+        if isinstance(operand, OlderAggregate) and not isinstance(bound, OlderAggregate):
+            return replace(operand, sign=sign, bound=bound)
         hint = "say what it selects: each, first, last or not; or give an aggregate a name: $n = COUNT(...)"
         self.mistake("this is no predicate", extent, hint)
         return None
@@ -304,8 +304,8 @@ class _RuleBuilder(TreeBuilder):
         function, name, constraints, _, attribute, *window = children
         word = str(function).upper() if function.type != "CALLED" else str(function)
         over, where = None if attribute is None else str(attribute), self.locate(extent)
-        found = t.Aggregate("", word, str(name), constraints or (), over, next(iter(window), None), where=where)
-        return OlderAggregate(found, where=where)
+        aggregate = t.Aggregate("", word, str(name), constraints or (), over, next(iter(window), None), where=where)
+        return OlderAggregate(aggregate, where=where)
 
 
 def _read_unit(text: str) -> str:

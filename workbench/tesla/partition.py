@@ -55,23 +55,25 @@ def rule_partition(rules: RuleSet) -> RulePartition:
     the values of `per` and the trigger.
     """
     keyed = _find_keyed_types(rules)
-    found = {rule.name: list(_find_links(rule, rules, keyed)) for rule in rules.resolved}
-    reasons = [f"rule '{name}': {link.missing}" for name, links in found.items() for link in links if not link.pairs]
+    rule_links = {rule.name: list(_find_links(rule, rules, keyed)) for rule in rules.resolved}
+    reasons = [
+        f"rule '{name}': {link.missing}" for name, links in rule_links.items() for link in links if not link.pairs
+    ]
     if reasons:
         return RulePartition(reasons=tuple(reasons))
-    links = [link for some in found.values() for link in some]
+    links = [link for some in rule_links.values() for link in some]
     choices = {name: frozenset(rules.declarations[name].positions) for name in keyed}
     narrowed = _narrow(choices, links)
     if narrowed is None:
-        return RulePartition(reasons=(_find_conflict(choices, found),))
+        return RulePartition(reasons=(_find_conflict(choices, rule_links),))
     keys = _choose(narrowed, links)
     return RulePartition(keys) if keys is not None else RulePartition(reasons=("no choice of keys fits all rules",))
 
 
-def _find_conflict(choices: _Choices, found: Mapping[str, list[_Link]]) -> str:
+def _find_conflict(choices: _Choices, rule_links: Mapping[str, list[_Link]]) -> str:
     """Describe the first requirement of a rule that contradicts those before it."""
     before: list[_Link] = []
-    for name, link in ((name, link) for name, links in found.items() for link in links):
+    for name, link in ((name, link) for name, links in rule_links.items() for link in links):
         narrowed = _narrow(choices, [*before, link])
         if narrowed is None:
             return f"rule '{name}': {link.conflict(choices)}"
@@ -209,17 +211,17 @@ def _term(expression: t.Expression) -> _Valued | None:
 
 def _narrow(choices: _Choices, links: Iterable[_Link]) -> dict[str, frozenset[str]] | None:
     """Return the choices that the links leave; None if no choice is left for some type."""
-    found, links = dict(choices), list(links)
+    remaining, links = dict(choices), list(links)
     before: Mapping[str, frozenset[str]] = {}
-    while before != found:
-        before = dict(found)
+    while before != remaining:
+        before = dict(remaining)
         for link in links:
-            fitting = [(a, b) for a, b in link.pairs if a in found[link.one] and b in found[link.other]]
-            found[link.one] &= {a for a, _ in fitting}
-            found[link.other] &= {b for _, b in fitting}
+            fitting = [(a, b) for a, b in link.pairs if a in remaining[link.one] and b in remaining[link.other]]
+            remaining[link.one] &= {a for a, _ in fitting}
+            remaining[link.other] &= {b for _, b in fitting}
             if not fitting:
                 return None
-    return found
+    return remaining
 
 
 def _choose(choices: _Choices, links: list[_Link]) -> dict[str, str] | None:
@@ -229,8 +231,8 @@ def _choose(choices: _Choices, links: list[_Link]) -> dict[str, str] | None:
         return {name: next(iter(some)) for name, some in choices.items()}
     for each in sorted(choices[several]):
         narrowed = _narrow({**choices, several: frozenset([each])}, links)
-        if narrowed is not None and (found := _choose(narrowed, links)) is not None:
-            return found
+        if narrowed is not None and (keys := _choose(narrowed, links)) is not None:
+            return keys
     return None
 
 

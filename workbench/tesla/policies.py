@@ -30,10 +30,10 @@ def with_policies(rules: RuleSet, others: Mapping[str, str]) -> RuleSet:
     for name in (*others, *others.values()):
         refuse_unknown("policy", name, selecting)
     wanted = {t.Policy(one): t.Policy(other) for one, other in others.items()}
-    found = {part.policy for rule in rules.rules for part in rule.predicates}
+    policies = {part.policy for rule in rules.rules for part in rule.predicates}
     for policy in wanted:
-        if policy not in found:
-            there = ", ".join(each.value for each in t.Policy if each.selects and each in found)
+        if policy not in policies:
+            there = ", ".join(each.value for each in t.Policy if each.selects and each in policies)
             hint = f"they have: {there}" if there else "they look for nothing but their triggers"
             raise InputError(f"no predicate of {rules.name} has the policy '{policy.value}'", hint=hint)
     changed = tuple(

@@ -174,10 +174,12 @@ def with_expressions(rule: t.Rule, of: Callable[[t.Expression], t.Expression]) -
     """Return the rule with `of` applied to each of its expressions."""
 
     def part_of(part: t.Predicate | t.Aggregate) -> t.Predicate | t.Aggregate:
-        found = replace(part, constraints=tuple(map(of, part.constraints)))
-        if isinstance(found, t.Predicate):
-            found = replace(found, assignments=tuple(replace(a, value=of(a.value)) for a in found.assignments))
-        return found
+        replacement = replace(part, constraints=tuple(map(of, part.constraints)))
+        if isinstance(replacement, t.Predicate):
+            replacement = replace(
+                replacement, assignments=tuple(replace(a, value=of(a.value)) for a in replacement.assignments)
+            )
+        return replacement
 
     trigger, *predicates = map(part_of, rule.parts)
     assert isinstance(trigger, t.Predicate)

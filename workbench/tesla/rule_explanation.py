@@ -42,8 +42,8 @@ class RuleExplanation(Displayed):
     missing: MissingReason | None = None
 
     def __str__(self) -> str:
-        found: str = later("workbench.show.rule_explanation", "explanation_text")(self)
-        return found
+        text: str = later("workbench.show.rule_explanation", "explanation_text")(self)
+        return text
 
     __repr__ = __str__
 
@@ -58,15 +58,15 @@ class _Told:
     def __init__(self, record: RunRecord) -> None:
         self.record = record
 
-    def answer(self, found: RuleExplanation) -> dict[str, Any]:
-        told: dict[str, Any] = {"question": found.question}
-        if found.event is not None:
-            told["event"] = self.event(found.event)
-        if found.missing is not None:
-            told["missing"] = self.missing(found.missing)
-        if found.missing is None or found.composites:
-            told["composites"] = [self.composite(each) for each in found.composites]
-        return told | ({"more": found.more} if found.more else {})
+    def answer(self, explanation: RuleExplanation) -> dict[str, Any]:
+        answer: dict[str, Any] = {"question": explanation.question}
+        if explanation.event is not None:
+            answer["event"] = self.event(explanation.event)
+        if explanation.missing is not None:
+            answer["missing"] = self.missing(explanation.missing)
+        if explanation.missing is None or explanation.composites:
+            answer["composites"] = [self.composite(each) for each in explanation.composites]
+        return answer | ({"more": explanation.more} if explanation.more else {})
 
     def event(self, number: int) -> dict[str, Any]:
         order = self.record.order
@@ -80,33 +80,33 @@ class _Told:
     def labels(self, numbers: Iterable[int]) -> list[str]:
         return [self.record.order.label(each) for each in numbers]
 
-    def composite(self, found: CompositeReason) -> dict[str, Any]:
+    def composite(self, reason: CompositeReason) -> dict[str, Any]:
         return {
-            **self.event(found.event.number),
-            "rule": found.rule,
-            "parts": self.parts(found.parts),
-            "where": self.conditions(found.where),
-            "consumed": self.labels(found.consumed),
-            "rows": list(found.rows),
-            "part_of": self.labels(found.users),
-            "causes": [self.composite(each) for each in found.causes],
+            **self.event(reason.event.number),
+            "rule": reason.rule,
+            "parts": self.parts(reason.parts),
+            "where": self.conditions(reason.where),
+            "consumed": self.labels(reason.consumed),
+            "rows": list(reason.rows),
+            "part_of": self.labels(reason.users),
+            "causes": [self.composite(each) for each in reason.causes],
         }
 
     def parts(self, parts: Sequence[SeenPart]) -> list[dict[str, Any]]:
         return [self.part(each) for each in parts]
 
     def part(self, part: SeenPart) -> dict[str, Any]:
-        told: dict[str, Any] = {"part": part.text, "kind": part.kind, "window": self.window(part.window)}
+        entry: dict[str, Any] = {"part": part.text, "kind": part.kind, "window": self.window(part.window)}
         if part.bound is not None:
-            told["bound"] = self.fit(part.bound)
-        told["parameters"] = dict(part.parameters)
-        told["constraints"] = self.conditions(part.conditions)
+            entry["bound"] = self.fit(part.bound)
+        entry["parameters"] = dict(part.parameters)
+        entry["constraints"] = self.conditions(part.conditions)
         if part.kind != "trigger":
-            told["count"] = len(part.fits)
-            told["fits"] = [self.named(each) for each in part.fits[:MOST_LISTED]]
+            entry["count"] = len(part.fits)
+            entry["fits"] = [self.named(each) for each in part.fits[:MOST_LISTED]]
         if part.values:
-            told["values"] = list(part.values[:MOST_LISTED])
-        return told
+            entry["values"] = list(part.values[:MOST_LISTED])
+        return entry
 
     def named(self, fit: Fit) -> str:
         return f"fact {fit.number + 1}" if fit.event is None else self.record.order.label(fit.number)
@@ -120,52 +120,52 @@ class _Told:
         first = None if window.first is None else self.time(window.first)
         return {"text": window.text, "from": first, "to": self.time(window.last)}
 
-    def conditions(self, found: Sequence[SeenCondition]) -> list[dict[str, Any]]:
-        return [{"text": each.text, "values": each.values, "result": each.result} for each in found]
+    def conditions(self, conditions: Sequence[SeenCondition]) -> list[dict[str, Any]]:
+        return [{"text": each.text, "values": each.values, "result": each.result} for each in conditions]
 
     # --- missing composites -----------------------------------------------------------------------------
 
-    def missing(self, found: MissingReason) -> dict[str, Any]:
+    def missing(self, reason: MissingReason) -> dict[str, Any]:
         return {
-            "type": found.type,
-            "time": self.time(found.time),
-            "values": dict(found.values),
-            "there": self.labels(found.there),
-            "rules": [self.rule(each) for each in found.rules],
+            "type": reason.type,
+            "time": self.time(reason.time),
+            "values": dict(reason.values),
+            "there": self.labels(reason.there),
+            "rules": [self.rule(each) for each in reason.rules],
         }
 
-    def rule(self, found: RuleReason) -> dict[str, Any]:
-        told: dict[str, Any] = {"rule": found.rule, "trigger": found.trigger, "time": self.time(found.time)}
-        told["triggers"] = [self.trigger(each) for each in found.triggers]
-        if not found.triggers:
-            told["nearest"] = [self.fit(each) for each in found.nearest]
-        return told | ({} if found.cause is None else {"cause": self.missing(found.cause)})
+    def rule(self, reason: RuleReason) -> dict[str, Any]:
+        entry: dict[str, Any] = {"rule": reason.rule, "trigger": reason.trigger, "time": self.time(reason.time)}
+        entry["triggers"] = [self.trigger(each) for each in reason.triggers]
+        if not reason.triggers:
+            entry["nearest"] = [self.fit(each) for each in reason.nearest]
+        return entry | ({} if reason.cause is None else {"cause": self.missing(reason.cause)})
 
-    def trigger(self, found: TriggerReason) -> dict[str, Any]:
+    def trigger(self, reason: TriggerReason) -> dict[str, Any]:
         return {
-            **self.fit(found.trigger),
-            "composites": self.labels(found.composites),
-            "stopped": found.stopped,
-            "complete": found.complete,
-            "reasons": [dict(self.reason(each)) for each in found.reasons],
+            **self.fit(reason.trigger),
+            "composites": self.labels(reason.composites),
+            "stopped": reason.stopped,
+            "complete": reason.complete,
+            "reasons": [dict(self.reason(each)) for each in reason.reasons],
         }
 
-    def reason(self, found: PartialReason) -> Iterator[tuple[str, Any]]:
-        yield "match", self.parts(found.seen)
-        yield "stopped_by", found.text or None
-        yield "window", self.window(found.window)
-        yield "reasons", self.hindrances(found.hindrances)
-        if found.candidates is not None:
-            yield "looked_at", found.candidates.looked
-            yield "left_out", found.candidates.left
-            yield "nearest", [self.candidate(each) for each in found.candidates.near]
+    def reason(self, reason: PartialReason) -> Iterator[tuple[str, Any]]:
+        yield "match", self.parts(reason.seen)
+        yield "stopped_by", reason.text or None
+        yield "window", self.window(reason.window)
+        yield "reasons", self.hindrances(reason.hindrances)
+        if reason.candidates is not None:
+            yield "looked_at", reason.candidates.looked
+            yield "left_out", reason.candidates.left
+            yield "nearest", [self.candidate(each) for each in reason.candidates.near]
 
-    def candidate(self, found: NearCandidate) -> dict[str, Any]:
-        return {**self.fit(found.fit), "reasons": self.hindrances(found.hindrances)}
+    def candidate(self, candidate: NearCandidate) -> dict[str, Any]:
+        return {**self.fit(candidate.fit), "reasons": self.hindrances(candidate.hindrances)}
 
-    def hindrances(self, found: Sequence[Hindrance]) -> list[Mapping[str, Any]]:
+    def hindrances(self, hindrances: Sequence[Hindrance]) -> list[Mapping[str, Any]]:
         return [
             {"kind": each.kind, "text": each.text, "events": self.labels(each.events)}
             | ({} if each.lacking is None else {"by": each.lacking})
-            for each in found
+            for each in hindrances
         ]

@@ -70,13 +70,13 @@ class CauseGraph:
     @cached_property
     def in_order(self) -> list[int]:
         """The rules in topological order, without rules on cycles and rules that depend on such rules."""
-        order, found = TopologicalSorter({each: self.feeding(each) for each in range(len(self._rules))}), list[int]()
+        order, numbers = TopologicalSorter({each: self.feeding(each) for each in range(len(self._rules))}), list[int]()
         with suppress(CycleError):
             order.prepare()
         while ready := sorted(order.get_ready()):
-            found += ready
+            numbers += ready
             order.done(*ready)
-        return found
+        return numbers
 
     @cached_property
     def groups(self) -> list[list[int]]:
@@ -88,14 +88,14 @@ class CauseGraph:
                 return (*self._looking[node], *self._emitting[node])
             return looked_at.intersection((self._rules[node].emits, *self._rules[node].types))
 
-        found, grouped = list[list[int]](), set[int | str]()
+        groups, grouped = list[list[int]](), set[int | str]()
         for number in range(len(self._rules)):
             if number not in grouped:
                 begin: list[int | str] = [number]
                 group = find_reachable(begin, beside)
                 grouped.update(group)
-                found.append(sorted(each for each in group if isinstance(each, int)))
-        return found
+                groups.append(sorted(each for each in group if isinstance(each, int)))
+        return groups
 
     @cached_property
     def longest_chain(self) -> int | None:
@@ -147,13 +147,13 @@ class CauseGraph:
 
 def find_reachable(start: Iterable[N], after: Callable[[N], Iterable[N]]) -> dict[N, None]:
     """Return all nodes that are reachable from some nodes, including these, in the order of discovery."""
-    found = dict.fromkeys(start)
-    todo = list(found)
+    nodes = dict.fromkeys(start)
+    todo = list(nodes)
     for each in todo:
-        new = dict.fromkeys(other for other in after(each) if other not in found)
-        found |= new
+        new = dict.fromkeys(other for other in after(each) if other not in nodes)
+        nodes |= new
         todo += new
-    return found
+    return nodes
 
 
 def endless_chain(names: Sequence[str]) -> EndlessChain:

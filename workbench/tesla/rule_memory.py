@@ -47,20 +47,20 @@ class RuleMemory(Remembered):
     def after(self, happens: Happens) -> tuple[RuleMemory, list[Occurrence]]:
         """Return the state after an event or time, and the composites that it causes."""
         engine = self._take()
-        found = feed(engine, happens)
+        composites = feed(engine, happens)
         if self._count + 1 < max(LEAST, len(self._base) // 32):
-            return RuleMemory(self._make, self._base, (self._since, happens), self._count + 1, engine), found
-        return RuleMemory(self._make, _save(engine), None, 0, engine), found
+            return RuleMemory(self._make, self._base, (self._since, happens), self._count + 1, engine), composites
+        return RuleMemory(self._make, _save(engine), None, 0, engine), composites
 
     @property
     def awaiting(self) -> Mapping[str, int]:
         """The number of matches of each rule that wait for the deadline of `absent`."""
         engine = self._take()
         assert isinstance(engine, Publisher)
-        found = engine.awaiting()
+        counts = engine.awaiting()
         with _LOCK:
             self._engine = engine
-        return found
+        return counts
 
     def _take(self) -> RuleEngine:
         """Take an engine in this state, for exclusive use."""

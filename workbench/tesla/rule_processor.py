@@ -134,7 +134,7 @@ class RuleProcessor(FileProcessor):
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         nulls = may_be_null(self.rules, self._find_nulls(inputs[1:]))
-        found = [
+        records = [
             self._record_of_composite(self.rules.declarations[name], nulls[name]) for name in self.rules.composites
         ]
         emitted = [self.rules.declarations[name] for name in self.rules.composites]
@@ -142,15 +142,15 @@ class RuleProcessor(FileProcessor):
         for name, domain in find_shared_domains(emitted).items():
             always = all(name in each.domains and name not in nulls[each.name] for each in emitted)
             columns[name] = resolve(domain if always else Nullable(domain), self.integers)
-        return (*found, Record(tuple(columns.values()), tuple(columns)))
+        return (*records, Record(tuple(columns.values()), tuple(columns)))
 
     def _find_nulls(self, events: Sequence[Domain]) -> Nulls:
         """Return the attributes that may be null: on the inputs, and all of facts, which are unknown here."""
-        found = {name: frozenset(self.rules.declarations[name].domains) for name in self.looks_up}
+        nulls = {name: frozenset(self.rules.declarations[name].domains) for name in self.looks_up}
         for name, domain in zip(self.fed, events, strict=True):
             places = places_of(self.rules.declarations[name], domain)
-            found[name] = frozenset(attribute for attribute, _, part in places if isinstance(part, Nullable))
-        return found
+            nulls[name] = frozenset(attribute for attribute, _, part in places if isinstance(part, Nullable))
+        return nulls
 
     def _record_of_composite(self, declared: t.Declaration, nulls: frozenset[str]) -> Domain:
         domains = {n: Nullable(domain) if n in nulls else domain for n, domain in declared.domains.items()}
@@ -195,8 +195,8 @@ class RuleProcessor(FileProcessor):
             now = value
         if not isinstance(memory, RuleMemory):
             memory = RuleMemory(self._start_engine, memory)
-        memory, found = memory.after(now if place == 0 else self._read_event(place, value, now))
-        return (now, memory), tuple(map(emission, self._collect_outputs(found))) if found else self._silent
+        memory, composites = memory.after(now if place == 0 else self._read_event(place, value, now))
+        return (now, memory), tuple(map(emission, self._collect_outputs(composites))) if composites else self._silent
 
     def refusal(self, form: str) -> str:
         if form != Form.VALUES:
@@ -237,12 +237,12 @@ class RuleProcessor(FileProcessor):
     def _domains(self) -> Mapping[str, Domain]:
         return dict(zip(self.results_named, self.results(self.shapes), strict=True))
 
-    def _collect_outputs(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
+    def _collect_outputs(self, composites: Sequence[Occurrence]) -> tuple[list[Value], ...]:
         """Return the composites for each output."""
         outputs: dict[str, list[Value]] = {name: [] for name in self.results_named}
         everything = self._domains[ALL]
         assert isinstance(everything, Record)
-        for each in found:
+        for each in composites:
             domain, names = self._domains[each.type], self.rules.declarations[each.type].positions
             values = fit_value(domain, each.values) if names else ()
             outputs[each.type].append(values if names else True)
@@ -254,12 +254,12 @@ class RuleProcessor(FileProcessor):
 
     @property
     def landmarks(self) -> tuple[Value, ...]:
-        found: list[Value] = [0, 1, "a", "b"]
+        values: list[Value] = [0, 1, "a", "b"]
         for rule in self.rules.rules:
             inside = [each for part in rule.parts for each in part.constraints]
             leaves = (leaf for each in (*inside, *rule.where_clause) for leaf in t.within(each))
-            found += [leaf.value for leaf in leaves if isinstance(leaf, t.Literal)]
-        return tuple(found)
+            values += [leaf.value for leaf in leaves if isinstance(leaf, t.Literal)]
+        return tuple(values)
 
     @property
     def pauses(self) -> tuple[int, ...]:
@@ -272,19 +272,19 @@ class RuleProcessor(FileProcessor):
         if ordered > len(types):
             what = f"{rules.name} takes {len(types)} streams, {ordered} are given"
             raise PipelineError(what, hint=f"streams are, in this order: {', '.join(types)}")
-        given = list(types[:ordered])
+        stream_names = list(types[:ordered])
         for name in named:
             if name not in rules.events:
                 raise PipelineError(f"{rules.name} has no events '{name}'", hint=did_you_mean(name, rules.events))
-            if name in given:
+            if name in stream_names:
                 raise PipelineError(f"two streams are given for '{name}'", hint="leave one out")
-            given.append(name)
+            stream_names.append(name)
         looked_at = {name for rule in rules.rules for name in rule.types}
-        if missing := [name for name in types if name in looked_at and name not in given]:
+        if missing := [name for name in types if name in looked_at and name not in stream_names]:
             what = f"rules of {rules.name} read '{missing[0]}', and no stream is given for it"
             raise PipelineError(what, hint=f"give it behind the others, or by name: {missing[0]} = STREAM")
-        fed = [name for name in rules.events if name in given]
-        return cls(rules, tuple(fed)), [given.index(name) for name in fed]
+        fed = [name for name in rules.events if name in stream_names]
+        return cls(rules, tuple(fed)), [stream_names.index(name) for name in fed]
 
     @classmethod
     def of_file(cls, path: str, ordered: int, named: Sequence[str]) -> tuple[Self, Sequence[int]]:
@@ -321,8 +321,8 @@ def graph_of(processor: RuleProcessor, domains: Sequence[Domain]) -> RuleGraph:
 def feed_rules(rules: RuleSet, streams: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """Apply rules to streams of a pipeline under construction, and return the streams of composites."""
     processor, order = RuleProcessor.of(rules, len(streams), list(named))
-    given = [*streams, *named.values()]
-    return processor(*(given[place] for place in order))
+    all_streams = [*streams, *named.values()]
+    return processor(*(all_streams[place] for place in order))
 
 
 def _check_time(before: int | None, time: int) -> None:

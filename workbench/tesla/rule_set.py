@@ -83,8 +83,8 @@ class RuleSet(Displayed):
     @cached_property
     def no_columns(self) -> tuple[Any, ...]:
         """The columns of a block without events, for each type in `events`."""
-        found: tuple[Any, ...] = later("workbench.tesla.event_block", "empty_columns")(self)
-        return found
+        columns: tuple[Any, ...] = later("workbench.tesla.event_block", "empty_columns")(self)
+        return columns
 
     @property
     def ports(self) -> Ports:
@@ -94,8 +94,8 @@ class RuleSet(Displayed):
     @cached_property
     def pipeline(self) -> Pipeline:
         """The rules as a pipeline with a single processor."""
-        found: Pipeline = later("workbench.tesla.rule_processor", "rule_graph")(self)
-        return found
+        pipeline: Pipeline = later("workbench.tesla.rule_processor", "rule_graph")(self)
+        return pipeline
 
     def __call__(self, *streams: Any, **named: Any) -> Any:
         """Add the rules to a pipeline under construction: `rules(temp, Smoke=smoke).Fire` is a stream of composites.
@@ -108,8 +108,10 @@ class RuleSet(Displayed):
         """
         return later("workbench.tesla.rule_processor", "feed_rules")(self, streams, named)
 
-    def subscribe(self, type: str | None, told: Callable[[dict[str, Any]], object], **settings: Any) -> RunningRules:
-        """Start the rules, and call `told` with each composite event of a type, or of all types if it is None.
+    def subscribe(
+        self, type: str | None, subscriber: Callable[[dict[str, Any]], object], **settings: Any
+    ) -> RunningRules:
+        """Start the rules, and call `subscriber` with each composite event of a type, or of all types if it is None.
 
             running = wb.rules.parse_rules(text).subscribe("Fire", print, unit="s")
             running.publish("Smoke", time=12, area="hall")
@@ -119,21 +121,21 @@ class RuleSet(Displayed):
         settings: those of `RunningRules`, the result, which accepts events and more subscribers.
         """
         running: RunningRules = later("workbench.tesla.running_rules", "RunningRules")(self, **settings)
-        running.subscribe(type, told)
+        running.subscribe(type, subscriber)
         return running
 
     def matches(self, data: Any, **options: Any) -> RuleMatches:
         """Return the matches on a log, searched lazily: for each match the events that it consists of.
 
-            found = wb.rules.parse_rules(text).matches("log.parquet", time_unit="s")
-            found.first(3), found.to_arrow()
+            matches = wb.rules.parse_rules(text).matches("log.parquet", time_unit="s")
+            matches.first(3), matches.to_arrow()
 
         Parameters
         ----------
         data, options: those of `workbench.run`.
         """
-        found: RuleMatches = later("workbench.tesla.rule_matches", "RuleMatches")(self, data, **options)
-        return found
+        matches: RuleMatches = later("workbench.tesla.rule_matches", "RuleMatches")(self, data, **options)
+        return matches
 
     def count(self, data: Any, **options: Any) -> dict[str, int]:
         """Count the composites that each rule emits for a log, without creating them."""
@@ -179,18 +181,18 @@ class RuleSet(Displayed):
     def simplify(self, **settings: Any) -> RuleSimplification:
         """Return the rules with fewer constraints, predicates and rules, and shorter windows, with grounds for each.
 
-                found = wb.rules.load_rules("fire.tesla").simplify()
-            print(found)
-            found.rules
+                simplification = wb.rules.load_rules("fire.tesla").simplify()
+            print(simplification)
+            simplification.rules
 
         Parameters
         ----------
         settings: `seconds` for one query to the model (10; 0: only laws are applied), its `bounds`, and whether
                 results that hold only `within_bounds` are applied, too (no).
         """
-        made = later("workbench.conformance.compare.simplified_rules", "simplified_rules")
-        found: RuleSimplification = made(self, **settings)
-        return found
+        simplify = later("workbench.conformance.compare.simplified_rules", "simplified_rules")
+        simplification: RuleSimplification = simplify(self, **settings)
+        return simplification
 
     def analyse(self, question: str, **options: Any) -> tuple[Any, ...]:
         """Answer a question about the rules themselves (`Finding`), with shortest streams as evidence.
@@ -207,14 +209,14 @@ class RuleSet(Displayed):
         ------
         Refused: the rules have no finite model.
         """
-        found: tuple[Any, ...] = later("workbench.verify.analysis", "answers")(self, question, **options)
-        return found
+        findings: tuple[Any, ...] = later("workbench.verify.analysis", "answers")(self, question, **options)
+        return findings
 
-    def _explain(self, data: Any, options: dict[str, Any], **asked: Any) -> RuleExplanation:
+    def _explain(self, data: Any, options: dict[str, Any], **fields: Any) -> RuleExplanation:
         module = "workbench.runner.rules.explained"
-        question = later(module, "RuleQuestion")(**asked)
-        found: RuleExplanation = later(module, "explain_rules")(self, data, question, options)
-        return found
+        question = later(module, "RuleQuestion")(**fields)
+        explanation: RuleExplanation = later(module, "explain_rules")(self, data, question, options)
+        return explanation
 
     def __str__(self) -> str:
         return str(self.file)

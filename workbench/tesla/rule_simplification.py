@@ -80,8 +80,8 @@ class RuleSimplification:
     def _lines(self) -> Iterator[str]:
         for number, step in enumerate(self.steps, 1):
             yield f"{number}. {step.by}: {step.why} ({step.seconds:.2f} s)"
-            shown = ndiff(step.before.splitlines(), step.after.splitlines())
-            yield from (f"    {line}".rstrip() for line in shown if not line.startswith("?"))
+            diff = ndiff(step.before.splitlines(), step.after.splitlines())
+            yield from (f"    {line}".rstrip() for line in diff if not line.startswith("?"))
             if step.outcome:
                 yield f"    the model says it {step.outcome.replace('-', ' ')}, which rests on"
                 yield from (f"        {each}" for each in step.bounds)

@@ -66,8 +66,8 @@ def value_reader(declared: t.Declaration, domain: Domain) -> Callable[[Value], t
     places = [(place, declared.domains[name] == FLOAT) for name, place, _ in places_of(declared, domain)]
 
     def read(event: Value) -> tuple[Value, ...]:
-        found = ((event if place is None else event[place], real) for place, real in places)
-        return tuple([float(value) if real and value is not None else value for value, real in found])
+        pairs = ((event if place is None else event[place], real) for place, real in places)
+        return tuple([float(value) if real and value is not None else value for value, real in pairs])
 
     return read
 
@@ -80,13 +80,13 @@ def may_be_null(rules: RuleSet, fed: Nulls) -> Nulls:
 
     The result is the least fixed point: a composite has a null only because of a null in its sources.
     """
-    found: dict[str, frozenset[str]] = {name: fed.get(name, frozenset()) for name in rules.declarations}
+    nulls: dict[str, frozenset[str]] = {name: fed.get(name, frozenset()) for name in rules.declarations}
     while True:
-        before = dict(found)
+        before = dict(nulls)
         for rule in rules.resolved:
-            found[rule.emits] |= _find_emitted_nulls(rule, found)
-        if found == before:
-            return found
+            nulls[rule.emits] |= _find_emitted_nulls(rule, nulls)
+        if nulls == before:
+            return nulls
 
 
 def _find_emitted_nulls(rule: ResolvedRule, nulls: Nulls) -> frozenset[str]:

@@ -66,26 +66,26 @@ class RunningRules:
         trex: bool = False,
         profiled: bool = False,
     ) -> None:
-        found = read_rules(rules) if isinstance(rules, str) else rules
-        table = self._facts(found, facts or {}, asking, caching)
+        rule_set = read_rules(rules) if isinstance(rules, str) else rules
+        table = self._facts(rule_set, facts or {}, asking, caching)
         unit = SPELLINGS.get(unit or "", unit)
         if unit is not None and unit not in MICROSECONDS:
             raise InputError(f"'{unit}' is no unit of time", hint=did_you_mean(unit, MICROSECONDS))
         self._scale = MICROSECONDS.get(unit or "", 1)
         settings = EngineSettings(unit=unit, trex=trex, profiled=profiled)
-        self.engine: RuleEngine = rule_engine(in_units(found, unit, trex=trex), engine, table, settings)
+        self.engine: RuleEngine = rule_engine(in_units(rule_set, unit, trex=trex), engine, table, settings)
         self._told: list[tuple[str | None, Subscriber]] = []
 
-    def _facts(self, rules: RuleSet, given: Any, asking: FactSettings | None, caching: FactCaching | None) -> Facts:
+    def _facts(self, rules: RuleSet, facts: Any, asking: FactSettings | None, caching: FactCaching | None) -> Facts:
         types = {name: declared for name, declared in rules.declarations.items() if declared.fact}
-        if isinstance(given, Mapping):
-            return {name: [self._values(name, row, rules) for row in given.get(name, ())] for name in types}
+        if isinstance(facts, Mapping):
+            return {name: [self._values(name, row, rules) for row in facts.get(name, ())] for name in types}
         from workbench.tesla.engines.facts.database import FactDatabase
         from workbench.tesla.engines.facts.tables import FactTables, tables_in
 
-        return FactTables(tables_in(types, [FactDatabase(given, asking)]), asking, caching)
+        return FactTables(tables_in(types, [FactDatabase(facts, asking)]), asking, caching)
 
-    def subscribe(self, type: str | None, told: Subscriber) -> Callable[[], None]:
+    def subscribe(self, type: str | None, subscriber: Subscriber) -> Callable[[], None]:
         """Call a function with each composite of a type, or of all types if it is None, as it is published.
 
         Returns a function that ends the subscription; raises InputError if no rule emits this type.
@@ -93,7 +93,7 @@ class RunningRules:
         composites = self.engine.rules.composites
         if type is not None and type not in composites:
             raise InputError(f"no rule emits '{type}'", hint=did_you_mean(type, composites))
-        entry = (type, told)
+        entry = (type, subscriber)
         self._told.append(entry)
         return lambda: self._told.remove(entry)
 
@@ -118,13 +118,13 @@ class RunningRules:
         """Move the clock: no event with this time or an earlier one follows."""
         return self._tell(self.engine.advance(time * self._scale))
 
-    def _tell(self, found: list[Occurrence]) -> list[Composite]:
-        made = [self._composite(each) for each in found]
-        for composite in made:
-            for type, told in list(self._told):
+    def _tell(self, occurrences: list[Occurrence]) -> list[Composite]:
+        composites = [self._composite(each) for each in occurrences]
+        for composite in composites:
+            for type, subscriber in list(self._told):
                 if type in (None, composite["type"]):
-                    told(composite)
-        return made
+                    subscriber(composite)
+        return composites
 
     def _composite(self, event: Occurrence) -> Composite:
         names = self.engine.rules.declarations[event.type].positions
@@ -134,17 +134,17 @@ class RunningRules:
         return {"type": event.type, "time": time, "rule": event.rule, **values}
 
     @staticmethod
-    def _values(type: str, given: Mapping[str, Value], rules: RuleSet) -> tuple[Any, ...]:
+    def _values(type: str, attributes: Mapping[str, Value], rules: RuleSet) -> tuple[Any, ...]:
         domains = rules.declarations[type].domains
-        for name in given:
+        for name in attributes:
             if name not in domains:
                 raise InputError(f"{type} has no attribute '{name}'", hint=did_you_mean(name, domains))
-        found = []
+        values = []
         for name, domain in domains.items():
-            value: Any = given.get(name)
+            value: Any = attributes.get(name)
             whole = isinstance(value, int) and not isinstance(value, bool)
             value = float(value) if domain == FLOAT and whole else value
             if value is not None and (value not in domain or (domain == INT and not whole)):
                 raise DomainError(f"'{name}' of {type} is {SPELLED[domain]}, not {value!r}")
-            found.append(value)
-        return tuple(found)
+            values.append(value)
+        return tuple(values)

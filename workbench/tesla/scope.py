@@ -62,19 +62,19 @@ class RuleScope:
 
     def with_bound(self, name: str, declared: t.Declaration, place: int = OWN) -> RuleScope:
         """Return the scope with another name; a name that is bound twice is ambiguous."""
-        found = None if name in self.bound else BoundEvent(place, declared)
-        return RuleScope(self.own, {**self.bound, name: found}, self.parameters)
+        event = None if name in self.bound else BoundEvent(place, declared)
+        return RuleScope(self.own, {**self.bound, name: event}, self.parameters)
 
     def event(self, name: str, where: t.Placed) -> BoundEvent:
         """Return the event or fact bound under a name; raise a LanguageError if there is none, or several."""
         if name not in self.bound:
             hint = did_you_mean(name, self.bound, "bound before this place are: ")
             raise LanguageError(f"no event '{name}' is bound here", where=where.where, hint=hint)
-        found = self.bound[name]
-        if found is None:
+        event = self.bound[name]
+        if event is None:
             what = f"two predicates are called '{name}'"
             raise LanguageError(what, where=where.where, hint=f"name them: {name} as {name}1")
-        return found
+        return event
 
     # --- expressions ------------------------------------------------------------------------------------
 
@@ -93,8 +93,8 @@ class RuleScope:
         try:
             return result_of(expression, domains)
         except TypingError:
-            row, shown = row_of(expression), " and ".join(t.SPELLED[domain] for domain in domains)
-            what = f"'{'-' if row.arity == 1 and row.symbol == 'neg' else row.symbol}' is not defined on {shown}"
+            row, type_names = row_of(expression), " and ".join(t.SPELLED[domain] for domain in domains)
+            what = f"'{'-' if row.arity == 1 and row.symbol == 'neg' else row.symbol}' is not defined on {type_names}"
             raise LanguageError(what, where=expression.where) from None
 
     def resolve(self, expression: t.Expression) -> t.Expression:
@@ -136,10 +136,10 @@ class RuleScope:
             hint = did_you_mean(name, self.parameters, "bound before this place are: ")
             hint = hint or f"bind it in an earlier predicate: A[${name} = attribute]()"
             raise LanguageError(f"the parameter '${name}' is not bound here", where=expression.where, hint=hint)
-        found = self.parameters[name]
-        if found is None:
+        slot = self.parameters[name]
+        if slot is None:
             raise FollowUp
-        return found
+        return slot
 
     def _of_which(self, expression: t.OwnAttribute) -> LanguageError:
         names = [name for name, event in self.bound.items() if event and expression.name in event.declared.domains]

@@ -115,11 +115,11 @@ class Policy(Enumeration):
 
     def __new__(cls, word: str, takes: slice = NONE_OF_THEM, *true_of_it: str) -> Policy:
         """Create the member for a word."""
-        made = object.__new__(cls)
-        made._value_, made.takes = word, takes
+        member = object.__new__(cls)
+        member._value_, member.takes = word, takes
         for name in cls.__annotations__.keys() - {"takes"}:
-            setattr(made, name, name in true_of_it)
-        return made
+            setattr(member, name, name in true_of_it)
+        return member
 
     @property
     def single(self) -> bool:
@@ -287,13 +287,13 @@ class Rule(Placed):
     @cached_property
     def anchors(self) -> tuple[tuple[int, ...], ...]:
         """For each part, the places of the events on which its window depends."""
-        bound, found = dict[str, int](), list[tuple[int, ...]]()
+        bound, anchors = dict[str, int](), list[tuple[int, ...]]()
         for place, part in enumerate(self.parts):
             names = () if part.window is None else part.window.names
-            found.append(tuple(bound[name] for name in names))
+            anchors.append(tuple(bound[name] for name in names))
             if binds(part):
                 bound[part.name] = place
-        return tuple(found)
+        return tuple(anchors)
 
     @property
     def durations(self) -> Iterator[Duration]:
@@ -313,8 +313,8 @@ class Rule(Placed):
     @property
     def absence(self) -> Predicate | None:
         """The `absent` predicate, about what must not follow the trigger; None if there is none."""
-        found = (part for part in self.predicates if isinstance(part, Predicate) and part.policy.later)
-        return next(found, None)
+        absences = (part for part in self.predicates if isinstance(part, Predicate) and part.policy.later)
+        return next(absences, None)
 
     @property
     def timeout(self) -> int:
@@ -350,8 +350,8 @@ class RuleFile(Placed):
 
     def __str__(self) -> str:
         declared: list[Declaration | DeclaredAggregate] = [*self.declarations, *self.aggregates]
-        found = [_prepend_comment(each.comment, str(each)) for each in declared]
-        blocks = ["\n".join(found)] if found else []
+        texts = [_prepend_comment(each.comment, str(each)) for each in declared]
+        blocks = ["\n".join(texts)] if texts else []
         return "\n\n".join([*blocks, *(_prepend_comment(rule.comment, str(rule)) for rule in self.rules)]) + "\n"
 
 

@@ -69,6 +69,6 @@ def value(expression: t.Expression, selected: Selected, own: Attributes | None =
     return apply_operator(row_of(expression), [value(operand, selected, own) for operand in expression.operands])
 
 
-def fit_value(found: Value | None, domain: Domain) -> Value | None:
+def fit_value(raw_value: Value | None, domain: Domain) -> Value | None:
     """Convert a value to the type of an attribute: a whole number becomes a float if the type is float."""
-    return as_float(found) if domain == FLOAT and type(found) is int else found
+    return as_float(raw_value) if domain == FLOAT and type(raw_value) is int else raw_value

@@ -100,8 +100,8 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding as plain data."""
-        found = {name: plain_form(self._value(attribute)) for name, attribute in self.form.items()}
-        return {name.removesuffix("?"): value for name, value in found.items() if value or not name.endswith("?")}
+        entries = {name: plain_form(self._value(attribute)) for name, attribute in self.form.items()}
+        return {name.removesuffix("?"): value for name, value in entries.items() if value or not name.endswith("?")}
 
 
 def plain_form(value: Any) -> Any:
@@ -139,17 +139,17 @@ def findings_in_turn(questions: Sequence[tuple[str, Callable[[], Iterable[Findin
     ------
     Refused: no part has a finite model.
     """
-    found, kept = list[Finding](), min(TELLING, (remaining().seconds or 0.0) / 10)
+    all_findings, reserve = list[Finding](), min(TELLING, (remaining().seconds or 0.0) / 10)
     refused = list[Refused]()
     for number, (about, findings) in enumerate(questions):
         try:
             part = phase(f"{about} ({number + 1} of {len(questions)})", part=True)
-            with share(len(questions) - number, kept), part:
+            with share(len(questions) - number, reserve), part:
                 for each in findings():
-                    found.append(each)
+                    all_findings.append(each)
         except (LimitMet, Refused) as met:  # a variant may be too large for a model where others are not
             refused += [met] if isinstance(met, Refused) else []
-            found.append(Finding(about, "unknown", f"not known: {met.what}", decided=False))
+            all_findings.append(Finding(about, "unknown", f"not known: {met.what}", decided=False))
     if refused and len(refused) == len(questions):
         raise refused[0]
-    return tuple(found)
+    return tuple(all_findings)

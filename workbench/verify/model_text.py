@@ -29,7 +29,7 @@ KEYWORDS = {"invar": "INVARSPEC", "ctl": "CTLSPEC", "ltl": "LTLSPEC"}
 
 
 def model_text(
-    pipeline: Pipeline, asked: Sequence[PropertySyntax], settings: Settings, legend: Iterable[str] = ()
+    pipeline: Pipeline, properties: Sequence[PropertySyntax], settings: Settings, legend: Iterable[str] = ()
 ) -> str:
     """Return the model of the whole pipeline as SMV text, with a specification for each property.
 
@@ -42,7 +42,7 @@ def model_text(
     Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
     """
     flat = settings.flat(pipeline)
-    system, questions = _list_questions(compose(flat, settings.q), asked)
+    system, questions = _list_questions(compose(flat, settings.q), properties)
     roots = [*_list_labels(system), *(root for _, q in questions if q for root in (*q.formula.atoms(), *q.roots))]
     model = focus(system, roots)
     env = settings.environment
@@ -67,11 +67,11 @@ def model_text(
 
 
 def _list_questions(
-    system: System, asked: Sequence[PropertySyntax]
+    system: System, properties: Sequence[PropertySyntax]
 ) -> tuple[System, list[tuple[PropertySyntax, Question | None]]]:
     """Return the system with the observers of all properties, and the questions; None for comparisons."""
     questions: list[tuple[PropertySyntax, Question | None]] = []
-    for syntax in asked:
+    for syntax in properties:
         if PROPERTIES[syntax.name].mode:
             questions.append((syntax, None))
             continue
@@ -117,10 +117,10 @@ def describe_variables(model: Pipeline) -> Iterator[str]:
                 f"; at1_{place} is {name}: {', '.join(map(str, tables[column.type, name].values))}"
                 for name, place in column.attributes.items()
             )
-            kept = [f"up to {column.limit} ticks old"] if column.limit >= 0 else []
-            kept += [f"one of the last {column.places} events"] if column.places else []
-            kept = ["however old"] if column.endless else kept
-            yield f"  {column.kind} is {column.type}, {' or '.join(kept)}{''.join(places)}"
+            retention = [f"up to {column.limit} ticks old"] if column.limit >= 0 else []
+            retention += [f"one of the last {column.places} events"] if column.places else []
+            retention = ["however old"] if column.endless else retention
+            yield f"  {column.kind} is {column.type}, {' or '.join(retention)}{''.join(places)}"
         for number, (column, key) in enumerate(frame.layout.apart, 1):
             values = zip(column.newest or (), key, strict=True)
             equal = ", ".join(f"{name} = {tables[column.type, name].values[place]}" for name, place in values)

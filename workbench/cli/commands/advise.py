@@ -48,18 +48,18 @@ def execute(args: argparse.Namespace) -> int:
     if not any(steps):
         raise InputError("there are no events to measure", where=args.input)
     with Progress("measuring") as progress:
-        found = advise(pipeline, steps, threads, certify_nodes(pipeline), partial(setattr, progress, "text"))
-    print(json.dumps(as_json(found)) if args.json else text(found, len(steps)))
+        report = advise(pipeline, steps, threads, certify_nodes(pipeline), partial(setattr, progress, "text"))
+    print(json.dumps(as_json(report)) if args.json else text(report, len(steps)))
     return 0
 
 
-def as_json(found: Advised) -> dict[str, Any]:
+def as_json(report: Advised) -> dict[str, Any]:
     """Return the object that `--json` prints; seconds are per step."""
     return {
-        "threads": found.threads,
-        "seconds": found.profile.total,
-        "processors": dict(found.profile.processors),
-        "overhead": {"task": found.overhead.task, "queue": found.overhead.queue, "cores": found.overhead.cores},
+        "threads": report.threads,
+        "seconds": report.profile.total,
+        "processors": dict(report.profile.processors),
+        "overhead": {"task": report.overhead.task, "queue": report.overhead.queue, "cores": report.overhead.cores},
         "advice": [
             {
                 "pattern": each.pattern,
@@ -72,33 +72,33 @@ def as_json(found: Advised) -> dict[str, Any]:
                 "cores": each.cores,
                 "worth": each.worth,
             }
-            for each in found.advice
+            for each in report.advice
         ],
-        "conclusion": found.conclusion,
+        "conclusion": report.conclusion,
     }
 
 
-def text(found: Advised, steps: int) -> str:
+def text(report: Advised, steps: int) -> str:
     """Return the advice as text."""
     from workbench.core.readable import plural
 
-    profile = found.profile
+    profile = report.profile
     lines = [f"{plural(steps, 'step')}, {profile.total * 1e6:.1f} µs each without threads:"]
     rows = [*profile.processors.items(), ("(around them)", profile.rest)]
     width = max(len(name) for name, _ in rows)
     lines += [f"  {name.ljust(width)}  {seconds * 1e6:9.1f} µs" for name, seconds in rows]
-    costs = found.overhead
+    costs = report.overhead
     lines.append(
         f"a task in a thread costs {costs.task * 1e6:.1f} µs, a queue {costs.queue * 1e6:.1f};"
-        f" {found.threads + 1} threads get {costs.cores:.1f} cores"
+        f" {report.threads + 1} threads get {costs.cores:.1f} cores"
     )
-    if found.advice:
-        with_threads = f"gain with {plural(found.threads, 'thread')}"
+    if report.advice:
+        with_threads = f"gain with {plural(report.threads, 'thread')}"
         lines += ["", f"{with_threads.ljust(48)} {'predicted':>16} {'measured':>16}"]
-        for each in found.advice:
-            sign = "✓" if found.promises(each) else "✗"
+        for each in report.advice:
+            sign = "✓" if report.promises(each) else "✗"
             lines.append(f"  {sign} {each.pattern.ljust(44)} {_gain(each.predicted)} {_gain(each.measured)}")
-    lines += ["", found.conclusion]
+    lines += ["", report.conclusion]
     return "\n".join(lines)
 
 

@@ -62,19 +62,19 @@ def _find_queues(args: argparse.Namespace) -> int:
     from workbench.verify.buffers.buffers import buffers
 
     with Progress(f"buffers of {pipeline.name}"):
-        found = buffers(pipeline, settings, args.most)
-    written = _annotate(args.file, found) if args.annotate else ""
+        report = buffers(pipeline, settings, args.most)
+    written = _annotate(args.file, report) if args.annotate else ""
     if args.json:
-        print(json.dumps(found.to_json()), flush=True)
-    elif not found.queues:
-        print(f"{found.pipeline} has no queues: no processor joins streams\n{written}", end="", flush=True)
+        print(json.dumps(report.to_json()), flush=True)
+    elif not report.queues:
+        print(f"{report.pipeline} has no queues: no processor joins streams\n{written}", end="", flush=True)
     else:
-        flat = replace(settings, n=found.n).over(pipeline)[0]
-        lines = _list_capacities(found.queues, None if args.quiet else partial(_prove, pipeline=flat))
-        print("\n".join([*lines, _total(found)]) + f"\n{written}", end="", flush=True)
-    if found.gap:
-        print(f"DEFECT OF WORKBENCH: model and execution disagree: {found.gap}. Please report this.", file=sys.stderr)
-    return found.exit_code
+        flat = replace(settings, n=report.n).over(pipeline)[0]
+        lines = _list_capacities(report.queues, None if args.quiet else partial(_prove, pipeline=flat))
+        print("\n".join([*lines, _total(report)]) + f"\n{written}", end="", flush=True)
+    if report.gap:
+        print(f"DEFECT OF WORKBENCH: model and execution disagree: {report.gap}. Please report this.", file=sys.stderr)
+    return report.exit_code
 
 
 def _find_columns(args: argparse.Namespace) -> int:
@@ -91,24 +91,24 @@ def _find_columns(args: argparse.Namespace) -> int:
     from workbench.verify.rules.rule_subject import RuleSubject
 
     with Progress(f"buffers of {rules.name}"):
-        found = capacities(RuleSubject(rules, rule_bounds(args, [rules]), settings), most=args.most)
+        findings = capacities(RuleSubject(rules, rule_bounds(args, [rules]), settings), most=args.most)
     if args.json:
-        queues = [{"queue": each.about, "status": _status(each), **each.to_json()} for each in found]
+        queues = [{"queue": each.about, "status": _status(each), **each.to_json()} for each in findings]
         print(json.dumps({"rules": rules.name, "queues": queues, "max": args.most}), flush=True)
-    elif not found:
+    elif not findings:
         print(f"{rules.name} retains nothing: no rule searches for events", flush=True)
     else:
-        lines = _list_capacities(found, None if args.quiet else format_streams)
-        print("\n".join([*lines, *([] if args.quiet else [list_unconfirmed(found)])]).rstrip(), flush=True)
-    return worst_exit_code(_status(each).outcome.exit_code for each in found)
+        lines = _list_capacities(findings, None if args.quiet else format_streams)
+        print("\n".join([*lines, *([] if args.quiet else [list_unconfirmed(findings)])]).rstrip(), flush=True)
+    return worst_exit_code(_status(each).outcome.exit_code for each in findings)
 
 
-def _list_capacities(found: Sequence[Finding], details: Callable[[Any], list[str]] | None) -> Iterator[str]:
+def _list_capacities(findings: Sequence[Finding], details: Callable[[Any], list[str]] | None) -> Iterator[str]:
     """Yield a line for each queue or column; with details, its grounds and a witness follow."""
     from workbench.cli.output import INDENT, SIGNS, colour
     from workbench.core.readable import shorten_sets
 
-    for each in found:
+    for each in findings:
         sign, code = SIGNS[_status(each).outcome]
         yield f"{colour(f'{sign} {each.about}', code, sys.stdout)}  {each.says}"
         if details is not None:
@@ -117,11 +117,11 @@ def _list_capacities(found: Sequence[Finding], details: Callable[[Any], list[str
             yield ""
 
 
-def _status(found: Finding) -> QueueStatus:
+def _status(finding: Finding) -> QueueStatus:
     """Return whether a sufficient capacity exists; unknown if a limit ended the search."""
     from workbench.verify.buffers.buffers import QueueStatus
 
-    return QueueStatus(found.data.get("status", found.answer))
+    return QueueStatus(finding.data.get("status", finding.answer))
 
 
 def _prove(item: Buffer, pipeline: Pipeline) -> list[str]:
@@ -136,20 +136,20 @@ def _prove(item: Buffer, pipeline: Pipeline) -> list[str]:
     lines.append(f"{item.seconds:.2f} s, {item.engine}")
     if item.witness is None:
         return lines
-    shown = {} if item.at_least is None else {item.queue: item.at_least - 1}
-    return [*lines, "", render_trace(item.witness, pipeline, shown)]
+    capacities = {} if item.at_least is None else {item.queue: item.at_least - 1}
+    return [*lines, "", render_trace(item.witness, pipeline, capacities)]
 
 
-def _total(found: Buffers) -> str:
+def _total(report: Buffers) -> str:
     from workbench.core.readable import plural
 
-    if found.total_bits is None:
-        return "total: not bounded" if found.exit_code == 1 else "total: not known"
-    events = sum(item.capacity or 0 for item in found.queues if not item.inside)
-    return f"total: {plural(events, 'event')}, {plural(found.total_bits, 'bit')} at N = {found.n}"
+    if report.total_bits is None:
+        return "total: not bounded" if report.exit_code == 1 else "total: not known"
+    events = sum(item.capacity or 0 for item in report.queues if not item.inside)
+    return f"total: {plural(events, 'event')}, {plural(report.total_bits, 'bit')} at N = {report.n}"
 
 
-def _annotate(reference: str, found: Buffers) -> str:
+def _annotate(reference: str, report: Buffers) -> str:
     """Write the capacities into the file, and return a message about it."""
     from pathlib import Path
 
@@ -160,11 +160,11 @@ def _annotate(reference: str, found: Buffers) -> str:
 
     path, name = split_reference(reference)
     before = Path(path).read_bytes().decode("utf-8")  # keeps the line ends of the file
-    after = annotate(parse(before, path), name, found.capacities)
+    after = annotate(parse(before, path), name, report.capacities)
     if after != before:
         write_atomically(path, after)
-    left_out = [item.queue for item in found.queues if item.capacity is None]
-    stated = f"{path} states the capacity of {plural(len(found.capacities), 'queue')}"
+    left_out = [item.queue for item in report.queues if item.capacity is None]
+    stated = f"{path} states the capacity of {plural(len(report.capacities), 'queue')}"
     return stated + (f", not of {_and(left_out)}" if left_out else "") + "\n"
 
 

@@ -27,10 +27,10 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.verify.proof.check_certificate import check_certificate
 
     with Budget(args.timeout, args.memory):
-        found = check_certificate(args.file, runs=args.runs, seed=args.seed, solver=args.solver)
+        confirmations = check_certificate(args.file, runs=args.runs, seed=args.seed, solver=args.solver)
         while True:
             with Progress("checking a certificate"):
-                each = next(found, None)
+                each = next(confirmations, None)
             if each is None:
                 return 0
             print(f"✓ certified  {each}", flush=True)

@@ -40,12 +40,14 @@ def execute(args: argparse.Namespace) -> int:
 
     named = any("".join(each) for each in args.Q)  # queues of one pipeline
     whole = not (split_reference(args.file)[1] or args.property or args.fault or args.param or named)
-    asked = list_file_properties(loaded) if whole else [(loaded, list_properties(loaded, args.property))]
+    pairs = list_file_properties(loaded) if whole else [(loaded, list_properties(loaded, args.property))]
     from workbench.cli.output import decide_all
     from workbench.verify.answer.problem import problem
 
     problems = [
-        problem(each, syntax, pipeline_settings(args, each.pipeline)) for each, found in asked for syntax in found
+        problem(each, syntax, pipeline_settings(args, each.pipeline))
+        for each, properties in pairs
+        for syntax in properties
     ]
     return decide_all(problems, args)
 
@@ -57,5 +59,5 @@ def _rules(args: argparse.Namespace) -> int:
     from workbench.verify.rules.problems import rule_problem
 
     bounds = rule_bounds(args, [rules])
-    given = list_rule_properties(rules, args.property)
-    return decide_all([rule_problem(rules, text, bounds, settings, deepen=not args.Q) for text in given], args)
+    properties = list_rule_properties(rules, args.property)
+    return decide_all([rule_problem(rules, text, bounds, settings, deepen=not args.Q) for text in properties], args)

@@ -133,10 +133,10 @@ def _rules(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[
     if files and args.param:
         raise InputError("rules have no parameters: --param", hint="leave it out")
     engines = choose_engines(args.backend, strict=not args.random and len(files) == len(args.files))
-    given = [(file, stream_cases(file, search.steps), search) for file in files]
+    comparisons = [(file, stream_cases(file, search.steps), search) for file in files]
     if args.random_rules:
-        given.append(("random rules", make_varied_case, replace(search, examples=args.random_rules)))
-    for name, cases, own in given:
+        comparisons.append(("random rules", make_varied_case, replace(search, examples=args.random_rules)))
+    for name, cases, own in comparisons:
         place.begin(name)
         yield None, conform_rules(name, cases, own, engines, partial(place.tell, f"comparing engines on {name}"))
 
@@ -175,8 +175,8 @@ def _subjects(file: str, params: list[str]) -> Iterator[Loaded | PythonPipeline]
     from workbench.language.load import split_reference
 
     path, name = split_reference(file)
-    given = parameters(params)
-    if path.endswith(".py") and name is None and not given:
+    arguments = parameters(params)
+    if path.endswith(".py") and name is None and not arguments:
         yield from (subject(path, each) for each in python_pipelines(path))
     else:
-        yield subject(path, name, **given)
+        yield subject(path, name, **arguments)

@@ -75,15 +75,15 @@ def problems_of(folder: str) -> list[Problem]:
     paths = sorted(place.glob("**/*.pipe"))
     if not paths:
         raise InputError(f"there is no .pipe file in '{folder}'", hint="give a folder of models with --models")
-    found: list[Problem] = []
+    folder_problems: list[Problem] = []
     seen: list[Pipeline] = []
     for file in paths:
-        asked = problems(file, Settings(n=_ROOM, seconds=_SECONDS, grow=0), STANDARD)
-        for loaded, group in groupby(asked, lambda problem: problem.subject):
+        file_problems = problems(file, Settings(n=_ROOM, seconds=_SECONDS, grow=0), STANDARD)
+        for loaded, group in groupby(file_problems, lambda problem: problem.subject):
             if isinstance(loaded, Loaded) and loaded.pipeline not in seen:
                 seen.append(loaded.pipeline)
-                found += group
-    return found
+                folder_problems += group
+    return folder_problems
 
 
 def _table(problems: list[Problem], jobs: int) -> Iterator[Verdict]:

@@ -108,9 +108,9 @@ def look() -> Iterator[Item]:
 def _engines() -> Iterator[Item]:
     from workbench.verify.decide.table import find_engines
 
-    for found in find_engines():
-        detail = f"{found.version} {found.path}".strip() if found.usable else found.reason
-        yield Item("engines", found.name, found.usable, detail, found.hint)
+    for engine in find_engines():
+        detail = f"{engine.version} {engine.path}".strip() if engine.usable else engine.reason
+        yield Item("engines", engine.name, engine.usable, detail, engine.hint)
 
 
 def _backends() -> Iterator[Item]:
@@ -152,10 +152,10 @@ def _program(group: str, name: str, command: list[str], hint: str) -> Item:
     except (OSError, subprocess.TimeoutExpired) as error:
         return Item(group, name, False, f"'{command[0]}' does not answer: {error}", hint)
     lines = (done.stdout.strip() or done.stderr.strip()).splitlines()
-    said = lines[0] if lines else ""
+    first_line = lines[0] if lines else ""
     if done.returncode:
-        return Item(group, name, False, f"'{command[0]}' fails: {said}", hint)
-    return Item(group, name, True, said)
+        return Item(group, name, False, f"'{command[0]}' fails: {first_line}", hint)
+    return Item(group, name, True, first_line)
 
 
 def _package(package: str, extra: str, purpose: str) -> Item:

@@ -45,8 +45,8 @@ def execute(args: argparse.Namespace) -> int:
     if o.is_rules(args.left) or o.is_rules(args.right or ""):
         return _rules(args)
     if args.right is None or args.policy or args.compat:
-        given = "is compared with what?" if args.right is None else "is a pipeline: --policy and --compat are for rules"
-        raise InputError(f"{args.left} {given}", hint="give two pipelines: FILE_A FILE_B")
+        what = "is compared with what?" if args.right is None else "is a pipeline: --policy and --compat are for rules"
+        raise InputError(f"{args.left} {what}", hint="give two pipelines: FILE_A FILE_B")
     mode: EquivalenceMode = args.mode or "sequence"
     from workbench.language import read_file, split_reference
 
@@ -89,5 +89,5 @@ def _variant(rules: RuleSet, args: argparse.Namespace) -> RuleSet:
         if not equals:
             raise InputError(f"--policy {text}: which stands for which?", hint="write --policy last=each")
         others[one.strip()] = other.strip()
-    found = with_policies(rules, others) if others else rules
-    return replace(found, name="_".join([found.name, *others.values(), *([args.compat] if args.compat else [])]))
+    variant = with_policies(rules, others) if others else rules
+    return replace(variant, name="_".join([variant.name, *others.values(), *([args.compat] if args.compat else [])]))

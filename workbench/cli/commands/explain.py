@@ -23,12 +23,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--input", required=True, action="append", metavar="FILE", help="the log, as for run (repeatable)"
     )
-    asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--event", type=int, metavar="N", help="what a row of the log is a part of, counted from 1 on")
-    asked.add_argument(
+    group = parser.add_mutually_exclusive_group(required=True)
+    group.add_argument("--event", type=int, metavar="N", help="what a row of the log is a part of, counted from 1 on")
+    group.add_argument(
         "--output", metavar="ID|NAME", help='why a composite is there: its id in the order, or "Fire at 12:00:05"'
     )
-    asked.add_argument(
+    group.add_argument(
         "--missing", metavar="NAME", help='why it is not there: "Fire at 12:00:05", "Fire(area = 1) at 12:00:05"'
     )
     parser.add_argument(
@@ -47,17 +47,17 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Run the rules, record the run, and print the answer."""
     check_writable(args)
-    found = _answer(args)
+    explanation = _answer(args)
     if args.html is not None:
         from workbench.show.rule_explanation import explanation_page
 
-        write_atomically(args.html, explanation_page(found))
+        write_atomically(args.html, explanation_page(explanation))
     if args.json:
         from workbench.events.values import standard_json
 
-        print(json.dumps(standard_json(found.to_json()), default=str))
+        print(json.dumps(standard_json(explanation.to_json()), default=str))
     elif args.html is None:
-        print(found)
+        print(explanation)
     else:
         print(args.html)
     return 0

@@ -23,13 +23,13 @@ def execute(args: argparse.Namespace) -> int:
 
     with as_file(files("workbench") / "models") as folder:
         paths = sorted(path for path in folder.rglob("*") if path.is_file())
-        found = [path for path in paths if args.part in path.relative_to(folder).as_posix()]
-        if not any(path.suffix in ENDINGS for path in found):
+        matches = [path for path in paths if args.part in path.relative_to(folder).as_posix()]
+        if not any(path.suffix in ENDINGS for path in matches):
             raise InputError(f"no model has '{args.part}' in its path", hint="workbench models lists all of them")
         if args.copy is not None:
-            print(f"{_copy(found, folder, Path(args.copy) / 'models')} files are in {Path(args.copy) / 'models'}")
+            print(f"{_copy(matches, folder, Path(args.copy) / 'models')} files are in {Path(args.copy) / 'models'}")
             return 0
-        for path in found:
+        for path in matches:
             if path.suffix in ENDINGS:
                 print(f"models/{path.relative_to(folder).as_posix():<44}  {_summarise(path)}".rstrip())
     print("\nworkbench models --copy . puts them here")

@@ -73,7 +73,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _watching(
-    reference: str, params: Sequence[str], faults: Sequence[str], given: str = ""
+    reference: str, params: Sequence[str], faults: Sequence[str], system_file: str = ""
 ) -> list[tuple[Loaded, str, WatchedPipeline]]:
     """Return the pipelines to check, each with a system and its monitor statement.
 
@@ -85,26 +85,26 @@ def _watching(
     source = read_file(path)
     names = [name] if name else [p.name for p in source.tree.pipelines if p.monitors] or [source.default]
     loaded = o.load_all([(source, one) for one in names], params, faults)
-    if not given:
-        found = [(one, system, m) for one in loaded for m in one.monitors for system in m.systems]
-        if not found:
+    if not system_file:
+        subjects = [(one, system, m) for one in loaded for m in one.monitors for system in m.systems]
+        if not subjects:
             raise InputError(
                 f"{reference} names no system to watch",
                 hint='give one, workbench monitor SYSTEM.smv FILE, or write monitor "SYSTEM.smv" below the pipeline',
             )
-        return found
+        return subjects
     from workbench.language import WatchedPipeline
 
-    if same := [(one, given, m) for one in loaded for m in one.monitors if m.watches(given)]:
+    if same := [(one, system_file, m) for one in loaded for m in one.monitors if m.watches(system_file)]:
         return same
-    return [(one, given, WatchedPipeline()) for one in o.load_all([(source, name)], params, faults)]
+    return [(one, system_file, WatchedPipeline()) for one in o.load_all([(source, name)], params, faults)]
 
 
 def _pairs(items: Sequence[str], option: str) -> dict[str, str]:
-    found = {}
+    bindings = {}
     for item in items:
         name, equals, text = item.partition("=")
         if not equals or not name.strip():
             raise InputError(f"'{item}' binds nothing", hint=f"write {option} 'input=EXPRESSION'")
-        found[name.strip()] = text.strip()
-    return found
+        bindings[name.strip()] = text.strip()
+    return bindings

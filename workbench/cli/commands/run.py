@@ -91,11 +91,11 @@ def output_options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Run the program and write the output."""
     begun, options = time.monotonic(), run_options(args)
-    found = o.program(args.file, args.param, args.fault, types_of_log(options, o.note))
+    program = o.program(args.file, args.param, args.fault, types_of_log(options, o.note))
     reporter = Reporter(o.note)
     try:
         with reporter.doing:
-            _run(found, args, options, reporter)
+            _run(program, args, options, reporter)
     except BaseException as error:
         notes = [*getattr(error, "__notes__", ())]
         if isinstance(error, WorkbenchError):
@@ -116,11 +116,12 @@ def execute(args: argparse.Namespace) -> int:
     return 0
 
 
-def _run(found: Pipeline | RuleSet, args: argparse.Namespace, options: RunOptions, reporter: Reporter) -> None:
+def _run(program: Pipeline | RuleSet, args: argparse.Namespace, options: RunOptions, reporter: Reporter) -> None:
     from workbench.cli.progress import Progress
 
-    rules = cast("RuleSet", found) if found.kind == "rule set" else None  # an isinstance check would import the class
-    pipeline = cast("Pipeline", found)
+    # an isinstance check would import the class
+    rules = cast("RuleSet", program) if program.kind == "rule set" else None
+    pipeline = cast("Pipeline", program)
     start = Start(options, say=o.note, progress=partial(Progress, always=args.progress), reporter=reporter)
     if args.list_columns:
         from workbench.events.inspection import look

@@ -34,12 +34,12 @@ def _lines(report: DemoReport) -> Iterator[str]:
             yield from (f"![{model.name}]({model.picture})", "")
         yield from ("| property | verdict | rests on | engine | seconds |", "|---|---|---|---|---:|")
         for v in model.verdicts:
-            asked = v.property.replace("|", "\\|")
-            yield f"| `{asked}` | {v.outcome.sign} {v.outcome} | {short(v)} | {v.engine} | {v.seconds:.2f} |"
+            cell = v.property.replace("|", "\\|")
+            yield f"| `{cell}` | {v.outcome.sign} {v.outcome} | {short(v)} | {v.engine} | {v.seconds:.2f} |"
         yield ""
         for text, verdicts in _runs(model.shown).items():
-            asked = ", ".join(f"<code>{verdict.property}</code>" for verdict in verdicts)
-            yield from (f"<details><summary>run for {asked}</summary>", "", "```", text, "```", "")
+            label = ", ".join(f"<code>{verdict.property}</code>" for verdict in verdicts)
+            yield from (f"<details><summary>run for {label}</summary>", "", "```", text, "```", "")
             if (run := verdicts[0].run) and run.replay:
                 yield from (f"{run.replay.capitalize()}. [Walk through it]({model.explorer}).", "")
             yield from ("</details>", "")
@@ -47,9 +47,9 @@ def _lines(report: DemoReport) -> Iterator[str]:
 
 def _runs(verdicts: Sequence[Verdict]) -> Mapping[str, list[Verdict]]:
     """Return the runs to show, with their verdicts, by text: one run may show several properties."""
-    found: dict[str, list[Verdict]] = {}
+    runs: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         if verdict.run and verdict.run.pipeline:
             text = render_timeline(verdict.run, flatten(verdict.run.pipeline), WIDTH)
-            found.setdefault(text, []).append(verdict)
-    return found
+            runs.setdefault(text, []).append(verdict)
+    return runs

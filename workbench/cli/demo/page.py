@@ -59,16 +59,16 @@ def _head(report: DemoReport) -> Iterator[str]:
 
 def _overview(report: DemoReport) -> Iterator[str]:
     """Yield a table of pipelines and properties; properties of only some files are in the last column."""
-    asked = [{v.property for v in model.verdicts} for model in report.models]
-    common = [v.property for v in report.models[0].verdicts if all(v.property in names for names in asked)]
+    property_sets = [{v.property for v in model.verdicts} for model in report.models]
+    common = [v.property for v in report.models[0].verdicts if all(v.property in names for names in property_sets)]
     yield "<section class=overview><h2>All verdicts</h2><div class=scroll><table><thead><tr><th>pipeline</th>"
     yield from (f"<th>{escape(name)}</th>" for name in common)
     yield "<th>checks in the file</th></tr></thead><tbody>"
     for model in report.models:
-        found = {v.property: v for v in model.verdicts}
+        verdicts = {v.property: v for v in model.verdicts}
         yield f'<tr><th scope=row><a href="#{model.key}">{escape(model.name)}</a></th>'
-        yield from (f"<td>{_mark(model, found[name])}</td>" for name in common)
-        others = [_mark(model, v, f" {escape(name)}") for name, v in found.items() if name not in common]
+        yield from (f"<td>{_mark(model, verdicts[name])}</td>" for name in common)
+        others = [_mark(model, v, f" {escape(name)}") for name, v in verdicts.items() if name not in common]
         yield f"<td class=others>{' '.join(others)}</td></tr>"
     yield "</tbody></table></div></section>"
 
@@ -98,8 +98,8 @@ def _model(model: DemoModel) -> Iterator[str]:
 
 
 def _verdict(model: DemoModel, v: Verdict) -> Iterator[str]:
-    shown = " open" if v.outcome is Outcome.UNKNOWN or gap(v) else ""
-    yield f'<details class="{v.outcome}"{shown}><summary>'
+    attribute = " open" if v.outcome is Outcome.UNKNOWN or gap(v) else ""
+    yield f'<details class="{v.outcome}"{attribute}><summary>'
     yield f"<span class=word>{v.outcome.sign} {v.outcome}</span><code>{escape(v.property)}</code>"
     yield f"<span class=short>{escape(short(v))}</span><span class=time>{v.seconds:.2f} s</span></summary>"
     # the name is inside, so that a link to it opens the block

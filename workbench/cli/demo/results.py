@@ -83,7 +83,7 @@ class DemoReport:
     def models(self) -> tuple[DemoModel, ...]:
         """The pipelines."""
         groups = groupby(self.verdicts, lambda verdict: verdict.problem and verdict.problem.subject)
-        return tuple(DemoModel(loaded, tuple(found)) for loaded, found in groups if isinstance(loaded, Loaded))
+        return tuple(DemoModel(loaded, tuple(verdicts)) for loaded, verdicts in groups if isinstance(loaded, Loaded))
 
     @property
     def counts(self) -> dict[Outcome, int]:
@@ -100,11 +100,11 @@ class DemoReport:
     def facts(self) -> dict[str, str]:
         """The origin of the report: versions, bounds, date, machine."""
         engines = dict.fromkeys(v.engine for v in self.verdicts if v.cpu_seconds)
-        given = {str(v.problem.settings.q): v.problem.settings for v in self.verdicts if v.problem}
+        settings = {str(v.problem.settings.q): v.problem.settings for v in self.verdicts if v.problem}
         return {
             "workbench": __version__,
             "engine": ", ".join(engines) or "none",
-            "bounds": "; ".join(f"Q = {s.q}, N = {s.n}, {s.integers} integers" for s in given.values()),
+            "bounds": "; ".join(f"Q = {s.q}, N = {s.n}, {s.integers} integers" for s in settings.values()),
             "date": self.date,
             "machine": f"{cores()} cores, {platform.system()}, Python {platform.python_version()}",
         }

@@ -33,9 +33,9 @@ def execute(args: argparse.Namespace) -> int:
     with contextlib.suppress(SuiteError):  # results can be compared when the suite is gone
         experiments = open_lab(args, suite).suite.experiments.values()
         measured = {(e.name, n) for e in experiments for n, o in e.outputs.items() if o.measured or is_timing(o.unit)}
-    found = compare(before, after, measured)
-    for change in found.changes:
+    comparison = compare(before, after, measured)
+    for change in comparison.changes:
         print(json.dumps(change.to_json()) if args.json else str(change))
     if not args.json:
-        print(found.summary)
-    return 1 if found.changes else 0
+        print(comparison.summary)
+    return 1 if comparison.changes else 0

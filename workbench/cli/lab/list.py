@@ -55,16 +55,16 @@ def _show_suite(lab: Lab) -> None:
     for experiment in suite.experiments.values():
         print(f"\n{experiment.name}: {' '.join(experiment.doc.split())}".rstrip(": "))
         for axis, values in experiment.region.axes.items():
-            shown = ", ".join(map(str, values[:8])) + (", ..." if len(values) > 8 else "")
-            print(f"    {axis}: {shown}")
+            text = ", ".join(map(str, values[:8])) + (", ..." if len(values) > 8 else "")
+            print(f"    {axis}: {text}")
         times = f", each measured {experiment.repeat} times" if experiment.repeat > 1 else ""
         print(f"    {len(experiment.region)} points{times}")
         for name, output in experiment.outputs.items():
             print(f"    -> {name}{f' ({output.unit})' if output.unit else ''}: {output.description}")
-    made = {what: ", ".join(getattr(suite, what)) for what in ("tables", "plots", "claims", "macros")}
-    if any(made.values()):
+    products = {what: ", ".join(getattr(suite, what)) for what in ("tables", "plots", "claims", "macros")}
+    if any(products.values()):
         print()
-    for what, names in made.items():
+    for what, names in products.items():
         if names:
             print(f"{what}: {names}")
     results, _ = lab.store.results()
@@ -73,5 +73,5 @@ def _show_suite(lab: Lab) -> None:
         runs.setdefault(result.run, []).append(result)
     if runs:
         print("\nruns:")
-    for name, found in runs.items():
-        print(f"    {name}  {len(found)} measured, code {found[-1].code}, commit {found[-1].commit[:12] or 'unknown'}")
+    for name, group in runs.items():
+        print(f"    {name}  {len(group)} measured, code {group[-1].code}, commit {group[-1].commit[:12] or 'unknown'}")

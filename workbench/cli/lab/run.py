@@ -58,9 +58,9 @@ def execute(args: argparse.Namespace) -> int:
         raise InputError("--jobs is for this machine's processes", hint="on Spark say --master local[4]")
     origin, pace = Origin.of(lab, args.argv), Pace(plan.todo, jobs)
     if not args.json:
-        told = f" ({plan.again} again)" if plan.again else ""
+        again = f" ({plan.again} again)" if plan.again else ""
         there = f"{len(plan.wanted)} measurements, {plan.measured} of them there"
-        print(f"{lab.suite.name}: {there}, {len(plan.todo)} to do{told}")
+        print(f"{lab.suite.name}: {there}, {len(plan.todo)} to do{again}")
     if plan.todo:
         lab.store.try_to_write()
     try:
@@ -71,8 +71,10 @@ def execute(args: argparse.Namespace) -> int:
         print(f"stopped after {pace.done} of {pace.total}; {going}", file=sys.stderr)
         raise
     if not args.json and plan.todo:
-        told = ", ".join(f"{count} {status}" for status, count in sorted(pace.statuses.items()))
-        print(f"run {origin.run}: {told} in {pace.elapsed_seconds:.1f} s ({pace.measured_seconds:.1f} s in the points)")
+        counts = ", ".join(f"{count} {status}" for status, count in sorted(pace.statuses.items()))
+        print(
+            f"run {origin.run}: {counts} in {pace.elapsed_seconds:.1f} s ({pace.measured_seconds:.1f} s in the points)"
+        )
     return _exit_code(plan, pace, lab.options, as_json=args.json)
 
 
@@ -83,9 +85,9 @@ def _exit_code(plan: SweepPlan, pace: Pace, options: str, *, as_json: bool) -> i
     before = plan.earlier_failures
     for status, count in sorted(Counter(before.values()).items()):
         one = next(key for key, ended in before.items() if ended == status)
-        shown = " ".join(filter(None, ["workbench lab show", options, one]))
+        command = " ".join(filter(None, ["workbench lab show", options, one]))
         out = sys.stderr if as_json else sys.stdout
-        print(f"measured before: {count} {status}; all about the first: {shown}", file=out)
+        print(f"measured before: {count} {status}; all about the first: {command}", file=out)
     bad = {*pace.statuses, *before.values()} - {Status.OK}
     retried = [f"--retry {status.replace(' ', '-')}" for status in sorted(bad - {Status.REFUSED})]  # always retried
     if retried and not as_json:
@@ -116,7 +118,7 @@ def _follow(results: Iterator[Result], pace: Pace, options: str, *, as_json: boo
     """Show the progress, and the failures."""
     from workbench.lab.result import Status
 
-    said, failed = time.monotonic(), dict[str, None]()
+    last_print, failed = time.monotonic(), dict[str, None]()
     with Progress(pace.line()) as progress:
         for result in results:
             pace.add(result)
@@ -127,8 +129,8 @@ def _follow(results: Iterator[Result], pace: Pace, options: str, *, as_json: boo
                 failed[result.key] = None  # a repeated point is reported once
                 progress.clear()
                 _tell_failure(result, len(failed), options)
-            if not sys.stderr.isatty() and time.monotonic() - said > BETWEEN_LINES:
-                said = time.monotonic()
+            if not sys.stderr.isatty() and time.monotonic() - last_print > BETWEEN_LINES:
+                last_print = time.monotonic()
                 print(pace.line(), file=sys.stderr)
 
 
@@ -159,7 +161,7 @@ def _selection(args: argparse.Namespace, lab: Lab) -> Selection:
     return Selection(tuple(args.only), select_values(lab, args.where), tuple(args.id), args.again, retry)
 
 
-def select_values(lab: Lab, given: Sequence[str]) -> dict[str, tuple[Scalar, ...]]:
+def select_values(lab: Lab, conditions: Sequence[str]) -> dict[str, tuple[Scalar, ...]]:
     """Parse `--where q=2,3`: return the values of each axis whose text matches.
 
     Raises
@@ -170,8 +172,8 @@ def select_values(lab: Lab, given: Sequence[str]) -> dict[str, tuple[Scalar, ...
     for experiment in lab.suite.experiments.values():
         for axis, values in experiment.region.axes.items():
             axes.setdefault(axis, {}).update({str(value): value for value in values})
-    found: dict[str, tuple[Scalar, ...]] = {}
-    for text in given:
+    selection: dict[str, tuple[Scalar, ...]] = {}
+    for text in conditions:
         axis, equals, listed = text.partition("=")
         if not equals or axis not in axes:
             raise InputError(f"--where {text}: there is no axis '{axis}'", hint=did_you_mean(axis, axes, "there are "))
@@ -180,5 +182,5 @@ def select_values(lab: Lab, given: Sequence[str]) -> dict[str, tuple[Scalar, ...
             if value not in axes[axis]:
                 hint = did_you_mean(value, axes[axis], "it is ")
                 raise InputError(f"--where {text}: '{axis}' is never {value}", hint=hint)
-        found[axis] = (*found.get(axis, ()), *(axes[axis][value] for value in wanted))
-    return found
+        selection[axis] = (*selection.get(axis, ()), *(axes[axis][value] for value in wanted))
+    return selection

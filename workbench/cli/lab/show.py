@@ -23,10 +23,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Print the measurements whose ids have a prefix."""
     stored = load_results(args.data)
-    found = [(suite, r) for suite, results in stored.items() for r in results if r.id.startswith(args.id)]
-    if not found:
+    matches = [(suite, r) for suite, results in stored.items() for r in results if r.id.startswith(args.id)]
+    if not matches:
         raise InputError(f"there is no measurement '{args.id}'", where=str(args.data))
-    for suite, result in found:
+    for suite, result in matches:
         if args.json:
             print(json.dumps({"suite": suite, **plain_result(result)}))
         else:

@@ -40,8 +40,8 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
 
 def places(args: argparse.Namespace) -> str:
     """Return the options for the places of suites and results, unless they are the usual ones."""
-    given = {"--experiments": (args.experiments, EXPERIMENTS), "--data": (args.data, STORE)}
-    return shlex.join(word for name, (own, usual) in given.items() if own != usual for word in (name, str(own)))
+    folders = {"--experiments": (args.experiments, EXPERIMENTS), "--data": (args.data, STORE)}
+    return shlex.join(word for name, (own, usual) in folders.items() if own != usual for word in (name, str(own)))
 
 
 def open_lab(args: argparse.Namespace, name: str) -> Lab:
@@ -82,9 +82,9 @@ def load_results(folder: Path) -> dict[str, list[Result]]:
     from workbench.lab.store import ResultStore
 
     names = sorted(place.name.removeprefix("suite=") for place in folder.glob("suite=*"))
-    found = {name: ResultStore(folder, name).results() for name in names}
-    warn([item for _, broken in found.values() for item in broken])
-    return {name: results for name, (results, _) in found.items()}
+    contents = {name: ResultStore(folder, name).results() for name in names}
+    warn([item for _, broken in contents.values() for item in broken])
+    return {name: results for name, (results, _) in contents.items()}
 
 
 def warn(broken: Sequence[Broken]) -> None:

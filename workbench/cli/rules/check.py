@@ -14,8 +14,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Read the rules, and print the numbers of rules and types."""
-    found = o.rules(args.file)
+    rules = o.rules(args.file)
     from workbench.core.readable import plural
 
-    print(f"{args.file}: {plural(len(found.rules), 'rule')}, {plural(len(found.declarations), 'type')}")
+    print(f"{args.file}: {plural(len(rules.rules), 'rule')}, {plural(len(rules.declarations), 'type')}")
     return 0

@@ -53,12 +53,12 @@ def execute(args: argparse.Namespace) -> int:
         write_picture(plan, args.output)
         return 0
     accesses = _find_accesses(plan.rules, args)
-    found = None if args.input is None else _sample(rules, args)
+    sample = None if args.input is None else _sample(rules, args)
     if args.json:
-        data = plan_data(plan, rules, timed=timed, sample=found)
+        data = plan_data(plan, rules, timed=timed, sample=sample)
         print(json.dumps(data if accesses is None else {**data, "facts": accesses.data()}, indent=2))
     else:
-        sys.stdout.write(plan_text(plan, rules, timed=timed, sample=found))
+        sys.stdout.write(plan_text(plan, rules, timed=timed, sample=sample))
         for line in () if accesses is None else accesses.lines():
             print(line)
     return 0
@@ -94,9 +94,9 @@ def _find_accesses(rules: RuleSet, args: argparse.Namespace) -> FactAccesses | N
     facts = facts_of(rules, Start(run_options(args, output=None)))
     if not isinstance(facts, FactTables):
         return None
-    found = FactAccesses.of(rules, facts)
+    accesses = FactAccesses.of(rules, facts)
     if not args.create_indexes:
-        return found
-    for index in found.create():
+        return accesses
+    for index in accesses.create():
         print(f"made {index}", file=sys.stderr)
     return FactAccesses.of(rules, facts)

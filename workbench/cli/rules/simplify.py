@@ -37,15 +37,15 @@ def execute(args: argparse.Namespace) -> int:
     facts = {name for name, each in rules.declarations.items() if each.fact}
     modelled = tuple(each for each in rules.rules if facts.isdisjoint(each.types))
     bounds = rule_bounds(args, [replace(rules, rules=modelled)])
-    found = rules.simplify(bounds=bounds, within_bounds=args.within_bounds, seconds=args.seconds)
+    simplification = rules.simplify(bounds=bounds, within_bounds=args.within_bounds, seconds=args.seconds)
     if args.output not in (None, "-"):
-        write_atomically(args.output, str(found.rules))
+        write_atomically(args.output, str(simplification.rules))
     if args.json:
-        print(json.dumps(found.to_json()))
+        print(json.dumps(simplification.to_json()))
     elif args.output == "-":
-        sys.stdout.write(str(found.rules))
+        sys.stdout.write(str(simplification.rules))
     else:
-        print(found)
-        if args.output is None and found.steps:
-            print(f"\n{found.rules}", end="")
+        print(simplification)
+        if args.output is None and simplification.steps:
+            print(f"\n{simplification.rules}", end="")
     return 0

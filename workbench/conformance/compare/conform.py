@@ -90,10 +90,10 @@ def search_round(match: Match, search: Search, number: int, count: int) -> Disag
 def compare_trace(match: Match, steps: InputSequence, plan: Plan) -> Disagreement | None:
     """Return the disagreement on one trace, or None."""
     ours, theirs = match.executables(plan)
-    found = agree(match.pipeline, steps, ours, theirs, match.terms)
-    if found is not None and isinstance(found.right[1], NotImplementedError):
-        raise found.right[1]
-    return found
+    disagreement = agree(match.pipeline, steps, ours, theirs, match.terms)
+    if disagreement is not None and isinstance(disagreement.right[1], NotImplementedError):
+        raise disagreement.right[1]
+    return disagreement
 
 
 @dataclass(frozen=True)
@@ -158,18 +158,18 @@ def _search_randomly(
     def differs(drawn: _RandomRun | None) -> tuple[_RandomRun, Disagreement] | None:
         nonlocal tried
         tried += drawn is not None
-        found = None if drawn is None else compare_trace(drawn.match, drawn.steps, drawn.plan)
-        return None if drawn is None or found is None else (drawn, found)
+        difference = None if drawn is None else compare_trace(drawn.match, drawn.steps, drawn.plan)
+        return None if drawn is None or difference is None else (drawn, difference)
 
     failure = smallest(_random_runs(among, search), differs, count, number)
     if failure is None:
         return tried, None
-    drawn, found = failure
-    by_itself = _part(drawn.match, found, search, number)
-    return tried, by_itself[1] if by_itself else found
+    drawn, disagreement = failure
+    by_itself = _part(drawn.match, disagreement, search, number)
+    return tried, by_itself[1] if by_itself else disagreement
 
 
-def _part(match: Match, found: Disagreement, search: Search, number: int) -> SmallestPart | None:
+def _part(match: Match, disagreement: Disagreement, search: Search, number: int) -> SmallestPart | None:
     """Return the processors that differ by themselves, and their disagreement, if they are not all processors."""
 
     def differs(pipeline: Pipeline, steps: InputSequence | None) -> Disagreement | None:
@@ -179,7 +179,7 @@ def _part(match: Match, found: Disagreement, search: Search, number: int) -> Sma
             return None
         return search_round(again, search, number, ROUND) or known
 
-    return smallest_part(match.flat, found, differs)
+    return smallest_part(match.flat, disagreement, differs)
 
 
 @st.composite

@@ -72,35 +72,35 @@ class Conformity:
         if self.failure is None:
             kind = "pipelines" if self.pipeline == RANDOM_PIPELINES else "traces"
             return f"✓ agrees   {head}: {self.agreements} {kind}{over}"
-        found, text = self.failure, "\n".join(self._account(self.failure))
-        return f"✗ differs  {head}{over}: {found.what} at step {found.step}\n\n{textwrap.indent(text, '    ')}\n"
+        failure, text = self.failure, "\n".join(self._account(self.failure))
+        return f"✗ differs  {head}{over}: {failure.what} at step {failure.step}\n\n{textwrap.indent(text, '    ')}\n"
 
     __repr__ = __str__
 
-    def _account(self, found: Disagreement) -> Iterator[str]:
+    def _account(self, disagreement: Disagreement) -> Iterator[str]:
         """Yield the lines of an account of a disagreement."""
         from workbench.conformance.compare.explanation import account
 
-        yield account(found)
+        yield account(disagreement)
         if self.pipeline == RANDOM_PIPELINES:
             from workbench.conformance.generate.python_source import body
 
-            yield f"\n{body(found.pipeline)}"
-        if found.made[1]:
-            yield f"by {found.made[1]}"
+            yield f"\n{body(disagreement.pipeline)}"
+        if disagreement.made[1]:
+            yield f"by {disagreement.made[1]}"
         if not self.repeatable:
             what = "the reference executor does not do the same twice"
             yield f"{what}: a processor depends on more than state and events"
 
 
-def _failure_data(found: Disagreement) -> dict[str, Any]:
-    steps = found.steps[: found.step + 1]
+def _failure_data(disagreement: Disagreement) -> dict[str, Any]:
+    steps = disagreement.steps[: disagreement.step + 1]
     return {
-        "step": found.step,
-        "what": found.what,
+        "step": disagreement.step,
+        "what": disagreement.what,
         "steps": [{name: _plain(value) for name, value in events.items()} for events in steps],
-        "left": {"name": found.left[0], "shows": repr(found.left[1]), "made": found.made[0]},
-        "right": {"name": found.right[0], "shows": repr(found.right[1]), "made": found.made[1]},
+        "left": {"name": disagreement.left[0], "shows": repr(disagreement.left[1]), "made": disagreement.made[0]},
+        "right": {"name": disagreement.right[0], "shows": repr(disagreement.right[1]), "made": disagreement.made[1]},
     }
 
 

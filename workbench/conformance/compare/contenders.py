@@ -124,8 +124,8 @@ CONTENDERS: Sequence[Contender] = (
 
 def contenders() -> dict[str, tuple[Contender, ...]]:
     """Return each backend's contenders, in the order of the table of backends."""
-    found = {name: tuple(each for each in CONTENDERS if each.backend == name) for name in backend_rows()}
-    return {name: own or (_stepwise(name),) for name, own in found.items() if own or backend_row(name).make}
+    by_backend = {name: tuple(each for each in CONTENDERS if each.backend == name) for name in backend_rows()}
+    return {name: own or (_stepwise(name),) for name, own in by_backend.items() if own or backend_row(name).make}
 
 
 def _stepwise(name: str) -> Contender:
@@ -178,8 +178,8 @@ class Match:
 
 def terms(pipeline: Pipeline, *, reassociates: bool = False) -> Terms:
     """Return the terms of comparison with the reference executor: contracts, and errors in the same step."""
-    found = contracts(flatten(pipeline)) if reassociates else {}
-    return Terms(found, True, is_excused)
+    pipe_contracts = contracts(flatten(pipeline)) if reassociates else {}
+    return Terms(pipe_contracts, True, is_excused)
 
 
 def _finite(pipeline: Pipeline, n: int) -> Pipeline:

@@ -41,7 +41,7 @@ class Disagreement:
     """The import lines of executables that are not ours, where their source is known."""
 
     def __str__(self) -> str:
-        shown = "\n".join(
+        inputs = "\n".join(
             f"  {mark} step {i}: {events}"
             for i, events in enumerate(self.steps[: self.step + 1])
             for mark in ["→" if i == self.step else " "]
@@ -50,7 +50,7 @@ class Disagreement:
         sides = "\n".join(f"  {name:{width}}  {value!r}" for name, value in (self.left, self.right))
         return (
             f"{self.left[0]} and {self.right[0]} differ at step {self.step}, {self.what}:\n{sides}\n"
-            f"inputs:\n{shown}\npipeline:\n{body(self.pipeline)}"
+            f"inputs:\n{inputs}\npipeline:\n{body(self.pipeline)}"
         )
 
 
@@ -85,21 +85,21 @@ def agree(
     if names[0] == names[1]:
         names = f"{names[0]} (left)", f"{names[1]} (right)"
     runs = zip(_observe(left, steps), _observe(right, steps), strict=False)
-    shown: list[tuple[Seen, Seen]] = []
+    pairs: list[tuple[Seen, Seen]] = []
     for position, (ours, theirs) in zip(range(len(steps)), runs, strict=False):
         failures = [side for side in (ours, theirs) if isinstance(side, Exception)]
         lazily = isinstance(ours, Overflow) and not isinstance(theirs, Exception) and getattr(right, "lazy", False)
         if lazily or _ends_comparison(failures, terms):
             return None
-        found = _difference(pipeline, ours, theirs, terms)
+        difference = _difference(pipeline, ours, theirs, terms)
         if not failures:
-            shown.append((ours, theirs))  # type: ignore[arg-type]  # neither is an error
-        if found is not None:
-            what, a, b = found
-            made = source_of(left), source_of(right)
+            pairs.append((ours, theirs))  # type: ignore[arg-type]  # neither is an error
+        if difference is not None:
+            what, a, b = difference
+            sources = source_of(left), source_of(right)
             sides = (names[0], a), (names[1], b)
             return Disagreement(
-                pipeline, steps, position, what, *sides, made, tuple(shown), terms.strict, _imports(left, right)
+                pipeline, steps, position, what, *sides, sources, tuple(pairs), terms.strict, _imports(left, right)
             )
     return None
 
@@ -124,9 +124,9 @@ def _ends_comparison(failures: list[Exception], terms: Terms) -> bool:
 
 def check(pipeline: Pipeline, steps: InputSequence, left: Executable, right: Executable, terms: Terms = LOOSE) -> None:
     """Raise AssertionError with a readable account if two executables disagree."""
-    found = agree(pipeline, steps, left, right, terms)
-    if found is not None:
-        raise AssertionError(str(found))
+    disagreement = agree(pipeline, steps, left, right, terms)
+    if disagreement is not None:
+        raise AssertionError(str(disagreement))
 
 
 def _observe(executable: Executable, steps: InputSequence) -> Iterator[Seen | Exception]:
@@ -159,8 +159,8 @@ def _difference(
     pipeline: Pipeline, left: Seen | Exception, right: Seen | Exception, terms: Terms
 ) -> tuple[str, Any, Any] | None:
     if isinstance(left, Exception) or isinstance(right, Exception):
-        shown = [side if isinstance(side, Exception) else "runs on" for side in (left, right)]
-        return "the run", shown[0], shown[1]
+        sides = [side if isinstance(side, Exception) else "runs on" for side in (left, right)]
+        return "the run", sides[0], sides[1]
     unseen = {pipe for _, pipe in pipeline.outputs} - (left.pipes.keys() & right.pipes.keys())
     if unseen:
         return f"pipe {sorted(unseen)[0]!r}", sorted(left.pipes), sorted(right.pipes)

@@ -76,10 +76,10 @@ class Running:
         """Run one step after the other."""
         return map(self.check_domains, _step_through(self.executor, steps))
 
-    def check_domains(self, shown: Seen) -> Seen:
+    def check_domains(self, observation: Seen) -> Seen:
         """Return the observation unchanged; raise PipelineError for a value outside the domain of its pipe."""
         flat = self.executor.flat
-        for pipe, content in shown.pipes.items():
+        for pipe, content in observation.pipes.items():
             domain, events = flat.domains[pipe], content if isinstance(content, list) else [content]
             wrong = [each for each in events if each is not None and each not in domain]
             if wrong:
@@ -89,7 +89,7 @@ class Running:
                     f"{whose} emits {wrong[0]!r}, which is not a value of {domain}",
                     hint="Python's operators know no domain: use functions that `specialise` has typed",
                 )
-        return shown
+        return observation
 
 
 class CompiledRun:
@@ -155,18 +155,18 @@ class Denoting:
         unfolding = Unfolding(self.pipeline)
         for events in steps:
             added = unfolding.step(events)
-            shown = {pipe: _within(pipe, events, self.pipeline.widths[pipe]) for pipe, events in added.items()}
-            yield Seen(shown, self.queues(unfolding.streams))
+            pipes = {pipe: _within(pipe, events, self.pipeline.widths[pipe]) for pipe, events in added.items()}
+            yield Seen(pipes, self.queues(unfolding.streams))
 
     def queues(self, streams: Mapping[str, Sequence[Value]]) -> dict[str, int]:
         """Return the length of each queue: the events that arrived in excess of the shortest stream."""
-        found: dict[str, int] = {}
+        queue_lengths: dict[str, int] = {}
         for node in self.pipeline.nodes:
             lengths = [len(streams[pipe]) for pipe in node.inputs]
-            found.update(zip(node.queues, (n - min(lengths) for n in lengths), strict=False))
+            queue_lengths.update(zip(node.queues, (n - min(lengths) for n in lengths), strict=False))
             if node.pending in self.pipeline.rooms:
-                found[node.pending] = min(lengths) - len(streams[node.outputs[0]])
-        return found
+                queue_lengths[node.pending] = min(lengths) - len(streams[node.outputs[0]])
+        return queue_lengths
 
 
 def _within(pipe: str, events: list[Value], width: int | None) -> Value | None:
@@ -192,12 +192,12 @@ class Streams:
 
     def streams(self, steps: InputSequence) -> OutputStreams:
         """Return the whole output streams, by the pipe that carries them."""
-        found: dict[str, list[Value]] = {pipe: [] for _, pipe in self.pipeline.outputs}
+        outputs: dict[str, list[Value]] = {pipe: [] for _, pipe in self.pipeline.outputs}
         for seen in self.executable.trace(steps):
-            for pipe, events in found.items():
+            for pipe, events in outputs.items():
                 content = seen.pipes[pipe]
                 events += content if isinstance(content, list) else [] if content is None else [content]
-        return found
+        return outputs
 
 
 class Pulled(Streams):
@@ -215,15 +215,15 @@ class Pulled(Streams):
         """Return the whole output streams, by the pipe that carries them."""
         self.executor.reset()
         self.executor.connect(**self.pipeline.ports.received(steps))
-        shown: dict[str, list[Value]] = {name: [] for name, _ in self.pipeline.outputs}
-        waiting = list(shown)
+        outputs: dict[str, list[Value]] = {name: [] for name, _ in self.pipeline.outputs}
+        waiting = list(outputs)
         while waiting:
             for name in list(waiting):
                 try:
-                    shown[name].append(self.executor.pull(name))
+                    outputs[name].append(self.executor.pull(name))
                 except StopIteration:
                     waiting.remove(name)
-        return {pipe: shown[name] for name, pipe in self.pipeline.outputs}
+        return {pipe: outputs[name] for name, pipe in self.pipeline.outputs}
 
 
 class Pieces:
@@ -304,18 +304,18 @@ class OnGpu(Streams):
         for name, domain in self.pipeline.inputs:
             here = [name in each for each in events]
             texts = TextCodes(())
-            made = column(name, domain, [each.get(name) for each in events], here, texts)
-            if made.wrong is not None:  # arrays hold words of 64 bits
-                raise made.wrong[1]
-            fields = readable([part for _, part in scalars(domain)], made.fields, texts.reader())
+            input_column = column(name, domain, [each.get(name) for each in events], here, texts)
+            if input_column.wrong is not None:  # arrays hold words of 64 bits
+                raise input_column.wrong[1]
+            fields = readable([part for _, part in scalars(domain)], input_column.fields, texts.reader())
             streams[name] = tuple(_double(np.asarray(part)) for part in fields)
             if not all(here):  # without `present`, the loops for streams without gaps run
-                present[name] = _double(made.present)
-        found = self.batch.run(streams, present, end=ends)
-        shown = [{pipe: found[name].events(trace) for name, pipe in self.pipeline.outputs} for trace in (0, 1)]
-        if not all(same(events, shown[1][pipe]) for pipe, events in shown[0].items()):  # NaN is not equal to itself
-            raise AssertionError(f"two threads with one trace differ: {shown}")
-        return shown[0]
+                present[name] = _double(input_column.present)
+        traces = self.batch.run(streams, present, end=ends)
+        outputs = [{pipe: traces[name].events(trace) for name, pipe in self.pipeline.outputs} for trace in (0, 1)]
+        if not all(same(events, outputs[1][pipe]) for pipe, events in outputs[0].items()):  # NaN is not equal to itself
+            raise AssertionError(f"two threads with one trace differ: {outputs}")
+        return outputs[0]
 
 
 def _double(part: Any) -> Any:

@@ -13,13 +13,18 @@ from workbench.processors.held.group import flatten
 from workbench.show.timeline import ENDED, NO_EVENT, Row, Timeline, render
 
 
-def account(found: Disagreement, width: int | None = None) -> str:
+def account(disagreement: Disagreement, width: int | None = None) -> str:
     """Return a timeline of inputs and both sides' outputs, then the difference if it is not in an output."""
-    flat = flatten(found.pipeline)
-    table = Timeline((*_inputs(found, flat), *_outputs(found, flat)), found.step + 1, None, f"{found.what} differs")
+    flat = flatten(disagreement.pipeline)
+    table = Timeline(
+        (*_inputs(disagreement, flat), *_outputs(disagreement, flat)),
+        disagreement.step + 1,
+        None,
+        f"{disagreement.what} differs",
+    )
     text = render(table, width)
-    sides = (found.left, found.right)
-    if found.what in {f"pipe {pipe!r}" for _, pipe in flat.outputs}:
+    sides = (disagreement.left, disagreement.right)
+    if disagreement.what in {f"pipe {pipe!r}" for _, pipe in flat.outputs}:
         return text
     wide = max(len(name) for name, _ in sides)
     return "\n".join([text, *(f"{name.ljust(wide)}  {_side(value)}" for name, value in sides)])
@@ -31,8 +36,8 @@ def _side(value: object) -> str:
     return NO_EVENT if value is None else str(value)
 
 
-def _inputs(found: Disagreement, flat: Pipeline) -> Iterator[Row]:
-    steps = found.steps[: found.step + 1]
+def _inputs(disagreement: Disagreement, flat: Pipeline) -> Iterator[Row]:
+    steps = disagreement.steps[: disagreement.step + 1]
     for name, domain in flat.inputs:
         cells = (show_value(events[name], domain) if name in events else NO_EVENT for events in steps)
         yield Row("in", name, tuple(cells))
@@ -40,20 +45,20 @@ def _inputs(found: Disagreement, flat: Pipeline) -> Iterator[Row]:
         yield Row("in", "end of streams", tuple(ENDED if events is END else NO_EVENT for events in steps))
 
 
-def _outputs(found: Disagreement, flat: Pipeline) -> Iterator[Row]:
+def _outputs(disagreement: Disagreement, flat: Pipeline) -> Iterator[Row]:
     for output, pipe in flat.outputs:
-        sides = [tuple(_cells(found, side, pipe, flat.domains[pipe])) for side in (0, 1)]
+        sides = [tuple(_cells(disagreement, side, pipe, flat.domains[pipe])) for side in (0, 1)]
         if sides[0] == sides[1]:
             yield Row("out", output, sides[0])
             continue
-        for (name, _), cells in zip((found.left, found.right), sides, strict=True):
+        for (name, _), cells in zip((disagreement.left, disagreement.right), sides, strict=True):
             yield Row("out", f"{output} ({name})", cells)
 
 
-def _cells(found: Disagreement, side: int, pipe: str, domain: Domain) -> Iterator[str]:
+def _cells(disagreement: Disagreement, side: int, pipe: str, domain: Domain) -> Iterator[str]:
     """Yield the values of a side on a pipe; nothing is known of a step in which a run fails."""
-    for seen in found.shown:
+    for seen in disagreement.shown:
         value = seen[side].pipes.get(pipe)
         yield NO_EVENT if value is None else show_value(value, domain)
-    if len(found.shown) <= found.step:
-        yield "error" if isinstance((found.left, found.right)[side][1], Exception) else "?"
+    if len(disagreement.shown) <= disagreement.step:
+        yield "error" if isinstance((disagreement.left, disagreement.right)[side][1], Exception) else "?"

@@ -28,10 +28,10 @@ QueueCapacity = int | Mapping[str, int]
 def compose_whole(pipeline: Pipeline, capacity: QueueCapacity) -> Model:
     """Build the guarded model of all pipes and queues of a pipeline."""
     system = compose(pipeline, capacity)
-    shown = [pipe.slots for pipe in system.pipes.values()]
+    slots = [pipe.slots for pipe in system.pipes.values()]
     inside = [var(name, BOOL) for name in sorted(system.strict)]
     inside += [var(each.name, each.domain) for each in system.variables]  # a run ends where one leaves its range
-    return focus(system, [*shown, *((q.length, q.overflow) for q in system.queues.values()), *inside])
+    return focus(system, [*slots, *((q.length, q.overflow) for q in system.queues.values()), *inside])
 
 
 class Evaluated:
@@ -78,9 +78,9 @@ class Simulated:
     def traces(self, runs: Sequence[InputSequence]) -> list[Iterator[Seen]]:
         """Run several traces on the model, loaded once."""
         names = [self.smv.names[name] for name in self.watch]
-        given = [[self._fix_inputs(events) for events in steps] for steps in runs]
-        found = get_simulator().simulate_many(self.smv.text, self.smv.order, given, names)
-        return [self._read_run(run) for run in found]
+        inputs = [[self._fix_inputs(events) for events in steps] for steps in runs]
+        traces = get_simulator().simulate_many(self.smv.text, self.smv.order, inputs, names)
+        return [self._read_run(run) for run in traces]
 
     def _fix_inputs(self, events: Mapping[str, Value]) -> dict[str, str]:
         fixed: dict[str, str] = {}

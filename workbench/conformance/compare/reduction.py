@@ -32,22 +32,22 @@ def part(pipeline: Pipeline, names: Collection[str]) -> Pipeline:
     """
     flat = flatten(pipeline)
     nodes = tuple(flat.node(name) for name in names)
-    read, shown = {pipe for node in nodes for pipe in node.inputs}, {pipe for _, pipe in flat.outputs}
-    made = [pipe for node in nodes for pipe in node.outputs]
-    return flat.extract(nodes, [pipe for pipe in made if pipe in shown or pipe not in read])
+    read, outputs = {pipe for node in nodes for pipe in node.inputs}, {pipe for _, pipe in flat.outputs}
+    own_pipes = [pipe for node in nodes for pipe in node.outputs]
+    return flat.extract(nodes, [pipe for pipe in own_pipes if pipe in outputs or pipe not in read])
 
 
-def smallest_part(whole: Pipeline, found: Disagreement, differs: Differs) -> SmallestPart | None:
+def smallest_part(whole: Pipeline, disagreement: Disagreement, differs: Differs) -> SmallestPart | None:
     """Return a part that differs by itself and cannot be made smaller; None if that is the whole."""
     flat = flatten(whole)
     names = tuple(node.name for node in flat.nodes)
 
     def differing(candidate: tuple[str, ...]) -> SmallestPart | None:
-        again = _again(flat, candidate, found, differs)
+        again = _again(flat, candidate, disagreement, differs)
         return None if again is None else (candidate, again)
 
-    likely = (differing(part) for part in _likely(flat, found.what) if len(part) < len(names))
-    first = next(filter(None, likely), (names, found))
+    likely = (differing(part) for part in _likely(flat, disagreement.what) if len(part) < len(names))
+    first = next(filter(None, likely), (names, disagreement))
     smallest = minimize(first, _one_less, differing)
     return smallest if len(smallest[0]) < len(names) else None
 
@@ -71,10 +71,10 @@ def _places(node: Node) -> set[str]:
     return {f"pipe {pipe!r}" for pipe in node.outputs} | {f"queue {queue!r}" for queue in node.queues}
 
 
-def _again(flat: Pipeline, names: Sequence[str], found: Disagreement, differs: Differs) -> Disagreement | None:
+def _again(flat: Pipeline, names: Sequence[str], disagreement: Disagreement, differs: Differs) -> Disagreement | None:
     try:
         candidate = part(flat, names)
-        steps = _heard(flat, candidate, found.steps[: found.step + 1])
+        steps = _heard(flat, candidate, disagreement.steps[: disagreement.step + 1])
         return differs(candidate, steps)
     except (WorkbenchError, NotImplementedError):  # not a pipeline, refused by one side, or without a `denote`
         return None

@@ -42,8 +42,8 @@ class RuleDisagreement:
     at: int
 
     def __str__(self) -> str:
-        meant, found = (_show(each, self.at) for each in (self.meant, self.found))
-        return f"{self.engine} parts from the formulas at composite {self.at}: it has {found}, they have {meant}"
+        meant, actual = (_show(each, self.at) for each in (self.meant, self.found))
+        return f"{self.engine} parts from the formulas at composite {self.at}: it has {actual}, they have {meant}"
 
 
 def compare_to_meaning(
@@ -59,14 +59,14 @@ def compare_to_meaning(
     meant = evaluate_meaning(case)
     for name, make in (engines_here() if engines is None else engines).items():
         try:
-            found = run_engine(case, make)
+            outcome = run_engine(case, make)
         except Refused:  # before the first event
             if refused is not None:
                 refused[name] += 1
             continue
-        at = _first_difference(meant, found)
+        at = _first_difference(meant, outcome)
         if at is not None:
-            return RuleDisagreement(case, name, meant, found, at)
+            return RuleDisagreement(case, name, meant, outcome, at)
     return None
 
 
@@ -74,9 +74,9 @@ def smallest_disagreement(
     case: RuleCase, engines: Mapping[str, MakesEngine] | None = None, refused: Counter[str] | None = None
 ) -> RuleDisagreement | None:
     """Return the disagreement of `compare_to_meaning` on a minimal case."""
-    found = compare_to_meaning(case, engines, refused)
-    return found and minimize(
-        found, lambda each: smaller_cases(each.case), lambda each: compare_to_meaning(each, engines)
+    disagreement = compare_to_meaning(case, engines, refused)
+    return disagreement and minimize(
+        disagreement, lambda each: smaller_cases(each.case), lambda each: compare_to_meaning(each, engines)
     )
 
 
@@ -145,14 +145,14 @@ def run_engine(case: RuleCase, make: MakesEngine) -> RuleOutcome:
 
 def _run(case: RuleCase, make: MakesEngine) -> list[Occurrence]:
     settings = EngineSettings(trex=case.trex, plain=True)
-    engine, found = make(case.rules, case.facts, settings), list[Occurrence]()
+    engine, composites = make(case.rules, case.facts, settings), list[Occurrence]()
     for i, event in enumerate(case.events):
         if i == case.saved:
             state = engine.snapshot()
             engine = make(case.rules, case.facts, settings)
             engine.restore(state)
-        found += engine.process(event)
-    return found if case.until is None else found + engine.advance(case.until)
+        composites += engine.process(event)
+    return composites if case.until is None else composites + engine.advance(case.until)
 
 
 def _collect(run: Callable[[], list[Occurrence]]) -> RuleOutcome:
@@ -162,11 +162,11 @@ def _collect(run: Callable[[], list[Occurrence]]) -> RuleOutcome:
         return type(error).__name__
 
 
-def _first_difference(meant: RuleOutcome, found: RuleOutcome) -> int | None:
-    if isinstance(meant, str) or isinstance(found, str):
-        return None if meant == found else 0
-    pairs = enumerate(zip(meant, found, strict=False))
-    shorter = None if len(meant) == len(found) else min(len(meant), len(found))
+def _first_difference(meant: RuleOutcome, outcome: RuleOutcome) -> int | None:
+    if isinstance(meant, str) or isinstance(outcome, str):
+        return None if meant == outcome else 0
+    pairs = enumerate(zip(meant, outcome, strict=False))
+    shorter = None if len(meant) == len(outcome) else min(len(meant), len(outcome))
     return next((i for i, (one, other) in pairs if not same_occurrence(one, other)), shorter)
 
 

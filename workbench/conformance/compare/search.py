@@ -54,6 +54,6 @@ def minimize(
     smaller: yields the examples with one part less than a failure, in the order in which to try them.
     check: returns the failure of an example; None if it does not fail.
     """
-    while (found := next(filter(None, map(check, smaller(failure))), None)) is not None:
-        failure = found
+    while (next_failure := next(filter(None, map(check, smaller(failure))), None)) is not None:
+        failure = next_failure
     return failure

@@ -30,7 +30,7 @@ def smallest(
     number: the seed, which determines the examples.
     """
     make_room()  # hypothesis warns if the recursion limit changes during an example
-    found: list[Failure] = []
+    failures: list[Failure] = []
 
     @seed(number)
     @settings(
@@ -48,12 +48,12 @@ def smallest(
         checkpoint()
         result = failure(example)
         if result is not None:
-            found.append(result)
+            failures.append(result)
             raise _Failed
 
     try:
         attempt()
     except Exception:
-        if not found:
+        if not failures:
             raise
-    return found[-1] if found else None
+    return failures[-1] if failures else None

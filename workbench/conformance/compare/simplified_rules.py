@@ -43,21 +43,21 @@ def simplified_rules(
     within_bounds: whether to apply steps, too, that hold only as long as no column of the model is full.
     seconds: the time limit of one check of the model; 0: no check is made, so all steps hold without bounds.
     """
-    made, steps = rules, list[RewritingStep]()
+    current, steps = rules, list[RewritingStep]()
     asking = _Asking(bounds or RuleBounds(), within_bounds, seconds)
     while True:
-        for step, fewer in rewrite_by_laws(made):
+        for step, fewer in rewrite_by_laws(current):
             steps.append(step)
-            made = fewer
+            current = fewer
         try:
             with share(1):
-                found = asking.step(made) if seconds else None
+                rewriting = asking.step(current) if seconds else None
         except LimitMet as met:
             asking.undecided.append(UndecidedRewriting(rules.name, "the rest, which was not examined", met.what))
-            found = None
-        if found is None:
-            return RuleSimplification(rules, made, tuple(steps), tuple(asking.undecided))
-        step, made = found
+            rewriting = None
+        if rewriting is None:
+            return RuleSimplification(rules, current, tuple(steps), tuple(asking.undecided))
+        step, current = rewriting
         steps.append(step)
 
 
@@ -88,10 +88,10 @@ class _Asking:
                     one, two = rules, after
                 begun = time.perf_counter()
                 with phase(f"rule {at + 1} of {len(rules.rules)}: {what}", part=True):
-                    found = self._same(one, two)
-                if found is not None:
+                    verdict = self._same(one, two)
+                if verdict is not None:
                     seconds = time.perf_counter() - begun
-                    return RewritingStep("model", what, *differing(rules, after), seconds, *found), renumber(after)
+                    return RewritingStep("model", what, *differing(rules, after), seconds, *verdict), renumber(after)
                 if reason := self.refused[str(one), str(two)]:
                     self.undecided.append(UndecidedRewriting(rule.name, what, reason))
         return None

@@ -34,7 +34,7 @@ class Watched(Running):
         for events in steps:
             states = self.executor.states
             before = {name: _dump(states[name]) for name in self.names}
-            shown = observe_step(self.executor.step(events))
+            observation = observe_step(self.executor.step(events))
             changed = [name for name, picture in before.items() if picture != _dump(states[name])]
             if changed:
                 when = "at the end of its stream" if events is END else "in a step"
@@ -42,7 +42,7 @@ class Watched(Running):
                     f"'{changed[0]}' ({self.executor.flat.typed[changed[0]]}) changes its state in place {when}",
                     hint="leave the state that it is given as it is, and make a new one: (*state, x), not append(x)",
                 )
-            yield self.check_domains(shown)
+            yield self.check_domains(observation)
 
 
 def foreign_processors(flat: Pipeline) -> tuple[str, ...]:

@@ -72,8 +72,8 @@ class Scheduled:
         self.certificates = certificates or {}
         self.capacities = capacities
         self.plan = plan if isinstance(plan, Plan) else Plan.of_seed(flatten(pipeline), self.certificates, plan)
-        given = "certify_nodes(pipeline)" if self.certificates else "{}"
-        self.source = f"{type(self).__name__}(pipeline, {plan!r}, {given}, {capacities!r})"
+        argument = "certify_nodes(pipeline)" if self.certificates else "{}"
+        self.source = f"{type(self).__name__}(pipeline, {plan!r}, {argument}, {capacities!r})"
 
     def running(self, manager: ThreadManager) -> Overlapped:
         """Build the executor to compare."""
@@ -85,7 +85,7 @@ class Scheduled:
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """Yield the observations of the steps, then raise the error, if any."""
         schedule = Schedule(self.plan.schedule)
-        found: list[Seen] = []
+        observations: list[Seen] = []
 
         def body() -> Exception | None:
             with ThreadManager(self.plan.limit, primitives=schedule) as manager:
@@ -93,13 +93,13 @@ class Scheduled:
                 running.observe(lambda cell: preempt(cell, schedule))
                 try:
                     for record in running.records(steps):
-                        found.append(observe_step(record))
+                        observations.append(observe_step(record))
                 except Exception as error:
                     return error
             return None
 
         error = schedule.run(body)
-        yield from found
+        yield from observations
         if error is not None:
             raise error
 

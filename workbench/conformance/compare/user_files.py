@@ -26,11 +26,11 @@ def subject(file: str, name: str | None = None, /, **params: Value) -> Loaded | 
         return read_file(file).get(name, **params)
     if params:
         raise InputError("the pipelines of a Python file have no parameters", where=file)
-    found = python_pipelines(file)
-    chosen = name or ("main" if "main" in found else list(found)[-1])
-    if chosen not in found:
-        raise InputError(f"there is no pipeline '{chosen}'", where=file, hint=did_you_mean(chosen, list(found)))
-    return PythonPipeline(found[chosen], file, chosen)
+    pipelines = python_pipelines(file)
+    chosen = name or ("main" if "main" in pipelines else list(pipelines)[-1])
+    if chosen not in pipelines:
+        raise InputError(f"there is no pipeline '{chosen}'", where=file, hint=did_you_mean(chosen, list(pipelines)))
+    return PythonPipeline(pipelines[chosen], file, chosen)
 
 
 def python_pipelines(file: str) -> dict[str, Pipeline]:
@@ -40,9 +40,9 @@ def python_pipelines(file: str) -> dict[str, Pipeline]:
     ------
     InputError: the file cannot be run, or defines no pipeline.
     """
-    found = {name: value for name, value in vars(execute_file(file)).items() if isinstance(value, Pipeline)}
-    if not found:
+    pipelines = {name: value for name, value in vars(execute_file(file)).items() if isinstance(value, Pipeline)}
+    if not pipelines:
         raise InputError(
             "there is no pipeline in this file", where=file, hint="define one: @wb.pipeline(x=wb.INT) above def name(x)"
         )
-    return found
+    return pipelines

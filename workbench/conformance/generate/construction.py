@@ -111,8 +111,8 @@ class Growing:
 
     def pick(self, suits: Callable[[Domain], bool] = lambda _: True) -> DrawnPipe:
         """Draw an earlier pipe, the latest ones first."""
-        found = [pipe for pipe in reversed(self.pipes) if suits(pipe.domain)]
-        return found[self.draw(st.integers(0, len(found) - 1))]
+        candidates = [pipe for pipe in reversed(self.pipes) if suits(pipe.domain)]
+        return candidates[self.draw(st.integers(0, len(candidates) - 1))]
 
     def has(self, suits: Callable[[Domain], bool]) -> bool:
         return any(suits(pipe.domain) for pipe in self.pipes)
@@ -161,8 +161,8 @@ class Growing:
         if self.spent + cost > self.max_bits:
             return False
         self.spent += cost
-        made = self.builder.add(processor, [pipe.stream for pipe in read])
-        streams = made if isinstance(made, tuple) else (made,)
+        outputs = self.builder.add(processor, [pipe.stream for pipe in read])
+        streams = outputs if isinstance(outputs, tuple) else (outputs,)
         self.pipes += [DrawnPipe(stream, domain) for stream, domain in zip(streams, results, strict=True)]
         self.widths.update((stream.pipe, width) for stream in streams)
         return True
@@ -187,10 +187,10 @@ class Growing:
     # --- the kinds ---
 
     def sample(self) -> DrawnNode:
-        found = fitting([pipe.domain for pipe in self.pipes], RULED)
-        if not found:
+        candidates = fitting([pipe.domain for pipe in self.pipes], RULED)
+        if not candidates:
             return self.single()
-        processor, places = self.draw(st.sampled_from(found))
+        processor, places = self.draw(st.sampled_from(candidates))
         return processor, [self.pipes[place] for place in places]
 
     def single(self) -> DrawnNode:
@@ -259,13 +259,13 @@ class Growing:
     def moves(self, pipe: DrawnPipe) -> list[tuple[f.Function | None, f.Function | None]]:
         """Return guards and updates of a variable in 0..2 that stays in range, by a guard or not, or may leave it."""
         domain, condition = pipe.domain, g.of_event(self.condition(pipe.domain))
-        found = [(guard, update) for update in (None, g.UP) for guard in (None, condition)]
-        found.append((g.LOW, g.NEXT))
+        moves = [(guard, update) for update in (None, g.UP) for guard in (None, condition)]
+        moves.append((g.LOW, g.NEXT))
         numbers = isinstance(domain, Integers) or (isinstance(domain, Range) and domain.lo <= 2 and domain.hi >= -2)
-        found += [(g.ENOUGH, g.TAKE)] if numbers else []
+        moves += [(g.ENOUGH, g.TAKE)] if numbers else []
         if self.leaves_ranges and self.widths[pipe.stream.pipe] == 1:
-            found += [(None, g.NEXT), (condition, g.NEXT)] + ([(condition, g.TAKE)] if numbers else [])
-        return found
+            moves += [(None, g.NEXT), (condition, g.NEXT)] + ([(condition, g.TAKE)] if numbers else [])
+        return moves
 
     # --- the kinds that contain others ---
 
@@ -338,10 +338,10 @@ class Growing:
         value, *streams = (builder.input("vxy"[i], domain) for i, domain in enumerate([domains[0], *domains]))
         place = self.draw(st.sampled_from([i for i, each in enumerate(domains) if each == domains[0]]))
         later = self.draw(st.sampled_from(["", "event", "verdict"]))
-        said = ApplyFunction(compared)(value, Trim(1)(streams[place]) if later == "event" else streams[place])
-        said = Eventually(2)(said) if later == "verdict" else said
+        condition = ApplyFunction(compared)(value, Trim(1)(streams[place]) if later == "event" else streams[place])
+        condition = Eventually(2)(condition) if later == "verdict" else condition
         values_of = g.NEIGHBOURS if len(read) == 1 else g.of_event(g.NEIGHBOURS)
-        return kind(values_of, builder.build(said), PENDING if later else None), read
+        return kind(values_of, builder.build(condition), PENDING if later else None), read
 
     def condition(self, domain: Domain) -> f.Function:
         """Draw a condition on one event of this domain."""

@@ -98,11 +98,11 @@ def values(domain: Domain, *, extremes: Extremes | None = None) -> st.SearchStra
         return st.dictionaries(keys, held, max_size=4).map(FrozenMap)
     if isinstance(domain, Nullable):
         return st.none() | values(domain.of, extremes=extremes)
-    for kind, found in _KINDS.items():
+    for kind, strategy in _KINDS.items():
         if isinstance(domain, kind):
             # not `one_of`, which flattens nested choices into one
-            both = st.sampled_from((found, extremes.get(kind, found))) if extremes else None
-            return found if both is None else both.flatmap(lambda some: some)
+            both = st.sampled_from((strategy, extremes.get(kind, strategy))) if extremes else None
+            return strategy if both is None else both.flatmap(lambda some: some)
     raise DomainError(
         f"there is no strategy for the values of {domain}", hint="give the input one of workbench's domains"
     )

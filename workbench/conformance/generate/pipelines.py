@@ -58,8 +58,8 @@ def pipelines(
     large: whether windows are wide, numbers are unbounded, and the state bits are not limited.
     """
     inputs = st.one_of(unbounded, inputs) if large else inputs
-    given = draw(st.lists(inputs, min_size=1, max_size=max_inputs))
-    growing = Growing(draw, "p", given, depth, max_bits, most_events, large=large)
+    input_domains = draw(st.lists(inputs, min_size=1, max_size=max_inputs))
+    growing = Growing(draw, "p", input_domains, depth, max_bits, most_events, large=large)
     for _ in range(draw(st.integers(1, max_nodes))):
         growing.grow()
     return growing.finish(2)
@@ -68,17 +68,17 @@ def pipelines(
 @st.composite
 def faults(draw: Draw, pipeline: Pipeline, *, max_faults: int = 2, most_events: int = MOST_EVENTS) -> list[Fault]:
     """Draw faults of a pipeline's pipes, also inside groups; no pipe then carries more than `most_events` in a step."""
-    found: list[Fault] = []
+    legal_faults: list[Fault] = []
     for _ in range(draw(st.integers(1, max_faults))):
         pipe = draw(st.sampled_from(sorted(pipeline.every_pipe)))
         kind = draw(st.sampled_from(Kind))
         by = draw(st.integers(1, 2)) if kind is Kind.DELAY else 0
         most, domain = draw(st.sampled_from([None, 1, 2])), pipeline.every_pipe[pipe]
         conditions = [None, g.fix_right("=", draw(values(domain)))] if not isinstance(domain, Map | Tuple) else [None]
-        tried = [*found, Fault(kind, pipe, by, most, draw(st.sampled_from(conditions)))]
+        tried = [*legal_faults, Fault(kind, pipe, by, most, draw(st.sampled_from(conditions)))]
         if max(width or 0 for width in flatten(pipeline.with_faults(tried)).widths.values()) <= most_events:
-            found = tried
-    return found
+            legal_faults = tried
+    return legal_faults
 
 
 def traces(
@@ -94,7 +94,7 @@ def traces(
     steps = st.lists(st.fixed_dictionaries({}, optional=present), max_size=max_steps)
     if not flatten(pipeline).late:
         return steps
-    return st.builds(lambda found, ends: [*found, END] if ends else found, steps, st.booleans())
+    return st.builds(lambda trace, ends: [*trace, END] if ends else trace, steps, st.booleans())
 
 
 @st.composite
@@ -124,13 +124,13 @@ def long_traces(
     count = draw(st.integers(0, max_steps))
     drawn = (draw(draw(kinds) if mixed else usual) for _ in range(count * (TRIES if assumed else 1)))
     legal = filter(LegalSteps(program).admit, drawn) if isinstance(program, Pipeline) else drawn
-    found: list[Mapping[str, Value]] = [*islice(legal, count)]
-    count = len(found)
+    trace: list[Mapping[str, Value]] = [*islice(legal, count)]
+    count = len(trace)
     if clocks := [port for port in program.ports.inputs if port.clock and isinstance(port.domain, Integers)]:
         pauses = sorted({0, 1, *(max(0, p + by) for each in processors for p in each.pauses for by in (-1, 0, 1))})
         times = accumulate(draw(st.lists(st.sampled_from(pauses), min_size=count, max_size=count)))
-        found = [{**step, **{port.name: now for port in clocks}} for step, now in zip(found, times, strict=True)]
-    return [*found, END] if ends or draw(st.booleans()) else found
+        trace = [{**step, **{port.name: now for port in clocks}} for step, now in zip(trace, times, strict=True)]
+    return [*trace, END] if ends or draw(st.booleans()) else trace
 
 
 _Step = st.SearchStrategy[Mapping[str, Value]]

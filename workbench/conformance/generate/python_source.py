@@ -52,23 +52,23 @@ def imports(text: str, own: Iterable[str] = ()) -> str:
     return "\n".join(lines)
 
 
-def _define(pipeline: Pipeline, made: dict[Pipeline, str], lines: list[str]) -> str:
+def _define(pipeline: Pipeline, variables: dict[Pipeline, str], lines: list[str]) -> str:
     for node in pipeline.nodes:
         inner = _inner(node.processor)
-        if inner is not None and inner not in made:
-            made[inner] = _define(inner, made, lines)
-    variable = f"p{len(made)}"
-    builder = f"b{len(made)}"
+        if inner is not None and inner not in variables:
+            variables[inner] = _define(inner, variables, lines)
+    variable = f"p{len(variables)}"
+    builder = f"b{len(variables)}"
     lines.append(f"{builder} = Builder({pipeline.name!r})")
     for name, domain in pipeline.inputs:
         lines.append(f"{builder}.input({name!r}, {literal(domain)})")
     for node in pipeline.nodes:
         streams = ", ".join(f"{builder}.stream({pipe!r})" for pipe in node.inputs)
-        lines.append(f"{builder}.add({_processor(node.processor, made)}, [{streams}], name={node.name!r})")
-    shown = ", ".join(f"{name!r}: {builder}.stream({pipe!r})" for name, pipe in pipeline.outputs)
+        lines.append(f"{builder}.add({_processor(node.processor, variables)}, [{streams}], name={node.name!r})")
+    outputs = ", ".join(f"{name!r}: {builder}.stream({pipe!r})" for name, pipe in pipeline.outputs)
     faults = ", ".join(_fault(each) for each in pipeline.faults)
     planned = f".with_faults([{faults}])" if faults else ""
-    lines.append(f"{variable} = {builder}.build({{{shown}}}){planned}")
+    lines.append(f"{variable} = {builder}.build({{{outputs}}}){planned}")
     return variable
 
 
@@ -84,28 +84,30 @@ def _inner(processor: Processor) -> Pipeline | None:
     return processor.body if isinstance(processor, Group) else None
 
 
-def _processor(processor: Processor, made: dict[Pipeline, str]) -> str:
+def _processor(processor: Processor, variables: dict[Pipeline, str]) -> str:
     if isinstance(processor, Group):
-        return f"Group({made[processor.body]})"
-    given = []
+        return f"Group({variables[processor.body]})"
+    arguments = []
     for item in dataclasses.fields(processor):
         value = getattr(processor, item.name)
         if item.default is not dataclasses.MISSING and value == item.default:
             continue
-        given.append(f"{item.name}={_parameter(value, made)}")
-    return f"{type(processor).__name__}({', '.join(given)})"
+        arguments.append(f"{item.name}={_parameter(value, variables)}")
+    return f"{type(processor).__name__}({', '.join(arguments)})"
 
 
-def _parameter(value: Any, made: dict[Pipeline, str]) -> str:
+def _parameter(value: Any, variables: dict[Pipeline, str]) -> str:
     if isinstance(value, Function):
         return source_of(value)
     if isinstance(value, Processor):
-        return _processor(value, made)
+        return _processor(value, variables)
     if isinstance(value, tuple):
-        return "(" + "".join(f"{_parameter(part, made)}, " for part in value) + ")"
+        return "(" + "".join(f"{_parameter(part, variables)}, " for part in value) + ")"
     if isinstance(value, Transition | Variable):
-        given = (f"{i.name}={_parameter(getattr(value, i.name), made)}" for i in dataclasses.fields(value) if i.compare)
-        return f"{type(value).__name__}({', '.join(given)})"
+        arguments = (
+            f"{i.name}={_parameter(getattr(value, i.name), variables)}" for i in dataclasses.fields(value) if i.compare
+        )
+        return f"{type(value).__name__}({', '.join(arguments)})"
     if isinstance(value, FrozenMap):
         return f"FrozenMap({dict(value)!r})"
     if isinstance(value, RuleSet):
@@ -115,13 +117,13 @@ def _parameter(value: Any, made: dict[Pipeline, str]) -> str:
 
 def literal(domain: Domain) -> str:
     """Return a domain as Python source."""
-    given = []
+    arguments = []
     for item in dataclasses.fields(domain):
         value = getattr(domain, item.name)
         if item.name == "fields":
-            given.append("(" + "".join(f"{literal(part)}, " for part in value) + ")")
+            arguments.append("(" + "".join(f"{literal(part)}, " for part in value) + ")")
         elif isinstance(value, Domain):
-            given.append(literal(value))
+            arguments.append(literal(value))
         else:
-            given.append(repr(str(value)) if item.name == "overflow" else repr(value))
-    return f"{type(domain).__name__}({', '.join(given)})"
+            arguments.append(repr(str(value)) if item.name == "overflow" else repr(value))
+    return f"{type(domain).__name__}({', '.join(arguments)})"

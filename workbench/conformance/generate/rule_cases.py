@@ -117,16 +117,16 @@ def grow_case(choose: Chooser, *, alike: bool = False, crowded: bool = False) ->
     """
     kinds = tuple({each.name: each for each in (choose(PRIMITIVE), choose(PRIMITIVE))}.values())
     count = choose(range(1, MOST_RULES + 1))
-    again, found = _Again(choose), list[t.Rule]()
+    again, rule_list = _Again(choose), list[t.Rule]()
     for number in range(1, (CROWDED_RULES if crowded else 2 * count if alike else count) + 1):
-        found.append(_Growing(again if alike or crowded else choose, kinds, f"r{number}", crowded).rule())
+        rule_list.append(_Growing(again if alike or crowded else choose, kinds, f"r{number}", crowded).rule())
         if crowded:
             again = _Again(choose, again.made, len(again.made) // 2 if number == 1 else again.count)
             continue
         again = _Again(choose, again.made, choose(range(len(again.made) + 1)) if alike else 0)
-        if alike and not {each.name for each in COMPOSITE} & set(found[-1].types):
-            found[-1] = replace(found[-1], limit=None)
-    rules = check_rule_set(t.RuleFile(tuple(DECLARATIONS.values()), tuple(found), AGGREGATES), "random")
+        if alike and not {each.name for each in COMPOSITE} & set(rule_list[-1].types):
+            rule_list[-1] = replace(rule_list[-1], limit=None)
+    rules = check_rule_set(t.RuleFile(tuple(DECLARATIONS.values()), tuple(rule_list), AGGREGATES), "random")
     events = _stream(choose, [*kinds, *kinds, *kinds, choose((*PRIMITIVE, *COMPOSITE))], crowded)
     until = choose((None, 0, 1, 2, 5, 9))
     return RuleCase(
@@ -141,12 +141,12 @@ def grow_case(choose: Chooser, *, alike: bool = False, crowded: bool = False) ->
 
 def _stream(choose: Chooser, kinds: Sequence[t.Declaration], crowded: bool) -> list[Occurrence]:
     """Draw events in order, many at the same time."""
-    time, found = 0, []
+    time, events = 0, []
     for _ in range(choose(CROWD if crowded else range(MOST_HAPPENING + 1))):
         time += choose((0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1) if crowded else (0, 1, 0, 1, 2, 5))
         declared = choose(kinds)
-        found.append(Occurrence(declared.name, time, _row(choose, declared)))
-    return found
+        events.append(Occurrence(declared.name, time, _row(choose, declared)))
+    return events
 
 
 def _row(choose: Chooser, declared: t.Declaration) -> tuple[Value | None, ...]:
@@ -303,9 +303,9 @@ class _Growing:
 
     def _draw_assignments(self) -> t.Assigned:
         name, domain = f"p{self.fresh()}", self.one(INT, FLOAT, STR, BOOL)
-        found = t.Assigned(name, self.expression(domain))
+        assignment = t.Assigned(name, self.expression(domain))
         self.parameters[name] = domain
-        return found
+        return assignment
 
     def aggregate(self, declared: t.Declaration, window: t.EventWindow | None) -> t.Aggregate:
         """Draw an aggregate; its parameter is known to later parts."""
@@ -313,10 +313,10 @@ class _Growing:
         constraints = self.conditions()
         self.own = None
         pairs = [
-            (row.name, name, found)
+            (row.name, name, result_domain)
             for name, domain in ((None, None), *declared.domains.items())
             for row in aggregate_rows().values()
-            if (found := row.result(domain)) is not None
+            if (result_domain := row.result(domain)) is not None
         ]
         pairs += [
             (each.name, name, each.domain)
@@ -349,8 +349,8 @@ class _Growing:
         known = self.list_known(domain)
         if depth == 0 or self.one(True, True, False):
             literals = [t.Literal(each) for each in LITERALS[domain]]
-            found: t.Expression = self.one(*(known if known and self.one(True, True, True, False) else literals))
-            return found
+            leaf: t.Expression = self.one(*(known if known and self.one(True, True, True, False) else literals))
+            return leaf
         operator, *domains = self.one(*OPERATIONS[domain])
         if domains == [None, None]:
             kind = self.one(INT, FLOAT, STR, *([BOOL] if operator in ("==", "!=") else []))
@@ -360,11 +360,11 @@ class _Growing:
     def list_known(self, domain: Domain) -> list[t.Expression]:
         """Return the known attributes, parameters and times of this type."""
         own = self.own.domains if self.own else {}
-        found: list[t.Expression] = [t.OwnAttribute(name) for name, each in own.items() if each == domain]
-        found += [t.BoundParameter(name) for name, each in self.parameters.items() if each == domain]
+        expressions: list[t.Expression] = [t.OwnAttribute(name) for name, each in own.items() if each == domain]
+        expressions += [t.BoundParameter(name) for name, each in self.parameters.items() if each == domain]
         for of, declared in {**self.events, **self.facts}.items():
-            found += [t.OtherAttribute(of, name) for name, each in declared.domains.items() if each == domain]
-        return found + [t.TimeOf(name) for name in self.events if domain == INT]
+            expressions += [t.OtherAttribute(of, name) for name, each in declared.domains.items() if each == domain]
+        return expressions + [t.TimeOf(name) for name in self.events if domain == INT]
 
 
 OPERATIONS: Mapping[Domain, Sequence[tuple[Any, ...]]] = {

@@ -30,10 +30,10 @@ def smaller_cases(case: RuleCase) -> Iterator[RuleCase]:
     whole = (each for name in ("rules", "declarations", "aggregates") for each in _without(file, name))
     for lesser in (*whole, *_lesser_rules(file)):
         with suppress(LanguageError):  # something else needs what is left out
-            made = replace(case, rules=check_rule_set(lesser, case.rules.name))
-            facts = {name: rows for name, rows in case.facts.items() if name in made.rules.declarations}
-            if all(event.type in made.rules.declarations for event in case.events):
-                yield replace(made, facts=facts)
+            candidate = replace(case, rules=check_rule_set(lesser, case.rules.name))
+            facts = {name: rows for name, rows in case.facts.items() if name in candidate.rules.declarations}
+            if all(event.type in candidate.rules.declarations for event in case.events):
+                yield replace(candidate, facts=facts)
 
 
 def _lesser_rules(file: t.RuleFile) -> Iterator[t.RuleFile]:

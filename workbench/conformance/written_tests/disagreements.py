@@ -40,7 +40,7 @@ def write_test(
     return f"test_{name}.py", disagreement(outcome.failure, recipe, command)
 
 
-def disagreement(found: Disagreement, recipe: Recipe | None = None, command: str = "") -> str:
+def disagreement(failure: Disagreement, recipe: Recipe | None = None, command: str = "") -> str:
     """Return the text of a pytest file that compares two executables again: it fails as long as they differ.
 
     An executable without source is replaced by the specification or the reference executor.
@@ -50,43 +50,48 @@ def disagreement(found: Disagreement, recipe: Recipe | None = None, command: str
     recipe: the recipe of the pipeline; None: a Python program builds it.
     command: the command that wrote the file.
     """
-    sides = (found.left, found.right)
-    shown = "\n".join(f"{name}: {value!r}" for name, value in sides)
-    about = f"Two ways to run a pipeline differed at step {found.step}, {found.what}.\n\n{shown}"
-    file = WrittenFile(about, command, found.imports)
+    sides = (failure.left, failure.right)
+    summary = "\n".join(f"{name}: {value!r}" for name, value in sides)
+    about = f"Two ways to run a pipeline differed at step {failure.step}, {failure.what}.\n\n{summary}"
+    file = WrittenFile(about, command, failure.imports)
     lines = [
-        f"pipeline = {file.pipeline(recipe or Recipe.of_pipeline(found.pipeline))}()",
+        f"pipeline = {file.pipeline(recipe or Recipe.of_pipeline(failure.pipeline))}()",
         "steps = [",
-        *(f"    {as_source(events if events is END else dict(events))}," for events in found.steps[: found.step + 1]),
+        *(
+            f"    {as_source(events if events is END else dict(events))},"
+            for events in failure.steps[: failure.step + 1]
+        ),
         "]",
-        f"check(pipeline, steps, {', '.join(_remade(found.made))}{', terms(pipeline)' if found.strict else ''})",
+        f"check(pipeline, steps, {', '.join(_remade(failure.made))}{', terms(pipeline)' if failure.strict else ''})",
     ]
-    file.test("test_they_agree", f"{found.left[0]} and {found.right[0]} show the same at every step", lines)
+    file.test("test_they_agree", f"{failure.left[0]} and {failure.right[0]} show the same at every step", lines)
     return str(file)
 
 
-def _remade(made: tuple[str, str]) -> list[str]:
+def _remade(sources: tuple[str, str]) -> list[str]:
     """Return the source of both executables; the specification or the reference executor stands for an unknown one."""
-    found = list(made)
+    executables = list(sources)
     for side, other in ((0, 1), (1, 0)):
-        if not found[side]:
-            found[side] = "Denoting(pipeline)" if found[other].startswith("Running") else "Running(pipeline)"
-    return found if found[0] != found[1] else ["Running(pipeline)", "Denoting(pipeline)"]
+        if not executables[side]:
+            executables[side] = (
+                "Denoting(pipeline)" if executables[other].startswith("Running") else "Running(pipeline)"
+            )
+    return executables if executables[0] != executables[1] else ["Running(pipeline)", "Denoting(pipeline)"]
 
 
-def rule_disagreement(found: RuleDisagreement, command: str = "") -> str:
+def rule_disagreement(failure: RuleDisagreement, command: str = "") -> str:
     """Return the text of a pytest file that compares all engines with the meaning of these rules again.
 
     Parameters
     ----------
     command: the command that wrote the file.
     """
-    file = WrittenFile(str(found), command)
-    file.texts[str(found.case.rules)] = "SOURCE"
+    file = WrittenFile(str(failure), command)
+    file.texts[str(failure.case.rules)] = "SOURCE"
     lines = [
         "case = RuleCase(",
         "    parse_rules(SOURCE),",
-        *_format_case(found.case),
+        *_format_case(failure.case),
         ")",
         "assert compare_to_meaning(case) is None",
     ]

@@ -57,20 +57,20 @@ class Recipe:
         domain = "" if integers is None else f"wb.Integer({integers.n}, wb.Overflowing.{integers.overflow.name})"
         resolved = domain and f".resolve({domain})"
         if isinstance(subject, Loaded):
-            given = "".join(f", {key}={as_source(value)}" for key, value in subject.params.items())
+            arguments = "".join(f", {key}={as_source(value)}" for key, value in subject.params.items())
             place = ""
             if any(isinstance(each, FileProcessor) for each in flatten(subject).typed.values()):  # files beside it
                 place = f", str(Path(__file__).parent / {as_source(_from(folder, subject.source.file))})"
-            made = f"wb.parse(SOURCE{place}).get({as_source(subject.name)}{given}).pipeline"
+            expression = f"wb.parse(SOURCE{place}).get({as_source(subject.name)}{arguments}).pipeline"
             if subject.added:
-                made = f"wb.faults.faulty({made}, {', '.join(map(as_source, subject.added))})"
-            made = f"wb.faults.faultless({made})" if subject.sound else made
+                expression = f"wb.faults.faulty({expression}, {', '.join(map(as_source, subject.added))})"
+            expression = f"wb.faults.faultless({expression})" if subject.sound else expression
             name = f"{subject.name} without faults" if subject.sound else subject.name
             doc = "" if integers is None else f"`int` is 0..{integers.n - 1}, {integers.overflow}."
-            return cls(identifier(name), f"return {made}{resolved}", subject.source.text, doc)
+            return cls(identifier(name), f"return {expression}{resolved}", subject.source.text, doc)
         path = as_source(_from(folder, subject.file))
-        made = f"subject(str(Path(__file__).parent / {path}), {as_source(subject.name)}).pipeline"
-        return cls(identifier(subject.name), f"return {made}{resolved}")
+        expression = f"subject(str(Path(__file__).parent / {path}), {as_source(subject.name)}).pipeline"
+        return cls(identifier(subject.name), f"return {expression}{resolved}")
 
     @classmethod
     def of_pipeline(cls, pipeline: Pipeline) -> Recipe:
@@ -88,8 +88,8 @@ class Recipe:
     def of_part(self, names: Sequence[str]) -> Recipe:
         """Return the recipe of the part of the pipeline with these processors (`reduction.part`)."""
         *lines, last = self.result.splitlines()
-        made = f"return part({last.removeprefix('return ')}, {as_source(tuple(names))})"
-        return replace(self, result="\n".join([*lines, made]))
+        statement = f"return part({last.removeprefix('return ')}, {as_source(tuple(names))})"
+        return replace(self, result="\n".join([*lines, statement]))
 
     def function(self, source: str, name: str) -> str:
         """Return the source of the function; `source` is the constant that holds the text."""
@@ -121,8 +121,8 @@ def as_source(value: Any) -> str:
 
 def identifier(text: str) -> str:
     """Convert a text into a Python name."""
-    found = re.sub(r"\W+", "_", text).strip("_").lower() or "it"
-    return f"{found}_" if keyword.iskeyword(found) else f"_{found}" if found[0].isdigit() else found
+    name = re.sub(r"\W+", "_", text).strip("_").lower() or "it"
+    return f"{name}_" if keyword.iskeyword(name) else f"_{name}" if name[0].isdigit() else name
 
 
 LOCAL = "capacities", "running", "both", "left", "right", "steps", "seen", "events", "event", "ours", "theirs", "now"

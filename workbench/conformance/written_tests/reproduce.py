@@ -49,12 +49,12 @@ class _Played:
     """The beginning of the message of the Overflow; empty if there is none."""
 
 
-def single(run: Trace, function: str, asked: str, syntax: s.PropertySyntax | None = None) -> Iterator[str]:
+def single(run: Trace, function: str, property_name: str, syntax: s.PropertySyntax | None = None) -> Iterator[str]:
     """Yield the test of a run of one pipeline, which `function` builds."""
     played = _play(run)
     yield from _run(run, played, f"{function}()")
     if not played.overflow:
-        yield from _write_violation(run, played, syntax or _parse_property(asked))
+        yield from _write_violation(run, played, syntax or _parse_property(property_name))
 
 
 def write_replay(run: Trace, function: str) -> Iterator[str]:
@@ -104,9 +104,9 @@ def _play(run: Trace) -> _Played:
         inputs += inputs[run.loop :] * (ROUNDS - 1)
     assert run.pipeline is not None
     outputs, overflow = _execute(Reference(run.pipeline, run.capacities), inputs)
-    said = [_collect_outputs(step, run.pipeline.outputs) for step in run.steps]
-    kept = [*said[: len(outputs)], *outputs[len(said) :]]
-    return _Played(inputs[: len(kept) + bool(overflow)], kept, overflow)
+    run_outputs = [_collect_outputs(step, run.pipeline.outputs) for step in run.steps]
+    all_outputs = [*run_outputs[: len(outputs)], *outputs[len(run_outputs) :]]
+    return _Played(inputs[: len(all_outputs) + bool(overflow)], all_outputs, overflow)
 
 
 def _collect_outputs(step: TraceStep, outputs: Iterable[tuple[str, str]]) -> OutputRow:
@@ -116,19 +116,19 @@ def _collect_outputs(step: TraceStep, outputs: Iterable[tuple[str, str]]) -> Out
 
 def _execute(executor: Reference, inputs: Sequence[InputRow]) -> tuple[list[OutputRow], str]:
     """Return the outputs up to the end or to an Overflow, and a pattern for the beginning of its message."""
-    found: list[OutputRow] = []
+    outputs: list[OutputRow] = []
     for step, events in enumerate(inputs):
         try:
-            found.append(dict(executor.step(events).outputs))
+            outputs.append(dict(executor.step(events).outputs))
         except Overflow as error:
             start = re.match(r"step \d+: (queue|processor) '[^']*'", error.what)
-            return found, re.escape(start[0] if start else f"step {step}").replace("\\ ", " ")
-    return found, ""
+            return outputs, re.escape(start[0] if start else f"step {step}").replace("\\ ", " ")
+    return outputs, ""
 
 
-def _parse_property(asked: str) -> s.PropertySyntax | None:
+def _parse_property(name: str) -> s.PropertySyntax | None:
     """Parse the name of a property; None for a property of the user's own."""
-    text = asked if "(" in asked.partition(" ")[0] else re.sub(r"^always (.*)", r"always (\1)", asked)
+    text = name if "(" in name.partition(" ")[0] else re.sub(r"^always (.*)", r"always (\1)", name)
     try:
         return parse_property(text)
     except WorkbenchError:
@@ -138,15 +138,15 @@ def _parse_property(asked: str) -> s.PropertySyntax | None:
 # --- violations of the property ---------------------------------------------------------------------------
 
 
-def _write_violation(run: Trace, played: _Played, asked: s.PropertySyntax | None) -> Iterator[str]:
+def _write_violation(run: Trace, played: _Played, syntax: s.PropertySyntax | None) -> Iterator[str]:
     """Yield the assertion that the property is violated."""
-    name = asked.name if asked else ""
-    if name == "always" and asked and isinstance(asked.argument, s.Expression):
-        yield from _condition(run, asked.argument, str(asked))
+    name = syntax.name if syntax else ""
+    if name == "always" and syntax and isinstance(syntax.argument, s.Expression):
+        yield from _condition(run, syntax.argument, str(syntax))
     elif name == "no-full-queues":
         yield from _full(run)
-    elif name == "bounded-liveness" and asked and isinstance(asked.argument, int):
-        yield from _silent(played, asked.argument)
+    elif name == "bounded-liveness" and syntax and isinstance(syntax.argument, int):
+        yield from _silent(played, syntax.argument)
     elif name == "response":
         yield from _falls_silent(run)
     elif name == "liveness":
@@ -224,8 +224,8 @@ def _dead(run: Trace, played: _Played) -> Iterator[str]:
 
 def _few(values: Iterable[Value]) -> list[Value]:
     """Return the values of a domain, or an even selection of many."""
-    found = list(values)
-    return found[:: max(1, len(found) // 16)]
+    all_values = list(values)
+    return all_values[:: max(1, len(all_values) // 16)]
 
 
 # --- comparisons ------------------------------------------------------------------------------------------
@@ -240,17 +240,17 @@ def comparison(run: Trace, left: str, right: str, mode: EquivalenceMode) -> Iter
         return
     sides = _sides(run)
     outs = [[_collect_outputs(step, outputs) for step in run.steps] for _, outputs in sides]
-    given = [_collect_inputs(run, played, name) for name, _ in sides]
+    inputs = [_collect_inputs(run, played, name) for name, _ in sides]
     yield f"left, right = (wb.executors.Reference(side(), capacities={{}}) for side in ({left}, {right}))"
-    if given[0] == given[1]:
-        yield from _table("what comes in, what comes out left and right", run, given[0], *outs)
-        row, one, two, shown = "events, _, _", "events", "events", "_, ours, theirs"
+    if inputs[0] == inputs[1]:
+        yield from _table("what comes in, what comes out left and right", run, inputs[0], *outs)
+        row, one, two, targets = "events, _, _", "events", "events", "_, ours, theirs"
     else:
         what = "what comes in (with the faults that strike) and comes out, left and right"
-        yield from _table(what, run, given[0], outs[0], given[1], outs[1])
-        row, one, two, shown = "one, _, two, _", "one", "two", "_, ours, _, theirs"
+        yield from _table(what, run, inputs[0], outs[0], inputs[1], outs[1])
+        row, one, two, targets = "one, _, two, _", "one", "two", "_, ours, _, theirs"
     yield f"seen = [(left.step({one}).outputs, right.step({two}).outputs) for {row} in steps]"
-    yield f"assert seen == [(ours, theirs) for {shown} in steps]"
+    yield f"assert seen == [(ours, theirs) for {targets} in steps]"
     yield from _sequences(run, *(outputs for _, outputs in sides)) if mode == "sequence" else _last()
 
 

@@ -44,12 +44,12 @@ def running_rules(model: ModelledRules) -> Recipe:
         hint = f"give {there}: --facts TYPE=FILE.csv"
         raise Refused(f"a test of {model.rules.name} knows no facts of which any were given", hint=hint)
     unit, _ = _unit(model)
-    given = f', unit="{unit}"' if unit else ""
+    arguments = f', unit="{unit}"' if unit else ""
     names = {name: list(model.rules.declarations[name].domains) for name in model.frame.facts}
     facts = {name: [dict(zip(names[name], row, strict=True)) for row in model.frame.facts[name]] for name in names}
-    given += f", facts={as_source(facts)}" if facts else ""
-    given += ", trex=True" if model.trex else ""
-    result = f"return wb.rules.RunningRules(SOURCE{given})"
+    arguments += f", facts={as_source(facts)}" if facts else ""
+    arguments += ", trex=True" if model.trex else ""
+    result = f"return wb.rules.RunningRules(SOURCE{arguments})"
     return Recipe(identifier(model.rules.name), result, str(model.rules), kind="rules")
 
 
@@ -69,14 +69,14 @@ def rule_run(run: Trace, function: str, model: ModelledRules) -> Iterator[str]:
 def rule_difference(run: Trace, functions: Sequence[str], models: Sequence[ModelledRules]) -> Iterator[str]:
     """Yield the test of a run on which two rule sets differ, or at which their comparison ends."""
     rows, notes = zip(*_rows(run, models[0]), strict=True)
-    sides = [[list(map(_nameless, found)) for found in _collect_composites(model, rows)] for model in models]
+    sides = [[list(map(_nameless, composites)) for composites in _collect_composites(model, rows)] for model in models]
     yield f"left, right = {functions[0]}(), {functions[1]}()"
     yield "steps = [  # what happens, what is emitted left and right"
     for row, one, two, note in zip(rows, *sides, notes, strict=True):
         yield from _step(note, row, one, two)
     yield "]"
-    for side, kept in (("left", "ours"), ("right", "theirs")):
-        yield f"{kept} = [{_write_send(side, rows)} for event, _, _ in steps]"
+    for side, variable in (("left", "ours"), ("right", "theirs")):
+        yield f"{variable} = [{_write_send(side, rows)} for event, _, _ in steps]"
     yield "for composite in (each for found in (*ours, *theirs) for each in found):"
     yield '    del composite["rule"]'
     yield "assert list(zip(ours, theirs)) == [(one, two) for _, one, two in steps]"
@@ -92,9 +92,9 @@ def _step(note: str, row: EventRow, *emitted: Sequence[EventRow]) -> Iterator[st
         return
     yield f"    ({note}"
     yield f"        {as_source(row)},"
-    for found in emitted:
-        if found:
-            yield from ("        [", *(f"            {as_source(each)}," for each in found), "        ],")
+    for composites in emitted:
+        if composites:
+            yield from ("        [", *(f"            {as_source(each)}," for each in composites), "        ],")
         else:
             yield "        [],"
     yield "    ),"
@@ -120,13 +120,13 @@ def _rows(run: Trace, model: ModelledRules) -> Iterator[tuple[EventRow, str]]:
     for count, number in ((count, number) for count, round in enumerate(rounds, 1) for number in round):
         note = f"  # step {number}" + (f" in round {count}" if count > 1 else "")
         note += ", where the loop begins" if number == run.loop and count == 1 else ""
-        for name, given in run.steps[number].inputs.items():
+        for name, content in run.steps[number].inputs.items():
             if name != model.ports[0]:
-                values = model.event(name, given, now).values
+                values = model.event(name, content, now).values
                 attributes = dict(zip(model.rules.declarations[name].domains, values, strict=True))
                 yield {"type": name, "time": now // size, **attributes}, note
                 continue
-            now += given * model.tick
+            now += content * model.tick
             if model.frame.absences:  # no event before this time is still to come
                 yield {"time": now // size - 1}, note
 
@@ -135,7 +135,7 @@ def _collect_composites(model: ModelledRules, rows: Sequence[EventRow]) -> list[
     """Return the new composites of each row, by the meaning of the rules."""
     _, size = _unit(model)
     declared, compat = model.rules.declarations, TREX if model.trex else ""
-    found: list[list[EventRow]] = []
+    new_composites: list[list[EventRow]] = []
     events: list[Occurrence] = []
     counts = [0]
     for row in rows:
@@ -145,8 +145,8 @@ def _collect_composites(model: ModelledRules, rows: Sequence[EventRow]) -> list[
         until = None if "type" in row else time
         composites = meaning(model.scaled, events, model.frame.facts, until=until, compat=compat)
         counts.append(len(composites))
-        found.append([_composite(model, each, size) for each in composites[counts[-2] :]])
-    return found
+        new_composites.append([_composite(model, each, size) for each in composites[counts[-2] :]])
+    return new_composites
 
 
 def _composite(model: ModelledRules, each: Occurrence, size: int) -> EventRow:
@@ -198,15 +198,15 @@ def _iterate_timed_rows(run: Trace, side: Pipeline) -> Iterator[tuple[int, Mappi
     numbers += numbers[run.loop :] * (ROUNDS - 1) if run.loop is not None else []
     places, now = {name: place for place, (name, _) in enumerate(run.pipeline.inputs)}, 0
     for number in numbers:
-        given = dict(run.steps[number].inputs)
-        now += ticks_of(given.pop(ELAPSED, 0)) * tick
-        own = {side.inputs[places[name]]: value for name, value in given.items()}
+        inputs = dict(run.steps[number].inputs)
+        now += ticks_of(inputs.pop(ELAPSED, 0)) * tick
+        own = {side.inputs[places[name]]: value for name, value in inputs.items()}
         row = {name: _restore_value(value, domain) for (name, domain), value in own.items()}
         yield number, {**row, **dict.fromkeys(side.clocks, now)}
 
 
-def _restore_value(shown: Value, domain: Domain) -> Value:
+def _restore_value(model_value: Value, domain: Domain) -> Value:
     """Return the value of an input in the running pipeline; a model may represent values by names."""
     if isinstance(domain, Tuple):
-        return tuple(_restore_value(each, part) for each, part in zip(shown, domain.fields, strict=True))
-    return float(shown) if domain == FLOAT else int(shown) if domain == INT else shown
+        return tuple(_restore_value(each, part) for each, part in zip(model_value, domain.fields, strict=True))
+    return float(model_value) if domain == FLOAT else int(model_value) if domain == INT else model_value

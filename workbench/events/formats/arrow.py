@@ -15,15 +15,15 @@ class ArrowFileReader(TypedReader):
 
     called = "a file of Arrow"
 
-    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
+    def source(self, file: IO[bytes], file_name: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         from pyarrow import ipc
 
         if file.read(4) == b"FEA1":
             hint = "read it with pyarrow.feather and write it anew"
-            raise InputError("this is Feather of version 1, from before Arrow had a format", where=shown, hint=hint)
+            raise InputError("this is Feather of version 1, from before Arrow had a format", where=file_name, hint=hint)
         file.seek(0)
-        found = ipc.open_file(file)
-        return found.schema, lambda _: map(found.get_batch, range(found.num_record_batches))
+        reader = ipc.open_file(file)
+        return reader.schema, lambda _: map(reader.get_batch, range(reader.num_record_batches))
 
 
 class ArrowFileWriter(TypedWriter):

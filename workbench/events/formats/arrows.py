@@ -15,11 +15,11 @@ class ArrowStreamReader(TypedReader):
     called = "a stream of Arrow"
     streamed = True
 
-    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
+    def source(self, file: IO[bytes], file_name: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         from pyarrow import ipc
 
-        found = ipc.open_stream(file)
-        return found.schema, lambda _: iter(found)
+        reader = ipc.open_stream(file)
+        return reader.schema, lambda _: iter(reader)
 
 
 class ArrowStreamWriter(TypedWriter):

@@ -98,7 +98,7 @@ class CsvReader(RowReader):
         return self._tables is not None and self._tables.odd
 
     def rows(
-        self, lines: Iterable[str], shown: str, first: int = 0, *, whole: bool = True
+        self, lines: Iterable[str], file_name: str, first: int = 0, *, whole: bool = True
     ) -> Iterator[tuple[int, list[str] | InputError]]:
         """Yield the rows as in every format; an error stands for a line that is no row.
 
@@ -107,33 +107,33 @@ class CsvReader(RowReader):
         first: the number of lines of the file before these.
         whole: whether nothing comes after them.
         """
-        kept = None if self.reading.bad_rows == "error" else KeptLines(lines)
-        found = csv.reader(kept or lines, **csv_dialect(self.between, self.quote))
+        line_buffer = None if self.reading.bad_rows == "error" else KeptLines(lines)
+        parser = csv.reader(line_buffer or lines, **csv_dialect(self.between, self.quote))
         while True:
             try:
-                for row in found:
-                    number = first + (kept.number if kept else found.line_num)
-                    row = KeptRow(row, kept.pop_lines()) if kept else row
-                    if self.columns is not None or not self._is_header(row, self.place(shown, first + 1)):
+                for row in parser:
+                    number = first + (line_buffer.number if line_buffer else parser.line_num)
+                    row = KeptRow(row, line_buffer.pop_lines()) if line_buffer else row
+                    if self.columns is not None or not self._is_header(row, self.place(file_name, first + 1)):
                         yield number, row
                 return
             except csv.Error as error:
                 problem = InputError(f"not a line of CSV: {error}")
                 self.account.is_exact = False  # its lines may be rows or not
-                if kept is None:
-                    raise problem.retold(where=self.place(shown, first + found.line_num)) from error
-                if kept.over and not whole:
+                if line_buffer is None:
+                    raise problem.retold(where=self.place(file_name, first + parser.line_num)) from error
+                if line_buffer.over and not whole:
                     return
-                text = kept.first()
-                yield first + kept.number, OddLine(problem.what, text)
+                text = line_buffer.first()
+                yield first + line_buffer.number, OddLine(problem.what, text)
 
     def text(self, number: int, row: object) -> str:
         assert isinstance(row, KeptRow | OddLine)
         return row.text
 
-    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+    def blocks(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[LogBlock]:
         """Yield blocks of the rows that have arrived, as columns where the rows are certain."""
-        first, begun_row = 0, BegunRow(shown)
+        first, begun_row = 0, BegunRow(file_name)
         for data, last in arriving(cast(io.BufferedReader, lines.buffer)):
             rest = begun_row.append_bytes(data, last=last)
             if rest is None:
@@ -143,23 +143,23 @@ class CsvReader(RowReader):
             if last and rest and not rest.endswith(b"\n"):
                 rest += b"\n"
             if self.columns is None:
-                begun = self._header(rest, shown, last=last)
+                begun = self._header(rest, file_name, last=last)
                 if begun is None:
                     begun_row.keep(rest)
                     continue
                 first, rest = begun[0] + self.part.skipped, rest[begun[1] :]
             cut = self._cut(rest)
             if cut is None or (last and cut < len(rest)):
-                found = self._find_rows(rest, shown, first, last=last)
-                if found.rows or found.error:
-                    yield LogBlock(partial(self._read_rows, found, shown), rows=len(found.rows))
-                    if found.error:
+                batch = self._find_rows(rest, file_name, first, last=last)
+                if batch.rows or batch.error:
+                    yield LogBlock(partial(self._read_rows, batch, file_name), rows=len(batch.rows))
+                    if batch.error:
                         return
-                first, rest = found.lines, rest[found.used :]
+                first, rest = batch.lines, rest[batch.used :]
             elif cut:
                 for block in self._pieces(rest[:cut]):
                     yield LogBlock(
-                        partial(self._steps, block, shown, first),
+                        partial(self._steps, block, file_name, first),
                         partial(self._arrays, block),
                         rows=count_rows(block, self.quote),
                     )
@@ -178,30 +178,30 @@ class CsvReader(RowReader):
         """Return the number of bytes that are whole rows; None in doubt."""
         return whole_rows(rows, self.between, self.quote)
 
-    def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
+    def parts(self, file: IO[bytes], file_name: str, size: int) -> Iterator[FilePart]:
         data = file.read(size)
         mark = len(BOM) if data.startswith(BOM) else 0
-        begun = self._header(data[mark:], shown, last=len(data) < size)
+        begun = self._header(data[mark:], file_name, last=len(data) < size)
         header = data[: mark + begun[1]] if begun else b""
         return parts_of_lines(file, size, header, lambda rows: self._cut(rows) if begun else None)
 
-    def _header(self, data: bytes, shown: str, *, last: bool) -> tuple[int, int] | None:
+    def _header(self, data: bytes, file_name: str, *, last: bool) -> tuple[int, int] | None:
         """Return the lines and the bytes of the header, 0 if there is none; None if it has not arrived completely."""
         whole = io.BytesIO(data[: data.rfind(b"\n") + 1])
         taken, there = itertools.tee(line for lines in whole for line in lines.splitlines(keepends=True))
-        found = csv.reader(map(bytes.decode, there), **csv_dialect(self.between, self.quote))
+        parser = csv.reader(map(bytes.decode, there), **csv_dialect(self.between, self.quote))
         try:
-            row = next(found, None)
+            row = next(parser, None)
         except csv.Error as error:
             if next(there, None) is None and not last:
                 return None
-            raise InputError(f"not a line of CSV: {error}", where=self.place(shown, found.line_num)) from error
+            raise InputError(f"not a line of CSV: {error}", where=self.place(file_name, parser.line_num)) from error
         if row is None:
             return None
-        begins = self._is_header(row, self.place(shown, 1))
-        return (found.line_num, sum(map(len, itertools.islice(taken, found.line_num)))) if begins else (0, 0)
+        begins = self._is_header(row, self.place(file_name, 1))
+        return (parser.line_num, sum(map(len, itertools.islice(taken, parser.line_num)))) if begins else (0, 0)
 
-    def _find_rows(self, data: bytes, shown: str, first: int, *, last: bool) -> _Rows:
+    def _find_rows(self, data: bytes, file_name: str, first: int, *, last: bool) -> _Rows:
         """Return the rows of a text, except one at its end that may continue."""
         texts = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
         taken = 0
@@ -214,34 +214,36 @@ class CsvReader(RowReader):
 
         rows: list[tuple[int, list[str] | InputError]] = []
         try:
-            for row in self.rows(lines(), shown, first, whole=last):
+            for row in self.rows(lines(), file_name, first, whole=last):
                 rows.append(row)
         except (InputError, UnicodeDecodeError) as error:
             if taken <= len(texts) or last:
-                told = error if isinstance(error, InputError) else not_text(error, self.place(shown, first + taken))
-                return _Rows(rows, first + taken, len(data), told)
+                problem = (
+                    error if isinstance(error, InputError) else not_text(error, self.place(file_name, first + taken))
+                )
+                return _Rows(rows, first + taken, len(data), problem)
         used = rows[-1][0] if rows else first
         return _Rows(rows, used, sum(map(len, texts[: used - first])), None)
 
-    def _read_rows(self, found: _Rows, shown: str) -> Iterator[InputEvents]:
-        yield from self.located(iter(found.rows), shown)
-        if found.error:
-            raise found.error
+    def _read_rows(self, batch: _Rows, file_name: str) -> Iterator[InputEvents]:
+        yield from self.located(iter(batch.rows), file_name)
+        if batch.error:
+            raise batch.error
 
-    def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
+    def _steps(self, block: bytes, file_name: str, first: int) -> Iterator[InputEvents]:
         columns = self._arrays(block) if self.flat else None
         if columns is not None:
             return column_steps(columns, self.domains)
         if self._odd and len(block) > PIECE and len(pieces := list(self._pieces(block))) > 1:
-            return itertools.chain.from_iterable(self._read_pieces(pieces, shown, first))
+            return itertools.chain.from_iterable(self._read_pieces(pieces, file_name, first))
         lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", newline="")
-        return self.located(self.rows(lines, shown, first), shown)
+        return self.located(self.rows(lines, file_name, first), file_name)
 
-    def _read_pieces(self, pieces: Sequence[bytes], shown: str, first: int) -> Iterator[Iterator[InputEvents]]:
+    def _read_pieces(self, pieces: Sequence[bytes], file_name: str, first: int) -> Iterator[Iterator[InputEvents]]:
         for piece in pieces:
             if self.account.rows == self.reading.head:  # the last row of --head was a bad one
                 return
-            yield self._steps(piece, shown, first)
+            yield self._steps(piece, file_name, first)
             first += piece.count(b"\n")
 
     def _arrays(self, block: bytes) -> Columns | None:
@@ -252,8 +254,8 @@ class CsvReader(RowReader):
 
         assert self.columns is not None
         self._tables = self._tables or CsvTables(self.columns, self.reading, self.between, self.quote)
-        given = self._tables.events(block)
-        return None if given is None else self.arrays(given)
+        column_events = self._tables.events(block)
+        return None if column_events is None else self.arrays(column_events)
 
     def cells(self, row: Sequence[str] | InputError) -> Sequence[str]:
         assert self.columns is not None

@@ -68,13 +68,13 @@ class JsonReader(RecordReader):
             wanted, *(each.names() for each in self.domains.values() if isinstance(each, Tuple))
         )
 
-    def lines_block(self, lines: bytes, shown: str, first: int, count: int) -> LogBlock:
+    def lines_block(self, lines: bytes, file_name: str, first: int, count: int) -> LogBlock:
         """Return a block of lines, with columns if each line is certainly one object."""
-        return replace(super().lines_block(lines, shown, first, count), columns=partial(self._arrays, lines))
+        return replace(super().lines_block(lines, file_name, first, count), columns=partial(self._arrays, lines))
 
-    def line_steps(self, lines: bytes, shown: str, first: int) -> Iterator[InputEvents]:
+    def line_steps(self, lines: bytes, file_name: str, first: int) -> Iterator[InputEvents]:
         columns = self._arrays(lines) if self.flat else None
-        return super().line_steps(lines, shown, first) if columns is None else column_steps(columns, self.domains)
+        return super().line_steps(lines, file_name, first) if columns is None else column_steps(columns, self.domains)
 
     def _arrays(self, block: bytes) -> Columns | None:
         table, columns = self._table(block) if self.plain else (None, None)
@@ -105,8 +105,8 @@ class JsonReader(RecordReader):
             return None, None
         others = self._others(first, set(names))
         unseen = [key for key in names if key not in self._seen]
-        found = [key for key in unseen if f'"{key}"'.encode() in lines]
-        untold = len(unseen) > len(found) and (self.reading.columns or (not found and len(unseen) == len(names)))
+        new_keys = [key for key in unseen if f'"{key}"'.encode() in lines]
+        untold = len(unseen) > len(new_keys) and (self.reading.columns or (not new_keys and len(unseen) == len(names)))
         if others is None or len(set(names)) < len(names) or untold:  # the rows show which keys there are
             return None, None
         kinds = [_kind(domain, first.get(key)) for key, domain in zip(names, self.domains.values(), strict=True)]
@@ -119,11 +119,11 @@ class JsonReader(RecordReader):
             table = _parse_lines(lines, pa.schema(zip(names, timed, strict=True)), unexpected)
         if table is None or table.num_rows != count:
             return None, None
-        if any(table.column(key).null_count == count for key in found):
+        if any(table.column(key).null_count == count for key in new_keys):
             return None, None  # the key may be a value, or a key of an inner object
         columns = self.match_columns([*table.column_names, *others])
         self.reporter.ignore_columns(columns.ignored)
-        self._seen.update(dict.fromkeys([*others, *found]))
+        self._seen.update(dict.fromkeys([*others, *new_keys]))
         return table, columns
 
     def _others(self, first: Collection[str], wanted: set[str]) -> Collection[str] | None:
@@ -158,13 +158,13 @@ class JsonReader(RecordReader):
     def _lift(self, data: dict[str, Any]) -> None:
         """Give the values in nested objects and arrays the keys that name their paths, such as `users.0.id`."""
         for key, path in self._paths.items():
-            found: Any = None if key in data else data
+            node: Any = None if key in data else data
             for i, part in enumerate(path):
-                if i and isinstance(found, dict) and part not in found:
-                    self.inner.setdefault(key, [".".join((*path[:i], each)) for each in found])
-                found = _item(found, part)
-            if found is not None:
-                data[key] = found
+                if i and isinstance(node, dict) and part not in node:
+                    self.inner.setdefault(key, [".".join((*path[:i], each)) for each in node])
+                node = _item(node, part)
+            if node is not None:
+                data[key] = node
         for outer in self._outer.intersection(data):
             del data[outer]  # it is not unused
             self._seen[outer] = None
@@ -193,10 +193,10 @@ def _item(value: Any, name: str) -> Any:
 def _first(lines: bytes) -> dict[str, Any]:
     """Return the data of the first line, a whole one in braces; empty if it is no JSON."""
     try:
-        found: dict[str, Any] = parse_json(lines[: lines.index(b"\n")].decode())
+        record: dict[str, Any] = parse_json(lines[: lines.index(b"\n")].decode())
     except ValueError:
         return {}
-    return found
+    return record
 
 
 def _kind(domain: Domain, first: Any) -> Any:
@@ -258,10 +258,10 @@ class JsonWriter(RowWriter):
         return super().ready(table) if lines is None else ready_bytes(self.stream, [join_texts(lines)])
 
     def row(self, events: Mapping[str, Value]) -> None:
-        found = {name: to_json(events[name], domain) for name, domain in self.domains.items() if name in events}
-        text = dump_json(found)
+        record = {name: to_json(events[name], domain) for name, domain in self.domains.items() if name in events}
+        text = dump_json(record)
         if any(mark in text for mark in NOT_STANDARD):
-            text = dump_json(standard_json(found))
+            text = dump_json(standard_json(record))
         self.stream.write(text + "\n")
 
 

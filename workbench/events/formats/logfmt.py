@@ -41,21 +41,21 @@ class LogfmtReader(RecordReader):
         self._is_plain = has_plain_cells(self.reading)
 
     def cells(self, row: str) -> Sequence[str | None] | None:
-        found: dict[str, str | None] = {}
+        fields: dict[str, str | None] = {}
         line = row.rstrip("\0\r\n\t ")
         for pair in _PAIR.finditer(line):
             key, equals, quoted, plain, wrong = pair.groups("")
             if wrong:
                 raise InputError(f"expected key=value, not {short(line[pair.start(5) :])}")
-            if key in found:
+            if key in fields:
                 raise InputError(f"the key '{key}' occurs twice in one line")
             value = _unquote(quoted) if quoted else plain
             empty = equals and not quoted and value in ("", "null")
-            found[key] = None if empty else value if equals else "true"
-        if not found:
+            fields[key] = None if empty else value if equals else "true"
+        if not fields:
             return None
-        self.turn_to(tuple(found))
-        return list(found.values())
+        self.turn_to(tuple(fields))
+        return list(fields.values())
 
     def cell(self, cell: str | None, domain: Domain) -> Value | None:
         if self._is_plain or not cell:
@@ -71,12 +71,12 @@ def _unquote(value: str) -> str:
     if "\\" not in value:
         return value[1:-1]
     try:
-        found: str = _DECODER.decode(value)
+        text: str = _DECODER.decode(value)
     except ValueError:
         raise InputError(f"not a value of logfmt, an escape means nothing: {short(value)}") from None
-    if not is_encodable(found):
+    if not is_encodable(text):
         raise InputError(f"half of a surrogate pair is no character of Unicode: {short(value)}")
-    return found
+    return text
 
 
 class LogfmtWriter(RowWriter):

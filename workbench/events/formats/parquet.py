@@ -28,32 +28,32 @@ class ParquetReader(TypedReader):
 
     called = "Parquet"
 
-    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
+    def source(self, file: IO[bytes], file_name: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         from pyarrow import parquet
 
         # pyarrow would keep what it reads ahead to the end
-        found = parquet.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER)
+        parquet_file = parquet.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER)
         packed = file.seek(0, io.SEEK_END)
-        for number in range(found.metadata.num_row_groups):
-            unpacked = found.metadata.row_group(number).total_byte_size
+        for number in range(parquet_file.metadata.num_row_groups):
+            unpacked = parquet_file.metadata.row_group(number).total_byte_size
             if unpacked > LARGEST and unpacked > DENSEST * packed:
                 what = f"row group {number} has {unpacked} bytes, and the file {packed}"
-                raise InputError(f"this is refused: {what}", where=shown, hint="write it with smaller row groups")
-        groups = range(found.metadata.num_row_groups)[slice(*self.part.groups)]
+                raise InputError(f"this is refused: {what}", where=file_name, hint="write it with smaller row groups")
+        groups = range(parquet_file.metadata.num_row_groups)[slice(*self.part.groups)]
 
         def read(names: Sequence[str]) -> Iterator[Any]:
-            size = _rows_at_once(found, groups, names)
-            return iter(found.iter_batches(size, groups, names, use_threads=False))
+            size = _rows_at_once(parquet_file, groups, names)
+            return iter(parquet_file.iter_batches(size, groups, names, use_threads=False))
 
-        return found.schema_arrow, read
+        return parquet_file.schema_arrow, read
 
-    def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
-        with arrow_errors(self.called, shown):
+    def parts(self, file: IO[bytes], file_name: str, size: int) -> Iterator[FilePart]:
+        with arrow_errors(self.called, file_name):
             from pyarrow import parquet
 
-            found = parquet.ParquetFile(file).metadata
-        self.named(found.schema.to_arrow_schema().names, shown)
-        groups = [found.row_group(number) for number in range(found.num_row_groups)]
+            metadata = parquet.ParquetFile(file).metadata
+        self.named(metadata.schema.to_arrow_schema().names, file_name)
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
         packing = file.seek(0, io.SEEK_END) / max(1, sum(group.total_byte_size for group in groups))
         start = skipped = rows = 0
         packed = 0.0
@@ -71,15 +71,15 @@ def _rows_at_once(file: Any, groups: Sequence[int], names: Sequence[str]) -> int
     The metadata of a column chunk are used after some of it has been read: if they are damaged, pyarrow ends the
     process, whereas reading ends with an error.
     """
-    found = typed.LARGE
+    count = typed.LARGE
     paths = (f"{file.schema.column(i).path}." for i in range(len(file.schema)))
     ours = [i for i, path in enumerate(paths) if any(path.startswith(f"{name}.") for name in names)]
     for number in groups[:SAMPLED]:
         group = file.metadata.row_group(number)
         for batch in itertools.islice(file.iter_batches(SAMPLE, [number], names, use_threads=False), 1):
-            found = rows_at_once(found, batch.num_rows, batch.nbytes)  # texts may be in a dictionary, each once
-            found = rows_at_once(found, group.num_rows, sum(group.column(i).total_uncompressed_size for i in ours))
-    return found
+            count = rows_at_once(count, batch.num_rows, batch.nbytes)  # texts may be in a dictionary, each once
+            count = rows_at_once(count, group.num_rows, sum(group.column(i).total_uncompressed_size for i in ours))
+    return count
 
 
 class ParquetWriter(TypedWriter):

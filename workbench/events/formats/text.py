@@ -43,12 +43,12 @@ class TextReader(LineReader):
 
     def cells(self, row: str) -> Sequence[str] | None:
         text = row.rstrip("\r\n")
-        found = self._match(text)
-        if found is None:
+        match = self._match(text)
+        if match is None:
             if not text.strip():
                 return None
             raise InputError(f"the line does not match --pattern: {short(text)}")
-        return [found[group] or "" for group in self._groups]
+        return [match[group] or "" for group in self._groups]
 
     def cell(self, cell: str | None, domain: Domain) -> Value | None:
         return read_cell(cell, domain, self.reading) if cell else None

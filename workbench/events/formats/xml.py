@@ -66,25 +66,25 @@ class XmlReader(RowReader):
         self._known: dict[Any, Value] = {}
         """The values of plain texts in earlier rows: most cells are the same from row to row."""
 
-    def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Element]]:
-        for some in self._read_elements(lines, shown):
+    def rows(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[tuple[int, Element]]:
+        for some in self._read_elements(lines, file_name):
             yield from some
 
-    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+    def blocks(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[LogBlock]:
         """Yield blocks of the rows that have arrived, grouped by the bytes in which they end."""
-        for some in self._read_elements(lines, shown):
-            yield self.block(some, shown)
+        for some in self._read_elements(lines, file_name):
+            yield self.block(some, file_name)
 
-    def _read_elements(self, lines: io.TextIOWrapper, shown: str) -> Iterator[Sequence[tuple[int, Element]]]:
+    def _read_elements(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[Sequence[tuple[int, Element]]]:
         """Yield the rows with their numbers, as soon as the bytes that have arrived are read."""
         some: list[tuple[int, Element]] = []
         number = 0
         try:
-            for row in self._elements(cast(io.BufferedReader, lines.buffer), shown):
+            for row in self._elements(cast(io.BufferedReader, lines.buffer), file_name):
                 if row is not None:
                     number += 1
                     if self.columns is None:
-                        self._open(row, f"{shown}:{number}")
+                        self._open(row, f"{file_name}:{number}")
                     some.append((number, row))
                 if some and (row is None or len(some) == BLOCK):
                     yield some
@@ -96,12 +96,12 @@ class XmlReader(RowReader):
 
     def _open(self, first: Element, where: str) -> None:
         """Set the columns: the paths that the user names, and those in the first row."""
-        given = dict.fromkeys(self.reading.columns.values())
-        inside = tuple(f"{path.partition('[')[0]}/" for path in given)
+        user_paths = dict.fromkeys(self.reading.columns.values())
+        inside = tuple(f"{path.partition('[')[0]}/" for path in user_paths)
         try:
             self._first = tuple(dict.fromkeys(paths_in(first)))
             self.set_columns(
-                (*given, *(path for path in self._first if path not in given and not path.startswith(inside)))
+                (*user_paths, *(path for path in self._first if path not in user_paths and not path.startswith(inside)))
             )
         except InputError as error:
             raise error.retold(where=where) from error
@@ -112,7 +112,7 @@ class XmlReader(RowReader):
             None if self._all else RowShapes([None if path is None else plain_elements(path) for path in self._paths])
         )
 
-    def _elements(self, stream: io.BufferedReader, shown: str) -> Iterator[Element | None]:
+    def _elements(self, stream: io.BufferedReader, file_name: str) -> Iterator[Element | None]:
         """Yield the outermost rows as they end, removed from the document; None if more bytes must arrive."""
         parser: ElementTree.XMLPullParser[Any] = ElementTree.XMLPullParser(("start", "end"))
         inside: list[Element] = []
@@ -133,7 +133,7 @@ class XmlReader(RowReader):
             except ElementTree.ParseError as error:
                 failed = error
             except (LookupError, ValueError) as error:  # the encoding in the document is unknown
-                raise InputError(f"not well-formed XML: {error}", where=shown) from error
+                raise InputError(f"not well-formed XML: {error}", where=file_name) from error
             events, begun = _take_events(parser), row
             silent = not events
             while events:
@@ -142,7 +142,7 @@ class XmlReader(RowReader):
                     failed = event
                 elif event[0] == "start":
                     if len(inside) == DEEPEST:
-                        raise self._too_large(f"elements are nested more than {DEEPEST} deep", shown)
+                        raise self._too_large(f"elements are nested more than {DEEPEST} deep", file_name)
                     inside.append(event[1])
                     if row is None:
                         row = self._begin_element(event[1])
@@ -156,12 +156,14 @@ class XmlReader(RowReader):
             length = length + len(data or b"") if silent or (row is not None and row is begun) else 0
             if length > LARGEST:
                 what = "a text or a tag" if row is None else f"<{self.tag}>"
-                raise self._too_large(f"{what} is longer than {LARGEST >> 20} MB", shown)
+                raise self._too_large(f"{what} is longer than {LARGEST >> 20} MB", file_name)
             if failed is not None:
-                told = str(failed).partition(": line")[0]
-                if told in ("no element found", "unclosed token") and row is not None:
-                    told = f"it ends inside <{self.tag}>"
-                raise InputError(f"not well-formed XML: {told}", where=f"{shown}:{failed.position[0]}") from failed
+                reason = str(failed).partition(": line")[0]
+                if reason in ("no element found", "unclosed token") and row is not None:
+                    reason = f"it ends inside <{self.tag}>"
+                raise InputError(
+                    f"not well-formed XML: {reason}", where=f"{file_name}:{failed.position[0]}"
+                ) from failed
 
     def _begin_element(self, element: Element) -> Element | None:
         """Note the begin of an element outside of rows; return it if it is a row."""
@@ -172,8 +174,8 @@ class XmlReader(RowReader):
         return None
 
     @staticmethod
-    def _too_large(what: str, shown: str) -> InputError:
-        return InputError(what, where=shown, hint="XML is read with such limits: is it a log?")
+    def _too_large(what: str, file_name: str) -> InputError:
+        return InputError(what, where=file_name, hint="XML is read with such limits: is it a log?")
 
     def _data(self, stream: io.BufferedReader) -> Iterator[bytes | None]:
         """Yield the bytes in pieces, with an element around rows that have none.
@@ -185,11 +187,11 @@ class XmlReader(RowReader):
             if begun is not None:
                 begun += data
                 text = begun.removeprefix(BOM)
-                found = FIRST.match(text)
-                if found is None and not last and len(begun) < PROLOGUE:
+                match = FIRST.match(text)
+                if match is None and not last and len(begun) < PROLOGUE:
                     continue
-                self._bare = found is not None and found[1] == self.tag.encode()
-                start = found.start(1) - 1 if found else 0
+                self._bare = match is not None and match[1] == self.tag.encode()
+                start = match.start(1) - 1 if match else 0
                 data, begun = text[:start] + AROUND[0] + text[start:] if self._bare else begun, None
             yield from (data[i : i + PIECE] for i in range(0, len(data), PIECE))
             yield None if last else b""
@@ -199,19 +201,19 @@ class XmlReader(RowReader):
     def cells(self, row: Element) -> Sequence[Any]:
         plain = self._shapes and self._shapes.cells(row)
         seen: KeyedPlaces = {}
-        found: list[Any] = []
+        cells: list[Any] = []
         for i, path in enumerate(self._paths):
             texts = plain and plain[i]
             if path is None:
-                found.append(None)
+                cells.append(None)
             elif texts:
-                found.append(PlainCell(*texts, partial(_at, path, row)))
+                cells.append(PlainCell(*texts, partial(_at, path, row)))
             else:
-                found.append(place(path)(row, seen))
+                cells.append(place(path)(row, seen))
         if self._missing:
-            there = {path for path, cell in zip(self._paths, found, strict=True) if _places(cell)}
+            there = {path for path, cell in zip(self._paths, cells, strict=True) if _places(cell)}
             self._missing = {path: None for path in self._missing if path not in there}
-        return found
+        return cells
 
     def end(self) -> None:
         if self._first is None:
@@ -220,11 +222,13 @@ class XmlReader(RowReader):
         for path in self._missing:
             raise InputError(f"no <{self.tag}> has anything at '{path}'", hint=did_you_mean(path, self._first))
 
-    def sample(self, lines: io.TextIOWrapper, shown: str, count: int) -> tuple[dict[str, str], dict[str, list[Any]]]:
+    def sample(
+        self, lines: io.TextIOWrapper, file_name: str, count: int
+    ) -> tuple[dict[str, str], dict[str, list[Any]]]:
         self._all = True
-        _, found = super().sample(lines, shown, count)
-        return {name: _kind(cells) for name, cells in found.items()}, {
-            name: [cell or None for cell in cells] for name, cells in found.items()
+        _, samples = super().sample(lines, file_name, count)
+        return {name: _kind(cells) for name, cells in samples.items()}, {
+            name: [cell or None for cell in cells] for name, cells in samples.items()
         }
 
     def cell(self, cell: Any, domain: Domain) -> Value | None:
@@ -283,11 +287,11 @@ def _places(cell: Any) -> Places:
 
 def _take_events(parser: ElementTree.XMLPullParser[Any]) -> Any:
     """Return the events of a parser; its own method takes as long as parsing."""
-    found = getattr(parser, "_events_queue", None)
-    return deque(parser.read_events()) if found is None else found
+    queue = getattr(parser, "_events_queue", None)
+    return deque(parser.read_events()) if queue is None else queue
 
 
-def value_in(found: Element | str, domain: Domain) -> Value | None:
+def value_in(content: Element | str, domain: Domain) -> Value | None:
     """Convert an element, or the text of an attribute, to a value; None for an empty one.
 
     Raises
@@ -295,20 +299,20 @@ def value_in(found: Element | str, domain: Domain) -> Value | None:
     UnreadableError: it is no value of the domain.
     """
     if isinstance(domain, Nullable):
-        return value_in(found, domain.of)
+        return value_in(content, domain.of)
     if isinstance(domain, Tuple):
-        return tuple(_field(found, name, field) for name, field in zip(domain.names(), domain.fields, strict=True))
-    if not isinstance(found, str):
-        if len(found):
+        return tuple(_field(content, name, field) for name, field in zip(domain.names(), domain.fields, strict=True))
+    if not isinstance(content, str):
+        if len(content):
             raise UnreadableError(f"{domain}")
-        found = found.text or ""
-    return from_text(found.strip(), domain) if found.strip() else None
+        content = content.text or ""
+    return from_text(content.strip(), domain) if content.strip() else None
 
 
-def _field(found: Element | str, name: str, domain: Domain) -> Value | None:
-    inside = None if isinstance(found, str) else found.find(name)
-    given = found.attrib.get(name) if inside is None and not isinstance(found, str) else inside
-    value = None if given is None else value_in(given, domain)
+def _field(content: Element | str, name: str, domain: Domain) -> Value | None:
+    inside = None if isinstance(content, str) else content.find(name)
+    part = content.attrib.get(name) if inside is None and not isinstance(content, str) else inside
+    value = None if part is None else value_in(part, domain)
     if value is None and not isinstance(domain, Nullable):
         raise UnreadableError(f"an element with {name}: {domain}")
     return value
@@ -320,13 +324,13 @@ def _map(cell: Places, domain: Map) -> FrozenMap[Value, Value]:
     for key, each in cell:
         if key is None and not isinstance(domain.value, Bool):
             raise UnreadableError(f"{domain}", "a path with a key: characters/character[id]")
-        found = value_in(each, domain.key) if key is None else from_text(key, domain.key)
+        entry_key = value_in(each, domain.key) if key is None else from_text(key, domain.key)
         value = True if key is None else value_in(each, domain.value)
-        if found is None or value is None:
+        if entry_key is None or value is None:
             raise UnreadableError(f"{domain}, without empty elements")
-        if key is not None and found in pairs:
+        if key is not None and entry_key in pairs:
             raise UnreadableError(f"{domain}, each key once")
-        pairs[found] = value
+        pairs[entry_key] = value
     return FrozenMap(pairs)
 
 

@@ -44,10 +44,10 @@ def _make(pipeline: Program, start: Start) -> Backend:
     except Refused as error:
         if reassociate:
             raise
-        made = Compiled(pipeline)
-        made.threads = threads
+        executor = Compiled(pipeline)
+        executor.threads = threads
         start.say(f"{error.what}; one thread runs it, others read and write beside it")
-        return made
+        return executor
 
 
 def _session(running: Compiled, start: Start) -> Session:

@@ -24,9 +24,9 @@ def _make(pipeline: Program, start: Start) -> Backend:
         from workbench.executors.compiled.gpu.parallel import ParallelGpu
 
         return ParallelGpu(pipeline)
-    found = Compiled(pipeline, maps=False)
+    executor = Compiled(pipeline, maps=False)
     start.say("runs on the CPU, since no NVIDIA GPU answers")
-    return found
+    return executor
 
 
 def _session(running: Compiled, start: Start) -> Session:
@@ -55,8 +55,8 @@ def _missing() -> str:
         ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
     except OSError:
         return "no NVIDIA driver answers"
-    found: str = later("workbench.executors.compiled.gpu.available", "missing_device")()
-    return found
+    missing_device: str = later("workbench.executors.compiled.gpu.available", "missing_device")()
+    return missing_device
 
 
 ROW = BackendRow(

@@ -40,14 +40,14 @@ def _make(pipeline: Program, start: Start) -> Backend:
     if most:
         from workbench.executors.reference.refutation import Refutations
 
-        found = Refutations(running, most, lambda found: start.say(str(found))).found
+        refutations = Refutations(running, most, lambda refutation: start.say(str(refutation))).found
         if page:
-            start.closing.enter_context(_page(page, f"{pipeline.kind} {pipeline.name}", found, most))
+            start.closing.enter_context(_page(page, f"{pipeline.kind} {pipeline.name}", refutations, most))
     return running
 
 
 @contextmanager
-def _page(path: str, program: str, found: Sequence[Refutation], most: int) -> Iterator[None]:
+def _page(path: str, program: str, refutations: Sequence[Refutation], most: int) -> Iterator[None]:
     """Open a page for what is found in the block; a path that cannot be written is refused at once."""
     from workbench.events.files import check_page_name, destination
 
@@ -56,7 +56,7 @@ def _page(path: str, program: str, found: Sequence[Refutation], most: int) -> It
     check_page_name(path)
     with destination(path) as stream:
         yield
-        stream.write(refutation_page(program, found, most))
+        stream.write(refutation_page(program, refutations, most))
 
 
 def _session(running: Reference, start: Start) -> Session:

@@ -77,16 +77,16 @@ class CompiledVertex:
     def run_all(self, steps: Sequence[FlowStep], context: VertexContext) -> list[Sequence[int]]:
         """Run phases; return for each the vertices that get messages."""
         live = [step for step in steps if self.first < context.failure.bound(step.number)]
-        made = self._one_by_one(live, context) if context.watched else self._run_live(live, context)
-        sent = [self._carry(step, outputs) for step, outputs in zip(live, made, strict=False)]
+        step_outputs = self._one_by_one(live, context) if context.watched else self._run_live(live, context)
+        sent = [self._carry(step, outputs) for step, outputs in zip(live, step_outputs, strict=False)]
         return [*sent, *[()] * (len(steps) - len(sent))]
 
     def _run_live(self, live: Sequence[FlowStep], context: VertexContext) -> list[dict[str, list[Value]]]:
         """Return the outputs; those before the error, if there is one."""
         try:
             before = live[:-1] if live and live[-1].ends else live
-            made = self.running.outputs([self._events(step) for step in before]) if before else []
-            return made + [self._run_end(step) for step in live[len(before) :]]
+            step_outputs = self.running.outputs([self._events(step) for step in before]) if before else []
+            return step_outputs + [self._run_end(step) for step in live[len(before) :]]
         except WorkbenchError:  # none of the steps before the last has taken effect
             return self._one_by_one(live, context)
 
@@ -96,26 +96,28 @@ class CompiledVertex:
     def _run_end(self, step: FlowStep) -> dict[str, list[Value]]:
         """Return the output at the end of the streams, including that of events that arrive then."""
         events = self._events(step)
-        made = self.running.outputs([events])[0] if events else {}
+        outputs = self.running.outputs([events])[0] if events else {}
         last = self.running.end()
-        return {name: [*made.get(name, ()), *last[name]] for name, _, _ in self.outputs}
+        return {name: [*outputs.get(name, ()), *last[name]] for name, _, _ in self.outputs}
 
     def _one_by_one(self, steps: Sequence[FlowStep], context: VertexContext) -> list[dict[str, list[Value]]]:
         """Return the outputs before the error; if watched, record the lengths of queues."""
-        made: list[dict[str, list[Value]]] = []
+        step_outputs: list[dict[str, list[Value]]] = []
         for step in steps:
             self.running.steps = step.number  # the number in error messages
             try:
                 if context.watched and not step.ends:
                     record = self.running.step(self._events(step))
                     step.queues |= record.queues
-                    made.append(dict(record.outputs))
+                    step_outputs.append(dict(record.outputs))
                 else:
-                    made.append(self._run_end(step) if step.ends else self.running.outputs([self._events(step)])[0])
+                    step_outputs.append(
+                        self._run_end(step) if step.ends else self.running.outputs([self._events(step)])[0]
+                    )
             except WorkbenchError as error:
                 context.failure.note(step.number, self.first, error)
                 break
-        return made
+        return step_outputs
 
     def _carry(self, step: FlowStep, outputs: Mapping[str, list[Value]]) -> Sequence[int]:
         sent: dict[int, None] = {}
@@ -132,7 +134,7 @@ def region_of(flat: Pipeline, cells: Sequence[int], read: Callable[[str], bool])
     `read` returns whether other processors read a pipe.
     """
     nodes = [flat.nodes[index] for index in cells]
-    shown = {pipe for _, pipe in flat.outputs}
-    left = [pipe for node in nodes for pipe in node.outputs if pipe in shown or read(pipe)]
+    output_pipes = {pipe for _, pipe in flat.outputs}
+    left = [pipe for node in nodes for pipe in node.outputs if pipe in output_pipes or read(pipe)]
     # the last processor may have no readers, but may fail
     return flat.extract(nodes, left or nodes[-1].outputs, nodes[0].name)

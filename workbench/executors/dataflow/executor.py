@@ -118,14 +118,14 @@ class Dataflow(Overlapped):
 
     def _reading_vertices(self) -> list[tuple[int, ...]]:
         """Return, for each slot, the vertices that read it, except the one that writes it."""
-        found: list[dict[int, None]] = [{} for _ in self._pipes]
+        readers: list[dict[int, None]] = [{} for _ in self._pipes]
         writer = {slot: self._vertex_of[cell.node.name] for cell in self._cells for slot in cell.targets}
         for cell in self._cells:
             own = self._vertex_of[cell.node.name]
             for slot in cell.sources:
                 if writer.get(slot) != own:
-                    found[slot][own] = None
-        return [tuple(each) for each in found]
+                    readers[slot][own] = None
+        return [tuple(each) for each in readers]
 
     def reset(self) -> None:
         if self._flow is not None:
@@ -229,34 +229,36 @@ class Dataflow(Overlapped):
         slots |= dict.fromkeys(slot for run in runs[2:] for _, slot, _ in run.outputs)
         domains = [self.flat.domains[pipe] for pipe in self._pipes]
         inputs = [(name, slot, domains[slot]) for name, slot in self._positions.items()]
-        shown = list(dict.fromkeys(slot for _, slot in self._shown))
+        output_slots = list(dict.fromkeys(slot for _, slot in self._shown))
         pairs = [(slot, domains[slot]) for slot in slots]
-        return FlowPlan(self.vertices.graph, runs, inputs, pairs, shown, self._readers, self._wide, self._begin_step)
+        return FlowPlan(
+            self.vertices.graph, runs, inputs, pairs, output_slots, self._readers, self._wide, self._begin_step
+        )
 
     def _collect_arrivals(self, events: Mapping[str, Value]) -> dict[int, Value]:
         """Return the events of a step, by slot; an oracle's event is at the complement of its slot."""
-        found: dict[int, Value] = {}
+        arrivals: dict[int, Value] = {}
         for name, value in events.items():
             position = self._positions[name] if name in self._positions else self.flat.ports.position(name)
             value = self._admitted(position, value)
-            found[~position if name in self._oracles else position] = value
-        return found
+            arrivals[~position if name in self._oracles else position] = value
+        return arrivals
 
     def _begin_step(self, events: Mapping[str, Value]) -> dict[int, Value]:
         """Collect the events of a step, and count the step."""
-        found = self._collect_arrivals(events)
+        arrivals = self._collect_arrivals(events)
         self.steps += 1
-        return found
+        return arrivals
 
     def _runs(self) -> list[Any]:
         """Return the vertices by number, as `VertexRun` or `CompiledVertex`; rebuilt when they are observed."""
         if self._planned is not self._plan:
             plan, log = self._plan, VertexRun((), (), {})
-            made = self._compile_runs() if self._compiles else {}
-            self._in_words = self._compiles and len(made) + 1 == len(self.vertices.cells)
+            compiled_runs = self._compile_runs() if self._compiles else {}
+            self._in_words = self._compiles and len(compiled_runs) + 1 == len(self.vertices.cells)
             runs = [
-                made[cells]
-                if cells in made and (self._in_words or len(cells) > 1)
+                compiled_runs[cells]
+                if cells in compiled_runs and (self._in_words or len(cells) > 1)
                 else VertexRun([plan[index] for index in cells], self._readers, self._oracles)
                 for cells in self.vertices.cells[1:]
             ]
@@ -272,17 +274,17 @@ class Dataflow(Overlapped):
         from workbench.executors.dataflow.compiled_vertex import CompiledVertex
 
         slots = {pipe: slot for slot, pipe in enumerate(self._pipes)}
-        made: dict[tuple[int, ...], CompiledVertex] = {}
+        compiled_runs: dict[tuple[int, ...], CompiledVertex] = {}
         whole = not self._bounded and not self.flat.oracles
         for cells in sorted(self.vertices.cells[1:], key=len, reverse=True):
             if len(cells) == 1 and not whole:
                 break
             try:
-                made[cells] = CompiledVertex(self.flat, cells, slots, self._readers)
-                made[cells].refuse_words()
+                compiled_runs[cells] = CompiledVertex(self.flat, cells, slots, self._readers)
+                compiled_runs[cells].refuse_words()
             except Refused:
                 whole = False
-        return made if whole else {cells: run for cells, run in made.items() if len(cells) > 1}
+        return compiled_runs if whole else {cells: run for cells, run in compiled_runs.items() if len(cells) > 1}
 
     @property
     def compiled(self) -> tuple[str, ...]:

@@ -120,7 +120,7 @@ class FlowThreads:
         """Run a batch, without the lock; return what `_end` needs."""
         raise NotImplementedError
 
-    def _end(self, batch: PhaseBatch, found: list[Any]) -> None:
+    def _end(self, batch: PhaseBatch, results: list[Any]) -> None:
         """Finish a batch that has run; called with the lock held."""
         raise NotImplementedError
 
@@ -132,12 +132,12 @@ class FlowThreads:
     def steps(self) -> Iterator[FlowStep]:
         """Yield the completed steps in order; then raise the error of the step after them, if any."""
         batch: PhaseBatch | None = None
-        found: list[Any] = []
+        results: list[Any] = []
         gate = None
         while True:
             with self._lock:
                 if batch is not None:
-                    self._end(batch, found)
+                    self._end(batch, results)
                 batch = None if self._done else self._take(caller=True)
                 if batch is None and not self._done:
                     if self._all_over:
@@ -153,7 +153,7 @@ class FlowThreads:
                     self.taken += 1
                     yield step
             if batch is not None:
-                found = self._run(batch)
+                results = self._run(batch)
             elif gate is not None:
                 gate.acquire()
                 gate = None
@@ -202,12 +202,12 @@ class FlowThreads:
     def _work(self) -> None:
         """Run what is ready as long as there is something, in a thread of the manager."""
         batch: PhaseBatch | None = None
-        found: list[Any] = []
+        results: list[Any] = []
         try:
             while True:
                 with self._lock:
                     if batch is not None:
-                        self._end(batch, found)
+                        self._end(batch, results)
                         self._working -= 1
                     batch = self._take(caller=False)
                     self._working += batch is not None
@@ -220,7 +220,7 @@ class FlowThreads:
                     return
                 if more:
                     self._hire()
-                found = self._run(batch)
+                results = self._run(batch)
         except BaseException as error:
             with self._lock:
                 self._problem, self._stopped = error, True

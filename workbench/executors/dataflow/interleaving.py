@@ -71,9 +71,9 @@ class Interleaving:
     def choices(self, threads: int, phases: int) -> list[FlowChoice]:
         """Return the possible next choices, with only the first of the idle threads."""
         idle = [thread for thread in range(threads) if thread not in self._running]
-        found = [FlowChoice("take", thread, pair) for thread in idle[:1] for pair in self.queue]
-        found += [FlowChoice("end", thread, running.pair) for thread, running in sorted(self._running.items())]
-        return [FlowChoice("begin"), *found] if self.sets.begun < phases else found
+        choices = [FlowChoice("take", thread, pair) for thread in idle[:1] for pair in self.queue]
+        choices += [FlowChoice("end", thread, running.pair) for thread, running in sorted(self._running.items())]
+        return [FlowChoice("begin"), *choices] if self.sets.begun < phases else choices
 
     def do(self, choice: FlowChoice) -> None:
         """Perform a choice; PipelineError where it is impossible."""
@@ -116,25 +116,25 @@ def mistakes(graph: NumberedGraph, log: Sequence[PairEvent]) -> list[str]:
     """
     before = ancestors(graph)
     ends: dict[Pair, int] = {happened.pair: at for at, happened in enumerate(log) if happened.what == "end"}
-    found, started, running = [], list[Pair](), set[Pair]()
+    problems, started, running = [], list[Pair](), set[Pair]()
     for at, (what, (v, p)) in enumerate(log):
         if what == "end":
             running.discard((v, p))
             continue
         if (v, p) in started:
-            found.append(f"({v}, {p}) runs twice")
-        found += [f"({v}, {p}) runs at the same time as ({v}, {q})" for u, q in sorted(running) if u == v]
-        found += [f"({v}, {p}) runs after ({v}, {q})" for u, q in started if u == v and q > p]
+            problems.append(f"({v}, {p}) runs twice")
+        problems += [f"({v}, {p}) runs at the same time as ({v}, {q})" for u, q in sorted(running) if u == v]
+        problems += [f"({v}, {p}) runs after ({v}, {q})" for u, q in started if u == v and q > p]
         late = [(u, q) for (u, q), end in ends.items() if end > at and q <= p and u in before[v]]
-        found += [f"({v}, {p}) starts before ({u}, {q}) has ended" for u, q in sorted(late)]
+        problems += [f"({v}, {p}) starts before ({u}, {q}) has ended" for u, q in sorted(late)]
         started.append((v, p))
         running.add((v, p))
-    return found
+    return problems
 
 
 def ancestors(graph: NumberedGraph) -> list[frozenset[int]]:
     """Return, for each vertex, the vertices from which it can be reached; entry 0 is unused."""
-    found = [frozenset[int]()]
+    ancestor_sets = [frozenset[int]()]
     for own in graph.predecessors:
-        found.append(own.union(*(found[u] for u in own)))
-    return found
+        ancestor_sets.append(own.union(*(ancestor_sets[u] for u in own)))
+    return ancestor_sets

@@ -146,9 +146,9 @@ class Listings:
     def _newly_ready(self) -> list[Pair]:
         least = {w: min(q for v, q in self._full if v == w) for w, _ in self._full}
         every = Variant.ANY_PHASE in self.variant
-        found = [(w, q) for w, q in sorted(self._full - self._ready) if every or q == least[w]]
-        self._ready = self._ready | set(found)
-        return found
+        ready_pairs = [(w, q) for w, q in sorted(self._full - self._ready) if every or q == least[w]]
+        self._ready = self._ready | set(ready_pairs)
+        return ready_pairs
 
 
 def check_numbering(graph: NumberedGraph, variant: Variant) -> None:

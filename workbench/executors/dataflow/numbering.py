@@ -62,11 +62,11 @@ class NumberedGraph:
     @cached_property
     def successors(self) -> tuple[tuple[int, ...], ...]:
         """The successors of each vertex, in order; entry 0 is unused."""
-        found: list[list[int]] = [[] for _ in range(self.size + 1)]
+        successors: list[list[int]] = [[] for _ in range(self.size + 1)]
         for v, before in enumerate(self.predecessors, 1):
             for u in before:
-                found[u].append(v)
-        return tuple(map(tuple, found))
+                successors[u].append(v)
+        return tuple(map(tuple, successors))
 
     @cached_property
     def sources(self) -> tuple[int, ...]:

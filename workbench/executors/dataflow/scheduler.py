@@ -98,10 +98,10 @@ class Scheduler:
         self._heaps[phase] = list(sources)
         self._partial[phase] = []
         set_least(self._own, phase - self._shift, 0)
-        found: list[Pair] = []
+        ready_pairs: list[Pair] = []
         for v in sources:
-            self._fill(v, phase, found)
-        return found
+            self._fill(v, phase, ready_pairs)
+        return ready_pairs
 
     def finish(self, vertex: int, phase: int, receivers: Iterable[int]) -> list[Pair]:
         """Finish a pair that has sent messages to these vertices; return the newly ready pairs."""
@@ -128,15 +128,15 @@ class Scheduler:
         own = heap[0] - 1 if heap else self._size
         set_least(self._own, at, own)
         most = self._m[min(own, cap)]
-        found: list[Pair] = []
+        ready_pairs: list[Pair] = []
         for w in heap:
             if w <= most:
-                self._fill(w, phase, found)
+                self._fill(w, phase, ready_pairs)
             else:
                 self._partial[phase].append(w)
         if self._partial[phase]:
             self._note_partial(phase)
-        return found
+        return ready_pairs
 
     def phases_of(self, vertex: int, most: int) -> list[int]:
         """Return the first `most` full phases of a vertex: a thread that takes the first may run them in turn."""
@@ -148,9 +148,9 @@ class Scheduler:
         for phase, each in zip(phases, receivers, strict=True):
             self._take(vertex, phase)
             self._send(phase, each)
-        found = self._next_of(vertex)
-        self._advance(phases, found)
-        return found
+        ready_pairs = self._next_of(vertex)
+        self._advance(phases, ready_pairs)
+        return ready_pairs
 
     # --- the parts ----------------------------------------------------------------------------------------
 
@@ -171,11 +171,11 @@ class Scheduler:
 
     def _next_of(self, vertex: int) -> list[Pair]:
         """Mark the first full phase of a vertex as ready, if there is one."""
-        found = [(vertex, phase) for phase in self._full[vertex][:1]]
-        self._ready.update(found)
-        return found
+        ready_pairs = [(vertex, phase) for phase in self._full[vertex][:1]]
+        self._ready.update(ready_pairs)
+        return ready_pairs
 
-    def _advance(self, phases: Sequence[int], found: list[Pair]) -> None:
+    def _advance(self, phases: Sequence[int], ready_pairs: list[Pair]) -> None:
         """Update x of these phases, which have run, and of later ones; move pairs that become full."""
         own, shift, first = self._own, self._shift, phases[0]
         base = (len(own) >> 1) - shift
@@ -192,7 +192,7 @@ class Scheduler:
             here = phase - shift
             if at < here:
                 if old != new:
-                    old, new = self._advance_row(at, here, old, new, found)
+                    old, new = self._advance_row(at, here, old, new, ready_pairs)
                 if old == new:
                     old = new = least_before(own, here, self._size)
             after = own[base + phase]
@@ -202,15 +202,15 @@ class Scheduler:
             if old != new:
                 most = self._m[new]
                 while partial and partial[0] <= most:
-                    self._fill(heappop(partial), phase, found)
+                    self._fill(heappop(partial), phase, ready_pairs)
             self._note_partial(phase)
             at = here + 1
         if old != new:
-            self._advance_row(at, self.begun - shift + 1, old, new, found)
+            self._advance_row(at, self.begun - shift + 1, old, new, ready_pairs)
         if first == self.complete + 1:
             self._complete()
 
-    def _advance_row(self, at: int, stop: int, old: int, new: int, found: list[Pair]) -> tuple[int, int]:
+    def _advance_row(self, at: int, stop: int, old: int, new: int, ready_pairs: list[Pair]) -> tuple[int, int]:
         """Update a row of phases that have not run, after x of the previous phase has changed.
 
         Returns the old and the new x of the last phase; if they are equal, the numbers may be too large.
@@ -218,7 +218,7 @@ class Scheduler:
         own = self._own
         while at < stop and old != new:
             end = min(next_below(own, at, new), stop)
-            self._move(at, end, self._m[new], found)
+            self._move(at, end, self._m[new], ready_pairs)
             if end == stop:
                 break
             new = own[(len(own) >> 1) + end]
@@ -239,23 +239,23 @@ class Scheduler:
         if self._least[(len(self._least) >> 1) + at] != least:
             set_least(self._least, at, least)
 
-    def _move(self, at: int, stop: int, most: int, found: list[Pair]) -> None:
+    def _move(self, at: int, stop: int, most: int, ready_pairs: list[Pair]) -> None:
         """Make pairs full whose phase is from `at` to before `stop` and whose vertex is at most `most`."""
         at = next_below(self._least, at, most + 1)
         while at < stop:
             phase = at + self._shift
             partial = self._partial[phase]
             while partial and partial[0] <= most:
-                self._fill(heappop(partial), phase, found)
+                self._fill(heappop(partial), phase, ready_pairs)
             self._note_partial(phase)
             at = next_below(self._least, at, most + 1)
 
-    def _fill(self, vertex: int, phase: int, found: list[Pair]) -> None:
+    def _fill(self, vertex: int, phase: int, ready_pairs: list[Pair]) -> None:
         full = self._full[vertex]
         heappush(full, phase)
         if full[0] == phase and (vertex, phase) not in self._ready:
             self._ready.add((vertex, phase))
-            found.append((vertex, phase))
+            ready_pairs.append((vertex, phase))
 
     def _complete(self) -> None:
         """Drop the phases that are complete."""
@@ -266,8 +266,8 @@ class Scheduler:
     def _make_room(self) -> None:
         """Move the incomplete phases to the beginning, or double the capacity where they are many."""
         shift, half = self.complete + 1, len(self._own) >> 1
-        kept = slice(half + shift - self._shift, half + self.begun - self._shift)
-        pairs = zip(self._own[kept], self._least[kept], strict=True)
+        incomplete = slice(half + shift - self._shift, half + self.begun - self._shift)
+        pairs = zip(self._own[incomplete], self._least[incomplete], strict=True)
         self._own, self._least = self._trees(half * 2 if 2 * (self.begun - shift) > half else half)
         for i, (bound, vertex) in enumerate(pairs):
             set_least(self._own, i, bound)

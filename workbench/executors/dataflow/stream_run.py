@@ -65,37 +65,37 @@ class StreamRun(FlowThreads):
         vertex, phases = batch
         begin = time.perf_counter() if self._adapts else 0.0
         if vertex == 1:
-            found: list[Any] = self._read(len(phases))
+            results: list[Any] = self._read(len(phases))
         else:
             flow = self._flow
-            found = self._vertices[vertex].run_all([flow[phase] for phase in phases], self._context)
+            results = self._vertices[vertex].run_all([flow[phase] for phase in phases], self._context)
         if self._adapts:
             patient = vertex == 1 or self._vertices[vertex].together
             self._adapt(vertex, len(phases), time.perf_counter() - begin, PATIENT if patient else LONG)
-        return found
+        return results
 
     def _read(self, most: int) -> list[tuple[FlowStep, Sequence[int]]]:
         """Read the next steps of the log; called by one thread at a time."""
-        found: list[tuple[FlowStep, Sequence[int]]] = []
+        steps: list[tuple[FlowStep, Sequence[int]]] = []
         try:
             for events in itertools.islice(self._steps, most):
-                found.append(self._admit(events))
+                steps.append(self._admit(events))
         except Exception as error:
             self._unread, self._over = error, True
-        self._over = self._over or len(found) < most
-        return found
+        self._over = self._over or len(steps) < most
+        return steps
 
-    def _end(self, batch: PhaseBatch, found: list[Any]) -> None:
+    def _end(self, batch: PhaseBatch, results: list[Any]) -> None:
         vertex, phases = batch
         if vertex == 1:
-            for step, receivers in found:
+            for step, receivers in results:
                 newly = self.sets.open(receivers)
                 self._flow[self.sets.begun] = step
                 self._queue += newly
             self._reading = False
         else:
-            self._queue += self.sets.finish_all(vertex, phases, found)
-        self.executions[vertex] += len(found)
+            self._queue += self.sets.finish_all(vertex, phases, results)
+        self.executions[vertex] += len(results)
         while self._collected < self.sets.complete:
             self._collected += 1
             self._done.append(self._flow.pop(self._collected))

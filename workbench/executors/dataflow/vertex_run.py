@@ -134,12 +134,12 @@ class VertexRun:
         states, readers, sent = context.states, self._readers[target], list[Sequence[int]]()
         for step in steps:
             front: tuple[Value, ...] = (step.contents[source],)
-            found: Any = ABSENT
+            outcome: Any = ABSENT
             try:
-                found = push(states[index], front)
-                states[index], ((present, value),) = found
+                outcome = push(states[index], front)
+                states[index], ((present, value),) = outcome
             except Exception as error:
-                self._record_failure(step, plan, context, front, error, found)
+                self._record_failure(step, plan, context, front, error, outcome)
                 return [*sent, *[()] * (len(steps) - len(sent))]
             if present:
                 step.contents[target] = value
@@ -155,11 +155,11 @@ class VertexRun:
         return tuple(sent)
 
     def _record_failure(
-        self, step: FlowStep, plan: CellPlan, context: VertexContext, front: Any, error: Exception, found: Any
+        self, step: FlowStep, plan: CellPlan, context: VertexContext, front: Any, error: Exception, outcome: Any
     ) -> None:
-        told = failure(step.number, plan[1].node, front, error, found)
-        told.__cause__ = error
-        context.failure.note(step.number, plan[0], told)
+        step_error = failure(step.number, plan[1].node, front, error, outcome)
+        step_error.__cause__ = error
+        context.failure.note(step.number, plan[0], step_error)
 
     def _run_cell(self, plan: CellPlan, step: FlowStep, context: VertexContext, sent: dict[int, None]) -> bool:
         """Run a processor; return whether it succeeded."""
@@ -173,14 +173,14 @@ class VertexRun:
                 return False
         else:
             front = cell.join(contents) if source == JOINED else (contents[source],)
-            emitted, found = [], ABSENT
+            emitted, outcome = [], ABSENT
             if front is not None and front[0] is not ABSENT:
                 try:
-                    found = push(context.states[index], front)
-                    context.states[index], results = found
+                    outcome = push(context.states[index], front)
+                    context.states[index], results = outcome
                     emitted.append(results)
                 except Exception as error:
-                    self._record_failure(step, plan, context, front, error, found)
+                    self._record_failure(step, plan, context, front, error, outcome)
                     return False
         if emitted:
             self._carry(plan, emitted, contents, sent)
@@ -206,8 +206,8 @@ class VertexRun:
         return [*emitted, *cell.finish(state, step.number)] if step.ends else emitted
 
     def _read_oracle(self, contents: StepContents, oracle: str) -> Value | None:
-        said = contents[~self._oracles[oracle]]
-        return None if said is ABSENT else said
+        oracle_value = contents[~self._oracles[oracle]]
+        return None if oracle_value is ABSENT else oracle_value
 
     def _carry(
         self, plan: CellPlan, emitted: Sequence[Emissions], contents: StepContents, sent: dict[int, None]

@@ -81,13 +81,13 @@ class Processes(Overlapped):
         arrived, (_, join) = self._arrived[name], holder.joint(self.processes)
 
         def push(state: State, _: tuple[Any, ...]) -> Stepped:
-            told = arrived.popleft() if arrived else (None,)
-            said = [each for each in told if not isinstance(each, Failed)]
-            if len(said) < len(told):
-                self._fail(holder, [each for each in told if isinstance(each, Failed)])
-            if None in said:
+            replies = arrived.popleft() if arrived else (None,)
+            answers = [each for each in replies if not isinstance(each, Failed)]
+            if len(answers) < len(replies):
+                self._fail(holder, [each for each in replies if isinstance(each, Failed)])
+            if None in answers:
                 raise WorkbenchError(f"a worker process has stopped: {self._stopped}")
-            return join(state, said)  # type: ignore[arg-type]
+            return join(state, answers)  # type: ignore[arg-type]
 
         return push
 
@@ -133,9 +133,9 @@ class Processes(Overlapped):
         self._check_whole()
         self._behind = True
         self._exchange(Ended(name))
-        found = Reference.end(self, name)
+        outputs = Reference.end(self, name)
         self._behind = False
-        return found
+        return outputs
 
     def _exchange(self, step: Any) -> None:
         self._send([step])
@@ -214,13 +214,13 @@ class Processes(Overlapped):
         answers = []
         for worker in self._workers:
             try:
-                said, why = pickle.loads(worker.connection.recv_bytes())
+                answer, why = pickle.loads(worker.connection.recv_bytes())
             except (EOFError, OSError):
                 self._raise_lost(worker)
-            answers.append(said)
+            answers.append(answer)
             self._stopped = self._stopped or why
         for name, arrived in self._arrived.items():
-            arrived.extend(zip_longest(*(said[name] for said in answers)))
+            arrived.extend(zip_longest(*(answer[name] for answer in answers)))
 
     def _raise_lost(self, worker: Forked) -> NoReturn:
         raise WorkbenchError(
@@ -249,7 +249,7 @@ def divided(flat: Pipeline) -> tuple[str, ...]:
     """
     if flat.is_clocked:
         raise Refused(f"{flat.ports.of} is not divided among processes: it has processors that work on steps")
-    found: list[str] = []
+    holders: list[str] = []
     reasons = []
     for node in flat.nodes:
         holder = flat.typed[node.name]
@@ -258,15 +258,15 @@ def divided(flat: Pipeline) -> tuple[str, ...]:
                 reasons.append(f"'{node.name}' ({holder}): its copies decide for each other")
         elif holder.undivided:
             reasons.append(f"'{node.name}' ({holder}): {holder.undivided}")
-        elif not any(each.name in found for each in before(flat, [node.name]).nodes):
-            found.append(node.name)
-    if not found:
+        elif not any(each.name in holders for each in before(flat, [node.name]).nodes):
+            holders.append(node.name)
+    if not holders:
         raise Refused(
             f"nothing in {flat.ports.of} can be divided among processes:"
             f" {'; '.join(reasons) or 'none of its processors has copies of another one'}",
             hint="leave --processes out; what can be divided is a quantifier, a window with copies, or slices",
         )
-    return tuple(found)
+    return tuple(holders)
 
 
 def _stop(workers: list[Forked]) -> None:

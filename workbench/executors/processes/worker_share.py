@@ -62,14 +62,14 @@ class WorkerShare(Reference):
 
         def push(state: State, front: tuple[Any, ...]) -> Stepped:
             try:
-                state, said = step(state, front)
+                state, answer = step(state, front)
             except Exception as error:
                 failed = isinstance(error, FailedCopy)
                 cause = error.__cause__ if failed else error
                 order = error.order if isinstance(error, FailedCopy) else None
                 self.said[name].append(Failed(order, portable(cause)))
                 raise
-            self.said[name].append(said)
+            self.said[name].append(answer)
             return state, (NOTHING,)
 
         return push
@@ -99,23 +99,23 @@ class WorkerShare(Reference):
         why = ""
         while True:
             steps = pickle.loads(connection.recv_bytes())
-            said, why = ({name: [] for name in self._divided}, why) if why else self.answer(steps)
-            answers.put(pickle.dumps((said, why), pickle.HIGHEST_PROTOCOL))
+            answer, why = ({name: [] for name in self._divided}, why) if why else self.answer(steps)
+            answers.put(pickle.dumps((answer, why), pickle.HIGHEST_PROTOCOL))
 
 
 def before(flat: Pipeline, divided: Collection[str]) -> Pipeline:
     """Return the part of a pipeline that ends with some of its processors."""
-    shown = tuple((pipe, pipe) for name in divided for pipe in flat.node(name).outputs)
-    return replace(flatten(flat), nodes=flat.upstream(dict(shown)), outputs=shown, capacities={})
+    outputs = tuple((pipe, pipe) for name in divided for pipe in flat.node(name).outputs)
+    return replace(flatten(flat), nodes=flat.upstream(dict(outputs)), outputs=outputs, capacities={})
 
 
 def portable(error: BaseException | None) -> Exception:
     """Return an error that can be sent to another process: the same one if possible."""
     try:
-        found = pickle.loads(pickle.dumps(error))
+        round_trip = pickle.loads(pickle.dumps(error))
     except Exception:
-        found = None
-    return found if isinstance(found, Exception) else WorkbenchError(f"{type(error).__name__}: {error}")
+        round_trip = None
+    return round_trip if isinstance(round_trip, Exception) else WorkbenchError(f"{type(error).__name__}: {error}")
 
 
 def _anything(_: object) -> bool:

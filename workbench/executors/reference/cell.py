@@ -132,11 +132,11 @@ class Cell:
         """Process every front that these arrivals complete; return the last state, and the results."""
         emitted, step = [], self.step
         for front in self.collect(arrivals):
-            found = ABSENT
+            outcome = ABSENT
             try:
-                found = state, results = step(state, front)
+                outcome = state, results = step(state, front)
             except Exception as error:
-                raise failure(when, self.node, front, error, found) from error
+                raise failure(when, self.node, front, error, outcome) from error
             emitted.append(results)
         return state, emitted
 
@@ -164,18 +164,18 @@ class Cell:
         absent = (NOTHING,) * (len(oracles) - len(events))
 
         def strike(number: int, possible: bool) -> Maybe:
-            said = oracle(self.node.inputs[1 + number]) if possible and not ends else None
-            if said is None:
+            oracle_value = oracle(self.node.inputs[1 + number]) if possible and not ends else None
+            if oracle_value is None:
                 return NOTHING
-            carried[oracles[number]][:] = [said]
-            return Maybe(True, said)
+            carried[oracles[number]][:] = [oracle_value]
+            return Maybe(True, oracle_value)
 
         front = Tick((*(Maybe(True, value) for value in events), *absent), strike, ends)
-        found = ABSENT
+        outcome = ABSENT
         try:
-            found = state, results = self.step(state, front)
+            outcome = state, results = self.step(state, front)
         except Exception as error:
-            raise failure(when, self.node, tuple(events), error, found) from error
+            raise failure(when, self.node, tuple(events), error, outcome) from error
         return state, [results]
 
     def carry(self, emitted: Sequence[Emissions], carried: Sequence[list[Value]]) -> None:
@@ -221,15 +221,15 @@ class Cell:
 
 
 def failure(
-    when: int | str, node: Node, front: tuple[Value, ...], error: Exception, found: Any = ABSENT
+    when: int | str, node: Node, front: tuple[Value, ...], error: Exception, outcome: Any = ABSENT
 ) -> WorkbenchError:
-    """Return the error of a processor's step, with time, place and events; `found` is its result, if any."""
-    told = _locate_error(when, node, front, error, found)
-    return told.at(step=when) if isinstance(when, int) else told
+    """Return the error of a processor's step, with time, place and events; `outcome` is its result, if any."""
+    step_error = _locate_error(when, node, front, error, outcome)
+    return step_error.at(step=when) if isinstance(when, int) else step_error
 
 
 def _locate_error(
-    when: int | str, node: Node, front: tuple[Value, ...], error: Exception, found: Any
+    when: int | str, node: Node, front: tuple[Value, ...], error: Exception, outcome: Any
 ) -> WorkbenchError:
     ports = node.processor.ports
     if node.processor.marks and front:
@@ -237,8 +237,8 @@ def _locate_error(
     if isinstance(node.processor, Listening) and front:
         heard = [(port, each.value) for port, each in zip(ports, front, strict=True) if each.present]
         ports, front = zip(*heard, strict=True)
-    shown = ", ".join(f"{port} = {value!r}" for port, value in zip(ports, front, strict=False))
-    start = f"step {when}: processor '{node.name}' ({node.processor})" + (f" on {shown}" if front else "")
+    front_text = ", ".join(f"{port} = {value!r}" for port, value in zip(ports, front, strict=False))
+    start = f"step {when}: processor '{node.name}' ({node.processor})" + (f" on {front_text}" if front else "")
     if isinstance(error, Overflow) and isinstance(node.processor, Keeping) and error.queue in node.rooms:
         # its own queue, not one of an inner processor
         queue, room = f"{node.name}.{error.queue}", node.rooms[error.queue]
@@ -248,7 +248,7 @@ def _locate_error(
         return full
     if isinstance(error, WorkbenchError):
         return error.retold(f"{start}: {error.what}", where=error.where or node.where)
-    wrong = "" if found is ABSENT else misshapen(found, None, node.processor.out_arity)
+    wrong = "" if outcome is ABSENT else misshapen(outcome, None, node.processor.out_arity)
     if wrong:
         return PipelineError(f"{start}: {wrong}", where=node.where, hint=SHAPE)
     return WorkbenchError(

@@ -58,7 +58,7 @@ class Reference(Network):
     def emitted(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[dict[str, list[Value]]]:
         """Yield the outputs of each step before the next step is requested, without the rest of its record."""
         empty, advance, holds, positions = self._empty, self._advance, self._holds, self._positions
-        shown = [(output, slot, self._wide[slot]) for output, slot in self._shown]
+        output_slots = [(output, slot, self._wide[slot]) for output, slot in self._shown]
         for events in steps:
             if events is END:
                 yield dict(Reference.step(self, END).outputs)
@@ -70,16 +70,18 @@ class Reference(Network):
                     self._admitted(position, value)
                 current[position] = value
             advance(current)
-            found = {}
-            for output, slot, wide in shown:
+            outputs = {}
+            for output, slot, wide in output_slots:
                 content = current[slot]
-                found[output] = [] if content is ABSENT else content if wide else [content]
-            yield found
+                outputs[output] = [] if content is ABSENT else content if wide else [content]
+            yield outputs
 
     def _record(self, contents: Sequence[list[Value]]) -> StepRecord:
-        shown = ((pipe, self._width[pipe], content) for pipe, content in zip(self._pipes, contents, strict=True))
+        pipe_contents = (
+            (pipe, self._width[pipe], content) for pipe, content in zip(self._pipes, contents, strict=True)
+        )
         return StepRecord(
-            {pipe: Maybe(bool(content), show_carried(content, width)) for pipe, width, content in shown},
+            {pipe: Maybe(bool(content), show_carried(content, width)) for pipe, width, content in pipe_contents},
             {output: contents[slot] for output, slot in self._shown},
             self.lengths(),
         )
@@ -109,25 +111,28 @@ class Reference(Network):
         Streams are a mapping by input name, a sequence in the order of the inputs, or, for a single input,
         the stream itself. With `end=False` the inputs stay open.
         """
-        shown: dict[str, list[Value]] = {output: [] for output, _ in self._shown}
-        self.lockstep(streams, shown)
+        outputs: dict[str, list[Value]] = {output: [] for output, _ in self._shown}
+        self.lockstep(streams, outputs)
         if end:
             for output, values in self.end().items():
-                shown[output] += values
-        return shown
+                outputs[output] += values
+        return outputs
 
-    def lockstep(self, streams: Any, shown: Mapping[str, list[Value]]) -> None:
-        """Run whole streams in lockstep without ending them; outputs are appended to `shown`, also before an error."""
+    def lockstep(self, streams: Any, outputs: Mapping[str, list[Value]]) -> None:
+        """Run whole streams in lockstep without ending them; append to `outputs`, also before an error."""
         sinks = [
-            (shown[output].extend if self._wide[slot] else shown[output].append, slot) for output, slot in self._shown
+            (outputs[output].extend if self._wide[slot] else outputs[output].append, slot)
+            for output, slot in self._shown
         ]
         empty, advance, holds, closed = self._empty, self._advance, self._holds, self._closed
-        given = list(self.flat.ports.streams(streams).values())
-        if all(isinstance(stream, Sequence) for stream in given):
-            taken = self._take_fronts(given, [keep for keep, _ in sinks])
-            given = [itertools.islice(stream, taken, None) for stream in given] if taken else given
-        positions = range(len(given))
-        for front in itertools.zip_longest(*given, fillvalue=ABSENT):
+        input_streams = list(self.flat.ports.streams(streams).values())
+        if all(isinstance(stream, Sequence) for stream in input_streams):
+            taken = self._take_fronts(input_streams, [keep for keep, _ in sinks])
+            input_streams = (
+                [itertools.islice(stream, taken, None) for stream in input_streams] if taken else input_streams
+            )
+        positions = range(len(input_streams))
+        for front in itertools.zip_longest(*input_streams, fillvalue=ABSENT):
             current = empty.copy()
             for position in positions:
                 value = front[position]

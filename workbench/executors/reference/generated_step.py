@@ -40,7 +40,9 @@ WrittenOut = Callable[[Any, Iterable[tuple[Any, ...]], Sequence[Callable[[Any], 
 A step that fails has no effect, earlier steps have."""
 
 
-def write_out(cells: Sequence[Cell], wide: Sequence[bool], inputs: int, shown: Sequence[int]) -> WrittenOut | None:
+def write_out(
+    cells: Sequence[Cell], wide: Sequence[bool], inputs: int, output_pipes: Sequence[int]
+) -> WrittenOut | None:
     """Generate the function; None where an event could wait, or a processor reads several events a step."""
     certain = set(range(inputs))
     body: list[str] = []
@@ -54,25 +56,25 @@ def write_out(cells: Sequence[Cell], wide: Sequence[bool], inputs: int, shown: S
             return None
         if met and cell.processor.lockstep:
             certain |= {target for target in cell.targets if not wide[target]}
-        made = _write_front(number, cell, wide, scope)
-        if len(made) > 1:
+        front_lines = _write_front(number, cell, wide, scope)
+        if len(front_lines) > 1:
             changed.append(number)
         if not met:
-            before = [f"t{number} = s{number}"] if len(made) > 1 else []
+            before = [f"t{number} = s{number}"] if len(front_lines) > 1 else []
             body += [*before, f"{_list_variables('p', cell.targets)} = {'absent, ' * len(cell.targets)}"]
             body.append(f"if p{cell.sources[0]} is not absent:")
-            made = [f"    {line}" for line in made]
-        body += made
+            front_lines = [f"    {line}" for line in front_lines]
+        body += front_lines
     if changed:
         body.append(f"{_list_variables('s', changed)} = {_list_variables('t', changed)}")
     body.append("count += 1")
-    for number, pipe in enumerate(shown):
+    for number, pipe in enumerate(output_pipes):
         body += [] if pipe in certain else [f"if p{pipe} is not absent:"]
         body.append(f"{'' if pipe in certain else '    '}keep{number}(p{pipe})")
     states = _list_variables("s", range(len(cells)))
     lines = [
         f"[{states}] = network._states",
-        f"[{_list_variables('keep', range(len(shown)))}] = sinks",
+        f"[{_list_variables('keep', range(len(output_pipes)))}] = sinks",
         "count = 0",
         "try:",
     ]
@@ -80,24 +82,24 @@ def write_out(cells: Sequence[Cell], wide: Sequence[bool], inputs: int, shown: S
     lines += ["finally:", f"    network._states[:] = [{states}]", "    network.steps += count"]
     text = "def advance(network, fronts, sinks):\n" + "".join(f"    {line}\n" for line in lines)
     exec(compile(text, "<pipeline>", "exec"), scope)
-    found: WrittenOut = scope["advance"]
-    return found
+    advance: WrittenOut = scope["advance"]
+    return advance
 
 
 def _write_front(number: int, cell: Cell, wide: Sequence[bool], scope: dict[str, Any]) -> Sequence[str]:
     """Return the lines that process a front; a single line where there is no state."""
     processor = cell.processor
-    if cell.step == processor.step and (made := statement(processor, number, cell.sources, cell.targets, scope)):
-        return made
+    if cell.step == processor.step and (lines := statement(processor, number, cell.sources, cell.targets, scope)):
+        return lines
     scope[f"step{number}"] = cell.step
     front = _list_variables("p", cell.sources)
-    made = [f"t{number}, [{_list_variables('e', cell.targets)}] = step{number}(s{number}, ({front}))"]
+    lines = [f"t{number}, [{_list_variables('e', cell.targets)}] = step{number}(s{number}, ({front}))"]
     for pipe in cell.targets:
         if wide[pipe]:
-            made.append(f"p{pipe} = list(events_of(e{pipe})) or absent")
+            lines.append(f"p{pipe} = list(events_of(e{pipe})) or absent")
         else:
-            made.append(f"p{pipe} = e{pipe}[1]" + ("" if processor.lockstep else f" if e{pipe}[0] else absent"))
-    return made
+            lines.append(f"p{pipe} = e{pipe}[1]" + ("" if processor.lockstep else f" if e{pipe}[0] else absent"))
+    return lines
 
 
 def _list_variables(letter: str, numbers: Iterable[int]) -> str:

@@ -48,10 +48,10 @@ class ReferenceKeys(KeyedRuns):
     def end_key(self, code: int) -> StepEvents:
         """End this key's streams, and return the outputs."""
         self._turn(code)
-        found = self.running.end()
+        outputs = self.running.end()
         self._now = -1
         self.running.reset()
-        return found
+        return outputs
 
     def step(self, codes: Any, batch: LogBatch, count: int) -> KeyedOutputs:
         rows = zip(codes.tolist(), batch.as_rows(self.running.pipeline.ports.domains), strict=True)
@@ -61,8 +61,8 @@ class ReferenceKeys(KeyedRuns):
         return self._gather(map(self.end_key, range(len(self._states) if count is None else count)))
 
     def begin(self, key: int | None = None) -> None:
-        kept = [] if key is None else [self._leave(key)]
-        self._states, self._now = kept, -1
+        states = [] if key is None else [self._leave(key)]
+        self._states, self._now = states, -1
         self.running.reset()
 
     def steps(self, key: int) -> int:
@@ -77,18 +77,18 @@ class ReferenceKeys(KeyedRuns):
         self._turn(key)
         self.running.restore(state)
 
-    def _gather(self, made: Iterator[StepEvents]) -> KeyedOutputs:
+    def _gather(self, steps: Iterator[StepEvents]) -> KeyedOutputs:
         """Collect the outputs of steps, up to the first one that fails."""
-        found: dict[str, list[tuple[int, Value]]] = {name: [] for name in self.running.pipeline.ports.shown}
+        pairs: dict[str, list[tuple[int, Value]]] = {name: [] for name in self.running.pipeline.ports.shown}
         wrong, done = None, 0
         try:
-            for outputs in made:
+            for outputs in steps:
                 for name, events in outputs.items():
-                    found[name] += ((done, event) for event in events)
+                    pairs[name] += ((done, event) for event in events)
                 done += 1
         except WorkbenchError as error:
             wrong = done, error
-        return KeyedOutputs({name: ValueColumn.of(events) for name, events in found.items()}, wrong)
+        return KeyedOutputs({name: ValueColumn.of(events) for name, events in pairs.items()}, wrong)
 
     def _emit(self) -> Iterator[StepEvents]:
         """Run the given steps, one after the other."""
@@ -129,7 +129,7 @@ class KeyedRowSession(KeyedSession):
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
         partition, number_of = self.partition, self.keys.number
-        made, causes, failed, computed, ignored = list[RowEvents](), list[int](), batch.failed, 0, 0
+        rows, causes, failed, computed, ignored = list[RowEvents](), list[int](), batch.failed, 0, 0
         for at, row in enumerate(batch.as_rows(self.outputs.domains)):
             number = batch.numbers[at]
             try:
@@ -147,20 +147,20 @@ class KeyedRowSession(KeyedSession):
                 break
             computed += 1
             if any(outputs.values()):
-                made += partition.rows_of(key, outputs)
-                causes += [at] * (len(made) - len(causes))
+                rows += partition.rows_of(key, outputs)
+                causes += [at] * (len(rows) - len(causes))
         return BatchOutput(
-            made, causes=causes, computed=computed, ignored={KEYLESS: ignored} if ignored else {}, failed=failed,
+            rows, causes=causes, computed=computed, ignored={KEYLESS: ignored} if ignored else {}, failed=failed,
             events_in=batch.events - computed * partition.beside,
-            events_out=sum(map(len, made)) - len(made),
+            events_out=sum(map(len, rows)) - len(rows),
         )  # fmt: skip
 
     def end(self) -> BatchOutput:
-        made, failed = list[RowEvents](), None
+        rows, failed = list[RowEvents](), None
         for code, key in enumerate(self.keys.values(range(len(self.keys)))):
             try:
-                made += self.partition.rows_of(key, self.runs.end_key(code))
+                rows += self.partition.rows_of(key, self.runs.end_key(code))
             except WorkbenchError as error:
                 failed = self.partition.located(key, None, error)
                 break
-        return BatchOutput(made, events_out=sum(map(len, made)) - len(made), failed=failed)
+        return BatchOutput(rows, events_out=sum(map(len, rows)) - len(rows), failed=failed)

@@ -104,10 +104,10 @@ class Network:
 
     def lengths(self) -> dict[str, int]:
         """Return the number of events that wait now, by queue."""
-        found = {name: len(queue) for name, queue in self.lines.items()}
+        lengths = {name: len(queue) for name, queue in self.lines.items()}
         for index in self._inside:
-            found.update(self.inner_lengths(index))
-        return found
+            lengths.update(self.inner_lengths(index))
+        return lengths
 
     def inner_lengths(self, index: int) -> Iterator[tuple[str, int]]:
         """Return the queues inside a processor, and their lengths."""
@@ -175,8 +175,8 @@ class Network:
             contents[slot] = []  # the pipe carries only values that take effect
 
         def oracle(pipe: str) -> Value | None:
-            said = current[self._oracles[pipe]]
-            return said if said is not ABSENT else self.oracle(pipe) if self.oracle else None
+            oracle_value = current[self._oracles[pipe]]
+            return oracle_value if oracle_value is not ABSENT else self.oracle(pipe) if self.oracle else None
 
         try:
             for index, cell in enumerate(self._cells):
@@ -209,7 +209,7 @@ class Network:
         before = states.copy()
         met: list[Cell] = []
         cell = None
-        nothing = found = ABSENT
+        nothing = outcome = ABSENT
         front: tuple[Any, ...] | None = ()
         try:
             for index, cell, step, source, target, wide, targets in self._plan:
@@ -227,8 +227,8 @@ class Network:
                     several, cell = cell, None  # it reports its failure itself
                     self._advance_several(index, several, current, met)
                     continue
-                found = nothing
-                found = states[index], results = step(states[index], front)
+                outcome = nothing
+                outcome = states[index], results = step(states[index], front)
                 if target >= 0:
                     (emitted,) = results
                     if wide:
@@ -250,7 +250,7 @@ class Network:
             states[:] = before
             if cell is None or not isinstance(error, Exception):
                 raise
-            raise failure(self.steps, cell.node, front or (), error, found) from error
+            raise failure(self.steps, cell.node, front or (), error, outcome) from error
         self.steps += 1
 
     def _advance_several(self, index: int, cell: Cell, current: list[Any], met: list[Cell]) -> None:

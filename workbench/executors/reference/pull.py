@@ -81,12 +81,12 @@ class Puller:
                 pipe.ended = True
             return None
         front = tuple(demand.buffer[0] for demand in self.sources)
-        found = ABSENT
+        outcome = ABSENT
         try:
-            found = state, results = self.step(self.state, front)
+            outcome = state, results = self.step(self.state, front)
             self.emit(results)
         except Exception as error:
-            raise failure(f"front {self.fronts}", self.node, front, error, found) from error
+            raise failure(f"front {self.fronts}", self.node, front, error, outcome) from error
         for demand in self.sources:
             demand.buffer.popleft()
         self.state = state

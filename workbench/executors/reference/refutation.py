@@ -102,11 +102,11 @@ class Refutations:
             if not state:
                 came.clear()
             came.append(self._running.steps)
-            said = events_of(out)
-            if (False in said or False in after) and (self._most is None or len(self.found) < self._most):
+            verdicts = events_of(out)
+            if (False in verdicts or False in after) and (self._most is None or len(self.found) < self._most):
                 for number, false in holder.list_refuted(state, front):
                     self._keep(cell.node.name, came[number], holder, false, front)
-            for _ in said:
+            for _ in verdicts:
                 came.popleft()
             return after, (out,)
 
@@ -120,9 +120,9 @@ class Refutations:
             _culprit(inner, value, before, front, reasons=self._most is None or number < self._most)
             for number, (value, before) in enumerate(sorted(false, key=_rank))
         ]
-        found = Refutation(name, step, self._running.steps, tuple(culprits))
-        self.found.append(found)
-        self._tell(found)
+        refutation = Refutation(name, step, self._running.steps, tuple(culprits))
+        self.found.append(refutation)
+        self._tell(refutation)
 
 
 def _rank(copy: tuple[Value, State]) -> tuple[str, int, str]:

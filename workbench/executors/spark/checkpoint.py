@@ -52,9 +52,9 @@ def _refuse_change(before: Mapping[str, Any], about: Mapping[str, Any], checkpoi
     for name, value in about.items():
         if before.get(name) != value:
             what = "code" if name == "fingerprint" else name
-            shown = "" if name == "fingerprint" else f": {before.get(name)!r} there, {value!r} now"
+            difference = "" if name == "fingerprint" else f": {before.get(name)!r} there, {value!r} now"
             raise StateError(
-                f"the checkpoint is of a query with another {what}{shown}",
+                f"the checkpoint is of a query with another {what}{difference}",
                 where=str(checkpoint),
                 hint="go on with the same pipeline and options, or give a new --checkpoint and a new --output",
             )

@@ -25,8 +25,8 @@ def output_schema(program: Ported, key: str, key_type: str) -> str:
     ------
     InputError: two columns would have the same name.
     """
-    shown = program.ports.shown
-    for name in shown:
+    outputs = program.ports.shown
+    for name in outputs:
         if name.lower() in (key.lower(), STEP):
             whose = "step" if name.lower() == STEP else "key"
             raise InputError(
@@ -35,8 +35,8 @@ def output_schema(program: Ported, key: str, key_type: str) -> str:
             )
     if key.lower() == STEP:
         raise InputError(f"the key '{key}' would have the name of the column for the step", hint="rename the column")
-    made = (f"`{name}` {kind(domain)}" for name, domain in shown.items())
-    return ", ".join([f"`{key}` {key_type}", f"{STEP} long", *made])
+    column_types = (f"`{name}` {kind(domain)}" for name, domain in outputs.items())
+    return ", ".join([f"`{key}` {key_type}", f"{STEP} long", *column_types])
 
 
 class RowError(Exception):
@@ -60,13 +60,15 @@ def read_events(domains: Mapping[str, Domain], columns: Sequence[Any], count: in
     """
     from workbench.events.input_columns import decode_column
 
-    given = dict(zip(domains, columns, strict=True))
-    arrays = {n: decode_column(d, given[n], stored=True) if has_columns(d) else None for n, d in domains.items()}
+    arrow_columns = dict(zip(domains, columns, strict=True))
+    arrays = {
+        n: decode_column(d, arrow_columns[n], stored=True) if has_columns(d) else None for n, d in domains.items()
+    }
     if None not in arrays.values():
         return LogBatch(range(count), columns=cast("Columns", arrays))
     lists, wrong = dict[str, list[Any]](), list[tuple[int, DomainError]]()
     for name, domain in domains.items():
-        cells = lists[name] = given[name].to_pylist()
+        cells = lists[name] = arrow_columns[name].to_pylist()
         if as_json(domain):
             known = {text: _parse(text, domain, name) for text in cells if text is not None}
             lists[name] = values = [known.get(text) for text in cells]

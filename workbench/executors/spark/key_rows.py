@@ -77,18 +77,18 @@ class KeyRows(TaskRows):
         self._events = 0
         """Number of events for inputs, keys not included."""
 
-    def columns(self, blocks: Iterator[LogBlock], shown: str, origin: RowOrigin) -> Iterator[Any]:
+    def columns(self, blocks: Iterator[LogBlock], log_name: str, origin: RowOrigin) -> Iterator[Any]:
         sizes = {True: sys.maxsize, False: BATCH}
         for batch in decode(blocks, self.account, sizes.__getitem__, columns=True, numbered=True):
             if len(batch):
-                yield self._batch(self._columns(batch, shown), batch.number_array(), shown, origin)
+                yield self._batch(self._columns(batch, log_name), batch.number_array(), log_name, origin)
             if batch.failed is not None:
                 raise batch.failed
 
     def end(self) -> None:
         self.account.events_in = self._events
 
-    def _columns(self, batch: LogBatch, shown: str) -> Mapping[str, Any]:
+    def _columns(self, batch: LogBatch, log_name: str) -> Mapping[str, Any]:
         """Return the rows of a batch as Arrow columns."""
         if batch.columns is not None:
             return {name: self._column(name, each) for name, each in batch.columns.items()}
@@ -96,13 +96,13 @@ class KeyRows(TaskRows):
         try:
             return dict(zip(domains, rows_to_columns(batch.rows or (), domains, "input"), strict=True))
         except DomainError as error:
-            raise InputError(error.what, where=shown, hint=error.hint) from error
+            raise InputError(error.what, where=log_name, hint=error.hint) from error
 
-    def _column(self, name: str, given: EventArray) -> Any:
+    def _column(self, name: str, array: EventArray) -> Any:
         domain = self.ports.domains[name]
-        return given.events if isinstance(domain, Words) else events_to_arrow(domain, given.fields, given.present)
+        return array.events if isinstance(domain, Words) else events_to_arrow(domain, array.fields, array.present)
 
-    def _batch(self, columns: Mapping[str, Any], numbers: Any, shown: str, origin: RowOrigin) -> Any:
+    def _batch(self, columns: Mapping[str, Any], numbers: Any, log_name: str, origin: RowOrigin) -> Any:
         """Return the columns of the layout, without empty rows."""
         import pyarrow as pa
 
@@ -112,14 +112,14 @@ class KeyRows(TaskRows):
             for name, domain in self.ports.domains.items()
         }
         key, inputs = columns[layout.key], [columns[name] for name in self.form.inputs]
-        orders = [each for name in layout.orders for each in _order(name, columns[name], shown)]
+        orders = [each for name in layout.orders for each in _order(name, columns[name], log_name)]
         places = [
             numbers_to_arrow(INT, numbers) if each == "row" else pa.repeat(origin, count) for each in layout.places
         ]
         titles = replace(layout, parts=len(orders)).names(len(inputs))
-        made = pa.RecordBatch.from_arrays([key, *orders, *places, *inputs], names=titles)
+        batch = pa.RecordBatch.from_arrays([key, *orders, *places, *inputs], names=titles)
         self._events += sum(count - each.null_count for each in inputs)
-        return self._drop_empty(made, key, inputs) if key.null_count else made
+        return self._drop_empty(batch, key, inputs) if key.null_count else batch
 
     def _drop_empty(self, rows: Any, key: Any, inputs: Sequence[Any]) -> Any:
         """Return the rows with a key or an event."""
@@ -128,23 +128,23 @@ class KeyRows(TaskRows):
         there = key.is_valid()
         for each in inputs:
             there = pc.or_(there, each.is_valid())
-        kept = rows.filter(there)
-        self.account.ignored[KEYLESS] += len(rows) - len(kept)
-        return kept
+        nonempty = rows.filter(there)
+        self.account.ignored[KEYLESS] += len(rows) - len(nonempty)
+        return nonempty
 
 
-def _order(name: str, column: Any, shown: str) -> list[Any]:
+def _order(name: str, column: Any, where: str) -> list[Any]:
     """Return the sort keys of a column; null where a row has no value."""
     import pyarrow as pa
 
     if not pa.types.is_string(column.type):
         return [column]
     if not column.null_count:
-        return order_columns(name, column, shown)
-    number, *others = order_columns(name, pa.array([text or "" for text in column.to_pylist()]), shown)
+        return order_columns(name, column, where)
+    number, *others = order_columns(name, pa.array([text or "" for text in column.to_pylist()]), where)
     there = column.is_valid().to_pylist()
-    kept = [each if ok else None for each, ok in zip(number.to_pylist(), there, strict=True)]
-    return [pa.array(kept, pa.float64()), *others]
+    numbers = [each if ok else None for each, ok in zip(number.to_pylist(), there, strict=True)]
+    return [pa.array(numbers, pa.float64()), *others]
 
 
 def order_columns(name: str, texts: Any, where: str) -> list[Any]:
@@ -162,18 +162,18 @@ def order_columns(name: str, texts: Any, where: str) -> list[Any]:
         return [whole.cast(pa.float64(), safe=False), whole, pa.repeat("", len(texts))]
     if pc.all(pc.match_substring_regex(texts, _DATED)).as_py():
         return [pa.repeat(float("inf"), len(texts)), pa.repeat(0, len(texts)), texts]
-    found: list[tuple[float, int, str]] = []
+    sort_keys: list[tuple[float, int, str]] = []
     for text in texts.to_pylist():
         stripped = text.strip()
         try:
             if INTEGER.fullmatch(stripped):
                 number = from_text(stripped, _WORD)
-                found.append((float(number), number, ""))
+                sort_keys.append((float(number), number, ""))
             elif NUMBER.fullmatch(stripped) and not re.search("inf|nan", stripped):
-                found.append((from_text(stripped, FLOAT), 0, ""))
+                sort_keys.append((from_text(stripped, FLOAT), 0, ""))
             else:
-                found.append((float("inf"), 0, text))
+                sort_keys.append((float("inf"), 0, text))
         except UnreadableError as error:
             raise error.refusal(f"'{name}'", short(stripped), where) from error
-    columns = zip(*found, strict=True)
+    columns = zip(*sort_keys, strict=True)
     return [pa.array(c, t) for c, t in zip(columns, (pa.float64(), pa.int64(), pa.string()), strict=True)]

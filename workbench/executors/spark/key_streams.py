@@ -146,10 +146,10 @@ class KeyStreams(GroupRun):
         cuts: Any = np.append(starts, len(keys))
         firsts = cuts - np.where(cuts == 0, self.runs.steps(0) if further else 0, 0)  # the offset of step 0 of each key
         codes: Any = np.repeat(np.arange(len(starts)), np.diff(cuts))
-        made = self.runs.step(codes, events, len(starts))
-        over = self.runs.finish(int(codes[-1 if made.wrong is None else made.wrong[0]]))
+        keyed_outputs = self.runs.step(codes, events, len(starts))
+        over = self.runs.finish(int(codes[-1 if keyed_outputs.wrong is None else keyed_outputs.wrong[0]]))
         ended, ends = self._columns(over, lambda key, error: self._locate_error(keys, None, starts[key], error))
-        at, columns = self._columns(made, lambda row, error: self._locate_error(keys, orders, row, error))
+        at, columns = self._columns(keyed_outputs, lambda row, error: self._locate_error(keys, orders, row, error))
         self.runs.begin(int(codes[-1]))
         self.key, self.before = keys[-1], _at(orders, len(keys) - 1)
         yield from merge_rows([
@@ -176,17 +176,17 @@ class KeyStreams(GroupRun):
             raise self._locate_error(keys, orders, wrong.row, wrong.error) from wrong.error
 
     def _columns(
-        self, made: KeyedOutputs, located: Callable[[int, WorkbenchError], Exception]
+        self, keyed_outputs: KeyedOutputs, located: Callable[[int, WorkbenchError], Exception]
     ) -> tuple[Any, Sequence[Any]]:
         """Return the step of each output row, and the columns; `located` adds the row to the error of a step."""
         from workbench.events.output_columns import outputs_to_columns
 
-        if made.wrong is not None:
-            raise located(*made.wrong) from made.wrong[1]
+        if keyed_outputs.wrong is not None:
+            raise located(*keyed_outputs.wrong) from keyed_outputs.wrong[1]
         try:
-            return outputs_to_columns(made.outputs, self.ports.shown)
+            return outputs_to_columns(keyed_outputs.outputs, self.ports.shown)
         except DomainError as error:
-            raise located(_wide_step(made), error) from error
+            raise located(_wide_step(keyed_outputs), error) from error
 
     def _locate_error(self, keys: Any, orders: Sequence[Any] | None, row: int, error: WorkbenchError) -> Exception:
         """Return the error of a row, or of the end of its key's streams, which has no order."""
@@ -209,8 +209,8 @@ class KeyStreams(GroupRun):
             if missing.true_count:
                 row = missing.index(True).as_py()
                 hint = "each row needs its key, and what it is ordered by; filter the others out"
-                key, found = rows.column(0)[row].as_py(), InputError(f"a row has no {what}", hint=hint)
-                raise self.layout.located(key, _at(orders, row), found)
+                key, error = rows.column(0)[row].as_py(), InputError(f"a row has no {what}", hint=hint)
+                raise self.layout.located(key, _at(orders, row), error)
 
     def _check(self, keys: Any, orders: Sequence[Any], starts: Any, *, further: bool) -> None:
         """Refuse rows of a key that are not in ascending order, or are ordered by both numbers and texts.
@@ -252,12 +252,12 @@ class KeyStreams(GroupRun):
                 raise make_mixed_error(self.layout, key, self.before, now, "before")
 
     def _disorder(self, key: Any, one: tuple[Any, ...], two: tuple[Any, ...]) -> Exception:
-        names, shown = ", ".join(self.layout.orders), self.layout.format_order(two)
+        names, order_text = ", ".join(self.layout.orders), self.layout.format_order(two)
         if one == two:
-            what = f"two rows have the same {names} ({shown}), and Spark does not say which comes first"
+            what = f"two rows have the same {names} ({order_text}), and Spark does not say which comes first"
             error = InputError(what, hint="name another column that orders them: order=['time', 'number']")
         else:
-            error = InputError(f"the rows are not in the order of {names or 'the log'} at {shown}")
+            error = InputError(f"the rows are not in the order of {names or 'the log'} at {order_text}")
         return self.layout.located(key, two, error)
 
 
@@ -316,9 +316,11 @@ def merge_rows(parts: Sequence[tuple[Any, Any]]) -> Iterator[Any]:
     yield from pa.Table.from_batches(batches).combine_chunks().take(numbers_to_arrow(INT, order)).to_batches()
 
 
-def _wide_step(made: KeyedOutputs) -> int:
+def _wide_step(keyed_outputs: KeyedOutputs) -> int:
     """Return the first step whose output has an integer of more than 64 bits."""
-    events = (pair for each in made.outputs.values() for pair in zip(each.steps.tolist(), each.events(), strict=True))
+    events = (
+        pair for each in keyed_outputs.outputs.values() for pair in zip(each.steps.tolist(), each.events(), strict=True)
+    )
     return min(int(step) for step, event in events if isinstance(event, int) and not -(2**63) <= event < 2**63)
 
 

@@ -63,14 +63,14 @@ def read_log(
     InputError: there is no such file, or a column is missing.
     """
     reading, names = replace(reading or Reading(), words=True), file_names(path)
-    shown = display_name(names[0]) if len(names) == 1 else "the log"
+    log_name = display_name(names[0]) if len(names) == 1 else "the log"
     if is_remote(names):
         whole = FileReader(_form(program, reading, key, order, None), reading, Counts.on(spark))
-        with readable(shown):
-            found = spark.read.format("binaryFile").load(names).select("path", "content")
+        with readable(log_name):
+            file_rows = spark.read.format("binaryFile").load(names).select("path", "content")
         if reading.head is not None:
-            found = found.coalesce(1).sortWithinPartitions("path")
-        return _log(found, whole, shown)
+            file_rows = file_rows.coalesce(1).sortWithinPartitions("path")
+        return _log(file_rows, whole, log_name)
     files = log_files(names)
     for file in files:
         if not Path(file).is_file():
@@ -79,7 +79,7 @@ def read_log(
     tasks = read_tasks(files, form.ports, reading, reporter or Reporter(), 2 * spark.sparkContext.defaultParallelism)
     form = form.with_places("row") if len(tasks) == 1 else form.with_places("task", "row")
     reader = PartReader(form, reading, Counts.on(spark), dict(enumerate(tasks)))
-    return _log(spark.range(0, len(tasks), 1, len(tasks)), reader, shown, count_parts(tasks))
+    return _log(spark.range(0, len(tasks), 1, len(tasks)), reader, log_name, count_parts(tasks))
 
 
 def follow_log(
@@ -107,8 +107,8 @@ def follow_log(
             hint="put one there first" if format else "add --format csv",
         )  # fmt: skip
     reader = FileReader(_form(program, reading, key, order, first), reading, Counts.on(spark))
-    found = follow_files(spark, name, files)
-    return _log(found.select("path", *["content"][:remote]), reader, name)
+    file_rows = follow_files(spark, name, files)
+    return _log(file_rows.select("path", *["content"][:remote]), reader, name)
 
 
 def follow_files(spark: SparkSession, folder: str, files: int | None) -> DataFrame:
@@ -175,10 +175,10 @@ def _refuse_order(name: str, domain: Domain) -> None:
         raise InputError(f"column '{name}' has {domain}, which does not order rows", hint="use numbers, texts or times")
 
 
-def _log(names: DataFrame, reader: LogReader, shown: str, parts: dict[str, int] | None = None) -> KeyLog:
+def _log(names: DataFrame, reader: LogReader, log_name: str, parts: dict[str, int] | None = None) -> KeyLog:
     form = cast(KeyRowForm, reader.form)
     rows, key_type = names.mapInArrow(reader, form.schema), kind(form.ports.domains[form.layout.key])
-    return KeyLog(rows, form.layout, key_type, reader.counts, shown, parts or {})
+    return KeyLog(rows, form.layout, key_type, reader.counts, log_name, parts or {})
 
 
 def read_tasks(
@@ -205,8 +205,8 @@ def _parts(file: LogPath, ports: Ports, reading: Reading, reporter: Reporter, si
     with open_bytes(file) as stream:
         if isinstance(stream.raw, Decompressed) or find_marked_encoding(stream):  # its lines end otherwise
             return [WHOLE]
-        with log_reader(stream, file, ports, reading, reporter) as (found, _, shown):
-            return list(found.parts(stream, shown, size)) or [WHOLE]
+        with log_reader(stream, file, ports, reading, reporter) as (reader, _, log_name):
+            return list(reader.parts(stream, log_name, size)) or [WHOLE]
 
 
 def count_parts(tasks: Iterable[LogTask]) -> Counter[str]:

@@ -44,12 +44,12 @@ def row_ports(rows: DataFrame, known: Mapping[str, Domain] = MappingProxyType({}
 
 def row_events(row: Mapping[str, Any], ports: Ports, time: str = "") -> dict[str, Value]:
     """Return the events in a row of Spark, as other backends write them; whole floats of a time column are int."""
-    found = {}
+    events = {}
     for name, domain in ports.shown.items():
         if (value := row[name]) is not None:
             whole = name == time and isinstance(value, float) and value.is_integer()
-            found[name] = from_text(value, domain) if as_json(domain) else int(value) if whole else value
-    return found
+            events[name] = from_text(value, domain) if as_json(domain) else int(value) if whole else value
+    return events
 
 
 class RowLines:
@@ -83,10 +83,10 @@ def _writer(ports: Ports, stream: IO[str], format: str) -> RowWriter:
 def _take_json(text: io.StringIO) -> Iterator[Any]:
     import pyarrow as pa
 
-    if found := text.getvalue():
+    if json_lines := text.getvalue():
         text.seek(0)
         text.truncate()
-        yield pa.RecordBatch.from_pydict({"value": [found.removesuffix("\n")]})
+        yield pa.RecordBatch.from_pydict({"value": [json_lines.removesuffix("\n")]})
 
 
 def _open(spark: Any, folder: str) -> tuple[Any, Any]:
@@ -156,10 +156,10 @@ def print_rows(
     time, settle: as in `write_rows`; `settle` comes before the first row.
     clear: removes progress output from where a row is to be printed.
     """
-    found = (row_events(row.asDict(), ports, time) for row in rows.toLocalIterator())
-    first = list(itertools.islice(found, 1))  # nothing is written before it is known that there are rows
+    event_rows = (row_events(row.asDict(), ports, time) for row in rows.toLocalIterator())
+    first = list(itertools.islice(event_rows, 1))  # nothing is written before it is known that there are rows
     settle()
     with write_events("-", ports, format=format) as writer:
-        for row in itertools.chain(first, found):
+        for row in itertools.chain(first, event_rows):
             clear()
             writer.row(row)

@@ -56,8 +56,8 @@ class TaskRows(ABC):
     ports: Ports
 
     @abstractmethod
-    def columns(self, blocks: Iterator[LogBlock], shown: str, origin: RowOrigin) -> Iterator[Any]:
-        """Yield record batches of the blocks of a file, or of a part; `shown` is its name in messages."""
+    def columns(self, blocks: Iterator[LogBlock], log_name: str, origin: RowOrigin) -> Iterator[Any]:
+        """Yield record batches of the blocks of a file, or of a part; `log_name` is its name in messages."""
 
     def end(self) -> Any:
         """Complete the account of the task, and return further findings about its rows."""
@@ -120,19 +120,19 @@ class LogReader(ABC):
         """Yield the rows of a part of a file, with this origin, numbered as the account counts them."""
         with (
             readable(path), log_reader(part_stream(stream, part), path, rows.ports, self.reading, reporter) as (
-                reader, lines, shown,
+                reader, lines, log_name,
             )
         ):  # fmt: skip
             reader.part = part
-            blocks = count_blocks(reader.blocks(lines, shown), shown, self.reading, reporter.account)
-            yield from rows.columns(blocks, shown, origin)
+            blocks = count_blocks(reader.blocks(lines, log_name), log_name, self.reading, reporter.account)
+            yield from rows.columns(blocks, log_name, origin)
             if not enough(self.reading, reporter.account):
                 try:
                     reader.end()
                 except InputError as error:
                     if part == WHOLE:
-                        raise error.retold(where=shown) from error
-                    reporter.unended[path] = error_text(error.retold(where=shown))
+                        raise error.retold(where=log_name) from error
+                    reporter.unended[path] = error_text(error.retold(where=log_name))
 
 
 @dataclass
@@ -161,11 +161,11 @@ class FileReader(LogReader):
 
     def read(self, batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
-            for name, *given in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            for name, *content in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 path = re.sub(LOCAL_FILE, "/", name)
                 if self.reading.head == 0:
                     return
-                with self._task(path) as (rows, reporter), self._open(path, *given) as stream:
+                with self._task(path) as (rows, reporter), self._open(path, *content) as stream:
                     yield from self._part(stream, path, WHOLE, path, rows, reporter)
                 if self.reading.head is not None:
                     self.reading = replace(self.reading, head=self.reading.head - reporter.account.rows)

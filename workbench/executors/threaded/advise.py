@@ -79,8 +79,8 @@ class Gain(NamedTuple):
     @classmethod
     def of(cls, gains: Iterable[float]) -> Self:
         """Build a gain from its least, median and greatest value."""
-        found = sorted(gains)
-        return cls(found[0], statistics.median(found), found[-1])
+        sorted_gains = sorted(gains)
+        return cls(sorted_gains[0], statistics.median(sorted_gains), sorted_gains[-1])
 
 
 @dataclass(frozen=True)
@@ -192,26 +192,26 @@ def advise(
         raise InputError("there are no events to measure")
     progress("measuring the run without threads")
     plain = Reference(pipeline)
-    found = profile(pipeline, streams)
+    baseline = profile(pipeline, streams)
     progress("measuring what threads cost")
-    costs = [overhead(threads, found.total) for _ in range(REPEAT)]
+    costs = [overhead(threads, baseline.total) for _ in range(REPEAT)]
     advice = []
     for pattern, placement, seconds in _candidates(
-        flatten(pipeline), found, costs, threads, certificates or {}, streams
+        flatten(pipeline), baseline, costs, threads, certificates or {}, streams
     ):
         progress(f"trying: {pattern}")
         with ThreadManager(threads) as manager:
             gains, cores = _try_gain(plain, Threaded(pipeline, manager, placement), streams)
-        advice.append(Advice(pattern, placement, Gain.of(found.total / each for each in seconds), gains, cores))
+        advice.append(Advice(pattern, placement, Gain.of(baseline.total / each for each in seconds), gains, cores))
     with suppress(Refused), Processes(pipeline, threads) as running:
         pattern = f"Processes: the copies in {', '.join(running.divided)}"
         progress(f"trying: {pattern}")
         sent = sending(steps)
-        gain = Gain.of(found.total / spread(running, found, sent, each.cores) for each in costs)
+        gain = Gain.of(baseline.total / spread(running, baseline, sent, each.cores) for each in costs)
         advice.append(Advice(pattern, Placement(), gain, *_try_gain(plain, running, streams), threads))
     middle = sorted(costs, key=lambda each: each.queue)[len(costs) // 2]
     longest = max(map(len, streams.values()))
-    return Advised(found, middle, threads, longest, sorted(advice, key=lambda each: -each.measured.middle))
+    return Advised(baseline, middle, threads, longest, sorted(advice, key=lambda each: -each.measured.middle))
 
 
 # --- measuring ------------------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ def profile(pipeline: Program, streams: Mapping[str, Sequence[Value]]) -> Profil
     spent = dict.fromkeys((node.name for node in running.flat.nodes), 0)
     running.observe(lambda cell: _time_push(cell.step, cell.node.name, spent))
     steps = max(map(len, streams.values()))
-    found = []
+    profiles = []
     for _ in range(REPEAT):
         running.reset()
         spent.update(dict.fromkeys(spent, 0))
@@ -231,30 +231,30 @@ def profile(pipeline: Program, streams: Mapping[str, Sequence[Value]]) -> Profil
         total = measure_seconds(partial(running.run, streams))
         busy = time.process_time() - busy
         each = {name: took * 1e-9 / steps for name, took in spent.items()}
-        found.append(Profile(each, total / steps, busy / steps))
-    return min(found, key=lambda each: each.total)
+        profiles.append(Profile(each, total / steps, busy / steps))
+    return min(profiles, key=lambda each: each.total)
 
 
 def pushes(flat: Pipeline, name: str, streams: Mapping[str, Sequence[Value]]) -> list[Sequence[float]]:
     """Return the seconds of each push into a copy that a processor keeps, for each of its steps."""
     manager = _Pushes()
-    found: list[Sequence[float]] = []
+    push_seconds: list[Sequence[float]] = []
 
-    def kept(cell: Cell) -> Push:
+    def wrap_step(cell: Cell) -> Push:
         push = cell.step
 
         def step(state: State, front: tuple[Any, ...]) -> Stepped:
             manager.taken = []
             result = push(state, front)
-            found.append(manager.taken)
+            push_seconds.append(manager.taken)
             return result
 
         return step if cell.node.name == name else push
 
     running = Threaded(flat, ThreadManager(0), Placement(copies={name: manager}))
-    running.observe(kept)
+    running.observe(wrap_step)
     running.run(streams)
-    return found
+    return push_seconds
 
 
 class _Pushes(ThreadManager):
@@ -309,7 +309,7 @@ def _cpu() -> float:
 
 def _candidates(
     flat: Pipeline,
-    found: Profile,
+    baseline: Profile,
     costs: Sequence[Overhead],
     threads: int,
     certificates: Mapping[str, Certificate],
@@ -318,62 +318,67 @@ def _candidates(
     """Yield the patterns that fit the pipeline, and the predicted seconds per step for each of these costs."""
     if flat.is_clocked:
         return  # such pipelines run step by step
-    each = found.processors
+    each = baseline.processors
 
     def predicted(model: Callable[[Overhead], float]) -> list[float]:
-        return [max(model(cost), found.busy / cost.cores) for cost in costs]
+        return [max(model(cost), baseline.busy / cost.cores) for cost in costs]
 
     for parts in range(2, min(threads + 1, len(flat.nodes)) + 1):
         cuts = balance_cuts(flat, parts, list(each.values()))
-        seconds = predicted(partial(estimate_pulled, flat, found, cuts=cuts))
+        seconds = predicted(partial(estimate_pulled, flat, baseline, cuts=cuts))
         yield f"PullGroup: cut before {', '.join(cuts)}", Placement(cuts), seconds
     for name, certificate in certificates.items():
-        if each[name] * 4 > found.total:  # less would not be noticeable
-            model = partial(estimate_pipelined, flat, found, threads=threads, name=name, history=certificate.history)
+        if each[name] * 4 > baseline.total:  # less would not be noticeable
+            model = partial(estimate_pipelined, flat, baseline, threads=threads, name=name, history=certificate.history)
             seconds = predicted(model)
             yield f"Pipelined: {name}", Placement(pipelined={name: certificate}), seconds
     for name in sorted(default_placement(flat, 0).copies):
-        if each[name] * 4 > found.total:
-            made, steps = pushes(flat, name, streams), max(map(len, streams.values()))
-            seconds = predicted(partial(estimate_copied, found, threads=threads, made=made, steps=steps))
+        if each[name] * 4 > baseline.total:
+            push_seconds, steps = pushes(flat, name, streams), max(map(len, streams.values()))
+            seconds = predicted(
+                partial(estimate_copied, baseline, threads=threads, push_seconds=push_seconds, steps=steps)
+            )
             yield f"NonBlocking: the copies in {name}", Placement(copies=frozenset({name})), seconds
 
 
-def estimate_pulled(flat: Pipeline, found: Profile, costs: Overhead, cuts: Sequence[str]) -> float:
+def estimate_pulled(flat: Pipeline, baseline: Profile, costs: Overhead, cuts: Sequence[str]) -> float:
     """Predict prefetching parts (section 4.3): as slow as the slowest part, max(T1, T2); the last is the reader's."""
     parts = [0.0]
     for node in flat.nodes:
         if node.name in cuts:
             parts.append(costs.queue)
-        parts[-1] += found.processors[node.name]
-    parts[-1] += found.rest
+        parts[-1] += baseline.processors[node.name]
+    parts[-1] += baseline.rest
     return max(parts)
 
 
-def estimate_pipelined(flat: Pipeline, found: Profile, costs: Overhead, threads: int, name: str, history: int) -> float:
+def estimate_pipelined(
+    flat: Pipeline, baseline: Profile, costs: Overhead, threads: int, name: str, history: int
+) -> float:
     """Predict pipelining (section 4.4): copies of T each in several threads, concurrent with the other processors."""
     names = [node.name for node in flat.nodes]
     place = names.index(name)
-    before = sum(found.processors[each] for each in names[:place]) + costs.task + costs.queue
-    after = sum(found.processors[each] for each in names[place + 1 :]) + found.rest
-    return max(before, history * found.processors[name] / threads, after)
+    before = sum(baseline.processors[each] for each in names[:place]) + costs.task + costs.queue
+    after = sum(baseline.processors[each] for each in names[place + 1 :]) + baseline.rest
+    return max(before, history * baseline.processors[name] / threads, after)
 
 
 def estimate_copied(
-    found: Profile, costs: Overhead, threads: int, made: Sequence[Sequence[float]], steps: int
+    baseline: Profile, costs: Overhead, threads: int, push_seconds: Sequence[Sequence[float]], steps: int
 ) -> float:
     """Predict parallel pushes into copies (section 4.2), given the pushes of a run of `steps` steps."""
-    rest = found.total - sum(map(sum, made)) / steps
+    rest = baseline.total - sum(map(sum, push_seconds)) / steps
     return (
-        max(0.0, rest) + sum(estimate_pushed(sum(taken), len(taken), threads, costs) for taken in made if taken) / steps
+        max(0.0, rest)
+        + sum(estimate_pushed(sum(taken), len(taken), threads, costs) for taken in push_seconds if taken) / steps
     )
 
 
-def spread(running: Processes, found: Profile, sent: float, cores: float) -> float:
+def spread(running: Processes, baseline: Profile, sent: float, cores: float) -> float:
     """Predict worker processes (section 4.2): the reader does all but copies; each worker its share and prefix."""
-    copies = sum(found.processors[name] for name in running.divided)
-    ahead = sum(found.processors[node.name] for node in before(running.flat, running.divided).nodes) - copies
-    reader, worker = found.total - copies + sent, ahead + copies / running.processes + sent
+    copies = sum(baseline.processors[name] for name in running.divided)
+    ahead = sum(baseline.processors[node.name] for node in before(running.flat, running.divided).nodes) - copies
+    reader, worker = baseline.total - copies + sent, ahead + copies / running.processes + sent
     return max(reader, worker, (reader + worker * running.processes) / max(1.0, cores))
 
 

@@ -52,9 +52,9 @@ class Certificate:
         cls, processor: Processor, domains: tuple[Domain, ...], history: int, why: str, settled: Settled | None = None
     ) -> Self:
         """Build a certificate of which the caller has established that it holds."""
-        found = cls(processor, domains, history, why, settled)
-        object.__setattr__(found, "_established", found._identity)
-        return found
+        certificate = cls(processor, domains, history, why, settled)
+        object.__setattr__(certificate, "_established", certificate._identity)
+        return certificate
 
     @property
     def _identity(self) -> tuple[Any, ...]:
@@ -84,10 +84,10 @@ class Certificate:
         )
 
     def _is_found_again(self, processor: Processor, inputs: tuple[Domain, ...]) -> bool:
-        found = by_structure(processor, inputs)
-        if found is None:
+        certificate = by_structure(processor, inputs)
+        if certificate is None:
             return False
-        return found.settled == self.settled and found.history <= self.history
+        return certificate.settled == self.settled and certificate.history <= self.history
 
     def has_settled(self, state: State) -> bool:
         """Whether the certificate holds from this state on."""

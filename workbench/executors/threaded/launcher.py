@@ -64,9 +64,9 @@ class Launcher:
         """Start to process these fronts, which follow those of earlier launches."""
         if not self.pipelining:
             return Done(lambda: _results(self.step, fronts, fail)._replace(state=self._base))
-        shown = list(self._recent)[-(self.certificate.history - 1) :] if self.certificate.history > 1 else []
+        recent = list(self._recent)[-(self.certificate.history - 1) :] if self.certificate.history > 1 else []
         self._recent.extend(fronts)
-        return self.manager.start(partial(self._copy, self._base, shown, fronts, fail))
+        return self.manager.start(partial(self._copy, self._base, recent, fronts, fail))
 
     def step(self, front: Front) -> tuple[Emission, ...]:
         """Process the next front without a copy; return its emissions."""
@@ -83,8 +83,8 @@ class Launcher:
             return self._base  # it has no state
         return self._after(self._base, self._recent)
 
-    def _copy(self, state: State, shown: Sequence[Front], fronts: Sequence[Front], fail: FailureOf) -> Results:
-        state = self._after(state, shown)
+    def _copy(self, state: State, recent: Sequence[Front], fronts: Sequence[Front], fail: FailureOf) -> Results:
+        state = self._after(state, recent)
 
         def step(front: Front) -> tuple[Emission, ...]:
             nonlocal state
@@ -94,10 +94,10 @@ class Launcher:
         return _results(step, fronts, fail)._replace(state=state)
 
     def _step(self, state: State, front: Front) -> Stepped:
-        found: Any = self.processor.step(state, front)
-        if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], tuple):
-            return found
-        raise PipelineError(misshapen(found, None, self.processor.out_arity), hint=SHAPE)
+        outcome: Any = self.processor.step(state, front)
+        if isinstance(outcome, tuple) and len(outcome) == 2 and isinstance(outcome[1], tuple):
+            return outcome
+        raise PipelineError(misshapen(outcome, None, self.processor.out_arity), hint=SHAPE)
 
     def _after(self, state: State, fronts: Iterable[Front]) -> State:
         for front in fronts:
@@ -112,7 +112,7 @@ def _results(step: Callable[[Front], tuple[Emission, ...]], fronts: Sequence[Fro
         try:
             emitted.append(step(front))
         except Exception as error:
-            told = fail(position, front, error)
-            told.__cause__ = error
-            return Results(emitted, told)
+            step_error = fail(position, front, error)
+            step_error.__cause__ = error
+            return Results(emitted, step_error)
     return Results(emitted)

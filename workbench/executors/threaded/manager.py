@@ -104,8 +104,8 @@ class ThreadManager:
         try:
             first = works[0]()
         finally:
-            found = [each.wait_for() for each in others]
-        return [first, *found]
+            other_results = [each.wait_for() for each in others]
+        return [first, *other_results]
 
     def close(self) -> None:
         """Grant no more threads, wait for work in progress, and end all threads.

@@ -112,10 +112,10 @@ class Pipelined(PulledPipeline):
         missing = [name for name, _ in self.pipeline.inputs if name not in sources]
         if missing:
             raise PipelineError(f"input '{missing[0]}' of {self.pipeline.ports.of} has no source")
-        given = self.pipeline.ports.streams(sources)
+        streams = self.pipeline.ports.streams(sources)
         self.close()
         self._copies.start_from(self._copies.processor.initial())
-        self._sources = [PullSource(name, domain, given[name], PullPipe()) for name, domain in self.pipeline.inputs]
+        self._sources = [PullSource(name, domain, streams[name], PullPipe()) for name, domain in self.pipeline.inputs]
         self._buffers = [source.pipe.reader() for source in self._sources]
         self._fronts = 0
         self._held: Exception | None = None

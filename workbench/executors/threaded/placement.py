@@ -56,19 +56,19 @@ class Placement:
     def parts(self, flat: Pipeline) -> list[Stage]:
         """Cut the pipeline's processors, in order, into parts."""
         self.check(flat)
-        found: list[Stage] = []
+        stages: list[Stage] = []
         start = 0
         for index, node in enumerate(flat.nodes):
             alone = node.name in self.pipelined
             if index > start and (node.name in self.cuts or alone):
-                found.append(Stage(start, index))
+                stages.append(Stage(start, index))
                 start = index
             if alone:
-                found.append(Stage(index, index + 1, self.pipelined[node.name]))
+                stages.append(Stage(index, index + 1, self.pipelined[node.name]))
                 start = index + 1
         if start < len(flat.nodes):
-            found.append(Stage(start, len(flat.nodes)))
-        return found
+            stages.append(Stage(start, len(flat.nodes)))
+        return stages
 
 
 @dataclass(frozen=True)

@@ -23,14 +23,14 @@ from workbench.executors.threaded.prefetch import CAPACITY, Prefetch, check_room
 
 def graph_of(pipeline: object) -> Pipeline:
     """Return the graph of a program; PipelineError for a processor alone, whose inputs are unknown."""
-    found = getattr(pipeline, "pipeline", None)
-    if not isinstance(found, Pipeline):
+    graph = getattr(pipeline, "pipeline", None)
+    if not isinstance(graph, Pipeline):
         kind = "a processor" if isinstance(pipeline, Processor) else "something else"
         raise PipelineError(
             f"pull mode takes a pipeline, and {pipeline} is {kind}",
             hint="say what comes in: @wb.pipeline(x=wb.INT) above def name(x): return processor(x)",
         )
-    return found
+    return graph
 
 
 class PulledPipeline(ABC):

@@ -66,18 +66,18 @@ def _do(suite: Suite, task: Frame, answers: int) -> None:
     write_frame(answers, {"begin": begin, "cpu": own_cpu()})
     try:
         if "make" in task:
-            found = _make(suite.prerequisites[task["make"]], task)
+            answer = _make(suite.prerequisites[task["make"]], task)
         elif "page" in task:
-            found = _page(suite.experiments[task["experiment"]], task)
+            answer = _page(suite.experiments[task["experiment"]], task)
         else:
-            found = _measure(suite.experiments[task["experiment"]], task)
+            answer = _measure(suite.experiments[task["experiment"]], task)
     except BaseException as error:
-        found = _describe_error(error)
+        answer = _describe_error(error)
     wall = time.monotonic() - begin
     sys.stdout.flush()
     after = largest_mb(resource.getrusage(resource.RUSAGE_CHILDREN))
     peak = max(read_peak_mb(), after if after > before else 0.0)
-    write_frame(answers, {**found, "cpu": own_cpu(), "wall": wall, "peak_mb": peak})
+    write_frame(answers, {**answer, "cpu": own_cpu(), "wall": wall, "peak_mb": peak})
 
 
 def _make(prerequisite: Prerequisite, task: Frame) -> dict[str, Any]:
@@ -98,8 +98,8 @@ def _measure(experiment: Experiment, task: Frame) -> dict[str, Any]:
     from pathlib import Path
 
     files = {name: Path(path) for name, path in task["files"].items()}
-    given = call(experiment.function, {**task["point"], SEED: task["seed"], **files})
-    outputs = check_outputs(experiment, given)
+    result = call(experiment.function, {**task["point"], SEED: task["seed"], **files})
+    outputs = check_outputs(experiment, result)
     differing = [
         f"{name} is {outputs.get(name)!r} where {plain(wanted)!r} is expected"
         for name, wanted in experiment.expectation(task["point"]).items()
@@ -109,26 +109,26 @@ def _measure(experiment: Experiment, task: Frame) -> dict[str, Any]:
     return {"status": str(status), "outputs": outputs, "reason": "; ".join(differing)}
 
 
-def check_outputs(experiment: Experiment, given: Any) -> dict[str, Any]:
+def check_outputs(experiment: Experiment, result: Any) -> dict[str, Any]:
     """Return the outputs as plain data if they match the declarations of the experiment.
 
     Raises
     ------
     TypeError: the outputs do not match.
     """
-    if not isinstance(given, Mapping):
-        raise TypeError(f"experiment '{experiment.name}' returned {given!r}, not a mapping from outputs to values")
-    if odd := given.keys() ^ experiment.outputs.keys():
+    if not isinstance(result, Mapping):
+        raise TypeError(f"experiment '{experiment.name}' returned {result!r}, not a mapping from outputs to values")
+    if odd := result.keys() ^ experiment.outputs.keys():
         name = sorted(odd)[0]
-        raise TypeError(f"output '{name}' is {'not declared' if name in given else 'missing'}")
-    outputs = {name: plain(value) for name, value in given.items()}
+        raise TypeError(f"output '{name}' is {'not declared' if name in result else 'missing'}")
+    outputs = {name: plain(value) for name, value in result.items()}
     for name, output in experiment.outputs.items():
         kinds = {float: (int, float, str), int: (int,), bool: (bool,), str: (str,)}[output.kind]
         value = outputs[name]
         odd_bool = isinstance(value, bool) and output.kind is not bool
-        infinite = isinstance(value, str) and output.kind is float and not isinstance(given[name], float)
+        infinite = isinstance(value, str) and output.kind is float and not isinstance(result[name], float)
         if value is not None and (not isinstance(value, kinds) or odd_bool or infinite):
-            raise TypeError(f"output '{name}' is {given[name]!r}, and was declared as {output.kind.__name__}")
+            raise TypeError(f"output '{name}' is {result[name]!r}, and was declared as {output.kind.__name__}")
         if isinstance(value, int) and not fits(value):
             raise TypeError(f"output '{name}' is {value}, which has more than 64 bits: declare it as float or str")
     return outputs
@@ -144,8 +144,8 @@ def _describe_error(error: BaseException) -> dict[str, Any]:
         with contextlib.suppress(OSError):
             os.write(2, "".join(traceback.format_exception(error)).encode(errors="replace"))
         return {"status": str(Status.CRASH), "reason": f"{type(error).__name__}: {error.message}"}
-    said = "".join(traceback.format_exception_only(error)).strip()
-    return {"status": str(Status.CRASH), "reason": "\n".join([said, *_list_calls(error)])}
+    message = "".join(traceback.format_exception_only(error)).strip()
+    return {"status": str(Status.CRASH), "reason": "\n".join([message, *_list_calls(error)])}
 
 
 def _list_calls(error: BaseException) -> list[str]:

@@ -47,12 +47,12 @@ class Client(FramedProcess):
     def take(self) -> Measured:
         """Wait for the measurement of the task and return it; a crash if the supervisor is `lost`."""
         try:
-            found: dict[str, Any] = self.receive()
+            answer: dict[str, Any] = self.receive()
         except ProcessLostError as error:
             self.lost = True
             self.close()
             return Measured(Status.CRASH, reason=f"the process that measures was lost: {error}")
-        return Measured(**{**found, "status": Status(found["status"])})
+        return Measured(**{**answer, "status": Status(answer["status"])})
 
     def describe_end(self) -> str:
         """Describe how the process ended, with its last output."""

@@ -39,11 +39,11 @@ def nvml() -> Any:
 @cache
 def devices() -> tuple[Any, ...]:
     """Return NVML's handles of the GPUs that we may use; none if `nvml` is None."""
-    module, found = nvml(), []
+    module, handles = nvml(), []
     for i in range(module.nvmlDeviceGetCount() if module else 0):
         with contextlib.suppress(module.NVMLError):  # not ours, or broken
-            found.append(module.nvmlDeviceGetHandleByIndex(i))
-    return tuple(found)
+            handles.append(module.nvmlDeviceGetHandleByIndex(i))
+    return tuple(handles)
 
 
 def describe_gpus() -> dict[str, str]:
@@ -82,11 +82,11 @@ class GpuUse:
     def _memory(self, device: Any) -> float:
         """Return the memory that they hold, in MB."""
         try:
-            found = self._nvml.nvmlDeviceGetComputeRunningProcesses(device)
+            processes = self._nvml.nvmlDeviceGetComputeRunningProcesses(device)
         except self._nvml.NVMLError:
             self._memory_known = False
             return 0.0
-        own = [process.usedGpuMemory for process in found if process.pid in self._pids]
+        own = [process.usedGpuMemory for process in processes if process.pid in self._pids]
         self._seen |= bool(own)
         self._memory_known &= None not in own
         return sum(used or 0 for used in own) / 2**20
@@ -118,8 +118,8 @@ class GpuUse:
     def seconds(self) -> float | None:
         """The seconds in which a GPU worked for them, summed over GPUs; None if unknown."""
         long_enough = time.time_ns() // 1000 - self._begin > LONGEST_PERIOD * 1e6
-        told = self._sampled or long_enough or not self._seen
-        return self._seconds if self._time_known and self._visible and told else None
+        is_known = self._sampled or long_enough or not self._seen
+        return self._seconds if self._time_known and self._visible and is_known else None
 
     @property
     def _visible(self) -> bool:

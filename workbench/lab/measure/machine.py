@@ -46,11 +46,11 @@ def _processor() -> str:
 @cache
 def versions() -> dict[str, str]:
     """Return the versions of Python, workbench, and the packages that a result may depend on."""
-    found = {"python": platform.python_version(), "workbench": workbench.__version__}
+    by_package = {"python": platform.python_version(), "workbench": workbench.__version__}
     for package in PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
-            found[package] = version(package)
-    return found
+            by_package[package] = version(package)
+    return by_package
 
 
 def commit(folder: Path) -> str:

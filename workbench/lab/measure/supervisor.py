@@ -116,7 +116,7 @@ class Supervisor:
             except _NotMadeError as error:
                 return error.measured
         whole = {**task, "files": files, "memory_mb": self._rlimit(experiment.limits)}
-        return self._run(experiment, whole, experiment.limits, kept=experiment.kept)
+        return self._run(experiment, whole, experiment.limits, persistent=experiment.kept)
 
     def _rlimit(self, limits: Limits) -> int | None:
         """Return the memory limit of each process; None if a control group limits them together."""
@@ -135,17 +135,17 @@ class Supervisor:
                 aside.unlink(missing_ok=True)
                 job = {**task, "make": prerequisite.name, "path": str(aside), "memory_mb": self._rlimit(limits)}
                 experiment = self.suite.get(task["experiment"])
-                made = self._run(experiment, job, limits, kept=False)
-                if made.status is not Status.OK:
-                    raise _NotMadeError(prerequisite.name, made)
+                outcome = self._run(experiment, job, limits, persistent=False)
+                if outcome.status is not Status.OK:
+                    raise _NotMadeError(prerequisite.name, outcome)
                 aside.rename(file)
         Path(f"{file}.lock").unlink(missing_ok=True)
         return file
 
-    def _run(self, experiment: Experiment, task: Frame, limits: Limits, *, kept: bool) -> Measured:
+    def _run(self, experiment: Experiment, task: Frame, limits: Limits, *, persistent: bool) -> Measured:
         os.ftruncate(self._log.fileno(), 0)
         os.lseek(self._log.fileno(), 0, os.SEEK_SET)
-        child, begun = self._child_for(experiment.name, limits, kept=kept), time.monotonic()
+        child, begun = self._child_for(experiment.name, limits, persistent=persistent), time.monotonic()
         watch, ended = self._watch(child, task, limits)
         final = watch.final
         wall = final["wall"] if final else time.monotonic() - (watch.begin or begun)
@@ -153,13 +153,13 @@ class Supervisor:
         child.tasks += 1
         child.first_mb = child.first_mb or peak
         status: int | None = None
-        if not (kept and final and _can_go_on(child, final, peak)):
+        if not (persistent and final and _can_go_on(child, final, peak)):
             status, of_all, largest = self._retire(child, now=final is None)
-            if not (kept and final):  # otherwise processes that ended between two tasks would count
+            if not (persistent and final):  # otherwise processes that ended between two tasks would count
                 cpu = max(cpu, of_all)
-            peak = max(peak, 0.0 if kept else largest)
+            peak = max(peak, 0.0 if persistent else largest)
         if self._group:
-            peak = max(peak, 0.0 if kept else self._group.peak_mb)
+            peak = max(peak, 0.0 if persistent else self._group.peak_mb)
         load, steal, reliable = self._load.look()
         log = read_tail(self._log.fileno(), LOG_TAIL)
         return Measured(
@@ -188,12 +188,12 @@ class Supervisor:
         """Return the status, the reason and the outputs of a measurement."""
         if final is not None:
             outputs, reason = final.get("outputs", {}), final.get("reason", "")
-            found = Status(final["status"])
-            if found is Status.CRASH and out_of_memory(reason):
-                found = Status.MEMORY
-            if found is Status.MEMORY and limits.memory_mb is not None:
+            final_status = Status(final["status"])
+            if final_status is Status.CRASH and out_of_memory(reason):
+                final_status = Status.MEMORY
+            if final_status is Status.MEMORY and limits.memory_mb is not None:
                 reason = f"limit of {limits.memory_mb} MB: {reason}"
-            return {"status": found, "reason": reason, "outputs": outputs}
+            return {"status": final_status, "reason": reason, "outputs": outputs}
         if ended == "seconds":
             return {"status": Status.TIMEOUT, "reason": f"more than {limits.seconds:g} s of wall-clock time"}
         if ended == "cpu_seconds":
@@ -209,8 +209,8 @@ class Supervisor:
 
     # --- the child ------------------------------------------------------------------------------------------
 
-    def _child_for(self, experiment: str, limits: Limits, *, kept: bool) -> Child:
-        if self._child and (not kept or self._child.experiment != experiment):
+    def _child_for(self, experiment: str, limits: Limits, *, persistent: bool) -> Child:
+        if self._child and (not persistent or self._child.experiment != experiment):
             self._retire(self._child, now=False)
         return self._child or self._fork(experiment, limits)
 
@@ -281,10 +281,10 @@ def _wait_for(pid: int, deadline: float) -> None:
 
 
 class _NotMadeError(Exception):
-    def __init__(self, name: str, made: Measured) -> None:
-        problem = f"prerequisite '{name}': {made.status}: {made.reason}"
+    def __init__(self, name: str, outcome: Measured) -> None:
+        problem = f"prerequisite '{name}': {outcome.status}: {outcome.reason}"
         self.measured = Measured(
-            made.status if made.status is Status.REFUSED else Status.CRASH, reason=problem, log=made.log
+            outcome.status if outcome.status is Status.REFUSED else Status.CRASH, reason=problem, log=outcome.log
         )
 
 

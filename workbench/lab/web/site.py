@@ -55,14 +55,14 @@ class Site:
         """Return the report and the drawn plots; cached until the results or the suite change."""
         files = tuple(sorted(path.name for path in lab.store.folder.glob("part-*.parquet")))
         key = (files, id(lab.suite))
-        kept = self._reports.get(lab.suite.name)
-        if kept is None or kept[0] != key:
+        entry = self._reports.get(lab.suite.name)
+        if entry is None or entry[0] != key:
             with contextlib.closing(open_data(lab.suite, lab.store)) as data:
                 report = gather(lab, data)
                 drawings = {plot.name: svg(plot, dots, report.link) for plot, dots in report.dots}
                 _ = report.grids, report.claims, report.macros, report.numbers  # computed while the data are open
-            kept = self._reports[lab.suite.name] = key, report, drawings
-        return kept[1], kept[2]
+            entry = self._reports[lab.suite.name] = key, report, drawings
+        return entry[1], entry[2]
 
     def overview(self) -> Iterator[dict[str, Any]]:
         """Yield the summary of each suite, or the reason why it cannot be loaded."""
@@ -103,8 +103,8 @@ def read_selection(lab: Lab, form: Mapping[str, Sequence[str]], known: Container
     for experiment in suite.experiments.values():
         for axis, values in experiment.region.axes.items():
             wanted = {*form.get(f"axis-{axis}", ())}
-            found = tuple(value for value in values if str(value) in wanted)
-            if found and (not experiments or experiment.name in experiments):
-                where[axis] = (*where.get(axis, ()), *found)
+            matches = tuple(value for value in values if str(value) in wanted)
+            if matches and (not experiments or experiment.name in experiments):
+                where[axis] = (*where.get(axis, ()), *matches)
     retry = tuple(status for status in Status if str(status) in form.get("retry", ()))
     return Selection(experiments, where, keys, again="again" in form, retry=retry)

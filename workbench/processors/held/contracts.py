@@ -24,13 +24,15 @@ def watch(program: Program, wanted: Callable[[Contract], bool] = lambda _: True)
     Those that are watched already stay as they are.
     """
     flat = flatten(program)
-    found = [each for each in flat.contracts if each.name not in flat.domains and wanted(each)]
-    if not found:
+    contracts = [each for each in flat.contracts if each.name not in flat.domains and wanted(each)]
+    if not contracts:
         return flat
-    shown = dict(flat.outputs)
+    outputs = dict(flat.outputs)
     nodes = [
-        Node(each.name, Group(each.body), tuple(shown.get(pipe, pipe) for pipe in each.reads), (each.name,), each.where)
-        for each in found
+        Node(
+            each.name, Group(each.body), tuple(outputs.get(pipe, pipe) for pipe in each.reads), (each.name,), each.where
+        )
+        for each in contracts
     ]
     return flatten(replace(flat, nodes=(*flat.nodes, *nodes)))
 

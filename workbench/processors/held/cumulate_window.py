@@ -107,20 +107,22 @@ def is_single(flat: Pipeline) -> bool:
 
 def associative(inner: Processor) -> Cumulate | None:
     """Return the cumulation that a typed processor is, if its function is associative on its events."""
-    found = cumulation(inner)
-    if found is None or found.domain is None:
+    cumulate = cumulation(inner)
+    if cumulate is None or cumulate.domain is None:
         return None
-    function = found.function
+    function = cumulate.function
     assert isinstance(function, TypedFunction)
     # the operators on ranges are those of all integers, so what holds on the range of the totals holds on all ranges
-    same = all(domain == found.domain or isinstance(domain, Range) for domain in function.domains)
-    return found if same and not function.obliged and function.function.is_associative(found.domain) else None
+    same = all(domain == cumulate.domain or isinstance(domain, Range) for domain in function.domains)
+    return cumulate if same and not function.obliged and function.function.is_associative(cumulate.domain) else None
 
 
 def fold_of(width: int, inner: Processor) -> CumulateWindow | None:
     """Return the fold of a window over this typed processor; None if it is no cumulation."""
-    found = cumulation(inner)
-    if found is None:
+    cumulate = cumulation(inner)
+    if cumulate is None:
         return None
-    assert isinstance(found.function, TypedFunction)
-    return CumulateWindow(width, found.function.plain, found.start, width > FLAT and associative(inner) is not None)
+    assert isinstance(cumulate.function, TypedFunction)
+    return CumulateWindow(
+        width, cumulate.function.plain, cumulate.start, width > FLAT and associative(inner) is not None
+    )

@@ -101,8 +101,8 @@ class Group(Holder):
 
     @property
     def determinism(self) -> Determinism:
-        found = contracts(self.flat)
-        return reduce(or_, (found[pipe] for _, pipe in self.flat.outputs))
+        determinisms = contracts(self.flat)
+        return reduce(or_, (determinisms[pipe] for _, pipe in self.flat.outputs))
 
     @property
     def has_obligations(self) -> bool:
@@ -120,10 +120,10 @@ class Group(Holder):
         return type(self)(self.body.resolve(over))
 
     def specialise(self, inputs: tuple[Domain, ...]) -> Self:
-        for (name, expected), given in zip(self.body.inputs, inputs, strict=True):
-            if not same_domain(expected, given):
+        for (name, expected), actual in zip(self.body.inputs, inputs, strict=True):
+            if not same_domain(expected, actual):
                 raise TypingError(
-                    f"input '{name}' of pipeline {self.body.name} carries {expected}, not {given}",
+                    f"input '{name}' of pipeline {self.body.name} carries {expected}, not {actual}",
                     hint="declare the same type on both sides",
                 )
         return self
@@ -197,16 +197,16 @@ class Group(Holder):
         _, carried = self._walk(state, [()] * self.in_arity, ends=True)
         return tuple([emission(carried[pipe]) for pipe in self._output_positions])
 
-    def arrive(self, state: State, given: Sequence[Sequence[Value]]) -> tuple[State, list[Sequence[Value]]]:
+    def arrive(self, state: State, events: Sequence[Sequence[Value]]) -> tuple[State, list[Sequence[Value]]]:
         """Make one step with these events on the inputs, some of which may have none: return the state and outputs."""
-        after, carried = self._walk(state, list(given), ends=False)
+        after, carried = self._walk(state, list(events), ends=False)
         return after, [carried[pipe] for pipe in self._output_positions]
 
     def _walk(
-        self, state: State, given: list[Sequence[Value]], *, ends: bool, each: Each = in_turn
+        self, state: State, events: list[Sequence[Value]], *, ends: bool, each: Each = in_turn
     ) -> tuple[State, list[Sequence[Value]]]:
         """Make one step with these events on the inputs: return the next state, and the events of every pipe."""
-        after, carried = [], given
+        after, carried = [], events
         plain = each is in_turn and not ends
         members = zip(self._members, self._functions, state, strict=True)
         for (processor, sources, targets, _), function, (inner, queues) in members:
@@ -263,8 +263,8 @@ class Group(Holder):
         )
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-            given = {name: [Maybe(TRUE, v)] for (name, _), v in zip(self.flat.inputs, front, strict=True)}
-            return self._walker(parts, state, given, ends=False)
+            events = {name: [Maybe(TRUE, v)] for (name, _), v in zip(self.flat.inputs, front, strict=True)}
+            return self._walker(parts, state, events, ends=False)
 
         def finish(state: State) -> tuple[Emission, ...]:
             return self._walker(parts, state, {name: [] for name, _ in self.flat.inputs}, ends=True)[1]
@@ -274,18 +274,18 @@ class Group(Holder):
     @cached_property
     def lags(self) -> dict[str, int | None]:
         """The lag of each pipe, as `Processor.lag` of the part that leads to it."""
-        found: dict[str, int | None] = {name: 0 for name, _ in self.flat.inputs}
+        lags: dict[str, int | None] = {name: 0 for name, _ in self.flat.inputs}
         for node in self.flat.nodes:
-            before, own = [found[pipe] for pipe in node.inputs], self.flat.typed[node.name].lag
+            before, own = [lags[pipe] for pipe in node.inputs], self.flat.typed[node.name].lag
             known = [lag for lag in before if lag is not None]
             lag = max(known) + own if own is not None and len(known) == len(before) else None
-            found.update(dict.fromkeys(node.outputs, lag))
-        return found
+            lags.update(dict.fromkeys(node.outputs, lag))
+        return lags
 
     @property
     def lag(self) -> int | None:
-        found = {self.lags[pipe] for _, pipe in self.flat.outputs}
-        return found.pop() if len(found) == 1 else None
+        lags = {self.lags[pipe] for _, pipe in self.flat.outputs}
+        return lags.pop() if len(lags) == 1 else None
 
     @property
     def prompt(self) -> bool:
@@ -299,15 +299,15 @@ class Group(Holder):
 
     def _capacities(self, node: Node) -> tuple[int, ...]:
         """Return `_lagging`; Refused where it is unknown."""
-        found = self._lagging(node)
-        if found is None:
+        capacities = self._lagging(node)
+        if capacities is None:
             raise Refused(
                 f"the queues of '{node.name}' in {self.body.name} may get longer and longer there, so that it has no"
                 " finite machine",
                 where=node.where,
                 hint="join streams that have an event for every event of the input (a filter has not)",
             )
-        return found
+        return capacities
 
     def _part(self, node: Node, horizon: int | None) -> tuple[Machine, Join | None]:
         domains = tuple(self.flat.domains[pipe] for pipe in node.inputs)
@@ -327,10 +327,10 @@ class Group(Holder):
         return machine, Join(domains, tuple(min(horizon - 1, each) for each in lagging))
 
     def _walker(
-        self, parts: list[tuple[Machine, Join | None]], state: State, given: Mapping[str, list[Maybe]], *, ends: bool
+        self, parts: list[tuple[Machine, Join | None]], state: State, events: Mapping[str, list[Maybe]], *, ends: bool
     ) -> tuple[State, tuple[Emission, ...]]:
         """Make the step of `_walk` on terms."""
-        carried = dict(given)
+        carried = dict(events)
         after: list[Any] = []
         rest = list(state)
         for node, (machine, join) in zip(self.flat.nodes, parts, strict=True):
@@ -365,8 +365,8 @@ class Group(Holder):
                 for maybe in carried[pipe]:
                     mark_computed((maybe.value,), maybe.present)
             after += [*inner, *queued]
-        shown = (carried[pipe] for _, pipe in self.flat.outputs)
-        return tuple(after), tuple(slots[0] if len(slots) == 1 else Burst(slots) for slots in shown)
+        outputs = (carried[pipe] for _, pipe in self.flat.outputs)
+        return tuple(after), tuple(slots[0] if len(slots) == 1 else Burst(slots) for slots in outputs)
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:
@@ -440,13 +440,13 @@ def _roomy(node: Node, capacities: Mapping[str, int]) -> Node:
 
 def list_planned_faults(pipeline: Pipeline) -> tuple[Fault, ...]:
     """List the faults of a pipeline and of its groups, on the pipes of the flat pipeline."""
-    found: list[Fault] = []
+    faults: list[Fault] = []
     for node in pipeline.nodes:
         if isinstance(node.processor, Group):
             body = node.processor.flat
-            names, shown = _names(node, node.processor), dict(body.outputs)
-            found += [replace(each, pipe=names[shown.get(each.pipe, each.pipe)]) for each in node.processor.faults]
-    return (*found, *pipeline.faults)
+            names, outputs = _names(node, node.processor), dict(body.outputs)
+            faults += [replace(each, pipe=names[outputs.get(each.pipe, each.pipe)]) for each in node.processor.faults]
+    return (*faults, *pipeline.faults)
 
 
 def _list_inner_contracts(pipeline: Pipeline) -> Iterator[Contract]:
@@ -454,9 +454,9 @@ def _list_inner_contracts(pipeline: Pipeline) -> Iterator[Contract]:
     for node in pipeline.nodes:
         if isinstance(node.processor, Group):
             body = node.processor.flat
-            names, shown = _names(node, node.processor), dict(body.outputs)
+            names, outputs = _names(node, node.processor), dict(body.outputs)
             for each in body.contracts:
-                reads = tuple(names[shown.get(pipe, pipe)] for pipe in each.reads)
+                reads = tuple(names[outputs.get(pipe, pipe)] for pipe in each.reads)
                 call = f"{node.name}.{each.call}" if each.call else node.name
                 yield replace(each, name=f"{node.name}.{each.name}", reads=reads, call=call, where=node.where)
 

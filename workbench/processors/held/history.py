@@ -75,8 +75,8 @@ class History(SingleHolder):
         fronts = list(zip(*streams, strict=False))
         out = self.denote_open(streams)
         last = self._streams(fronts[-self.events :])
-        for shown, ended, still in zip(out, self._inner.denote(last), self._inner.denote_open(last), strict=True):
-            shown += ended[len(still) :]
+        for stream, ended, still in zip(out, self._inner.denote(last), self._inner.denote_open(last), strict=True):
+            stream += ended[len(still) :]
         return out
 
     def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
@@ -85,8 +85,8 @@ class History(SingleHolder):
         for end in range(1, len(fronts) + 1):
             seen = fronts[max(0, end - self.events) : end]
             before = self._inner.denote_open(self._streams(seen[:-1]))
-            for shown, old, new in zip(out, before, self._inner.denote_open(self._streams(seen)), strict=True):
-                shown += new[len(old) :]
+            for stream, old, new in zip(out, before, self._inner.denote_open(self._streams(seen)), strict=True):
+                stream += new[len(old) :]
         return out
 
     def _streams(self, fronts: list[tuple[Value, ...]]) -> tuple[Stream, ...]:
@@ -119,17 +119,17 @@ class History(SingleHolder):
         inner = self._inner.machine(inputs, self.events + 1)
         single = len(inputs) == 1
         fronts = inputs[0] if single else Tuple(inputs)
-        kept = self._past_count
-        slots = [Slot(f"event{i}", fronts, fronts.default) for i in range(1, kept + 1)]  # event1 is the latest
-        if kept:
-            slots.insert(0, Slot("seen", Range(0, kept), 0))
+        past_count = self._past_count
+        slots = [Slot(f"event{i}", fronts, fronts.default) for i in range(1, past_count + 1)]  # event1 is the latest
+        if past_count:
+            slots.insert(0, Slot("seen", Range(0, past_count), 0))
         start = tuple(const(slot.initial, slot.domain) for slot in inner.slots)
 
         def after(past: State, most: int) -> State:
             """Return the inner state after the last events, `most` at most."""
             current: State = start
             seen, *events = past
-            for age in range(min(most, kept), 0, -1):
+            for age in range(min(most, past_count), 0, -1):
                 front = (events[age - 1],) if single else events[age - 1]
                 with when(GE(seen, age)):
                     following, out = inner.step(current, front)
@@ -139,13 +139,13 @@ class History(SingleHolder):
             return current
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-            following, out = inner.step(after(state, self.events - 1) if kept else start, front)
+            following, out = inner.step(after(state, self.events - 1) if past_count else start, front)
             computes(following, *out)
-            if not kept:
+            if not past_count:
                 return (), out
             seen, *events = state
             latest = front[0] if single else front
-            return (MIN(seen + 1, kept), *(latest, *events)[:kept]), out
+            return (MIN(seen + 1, past_count), *(latest, *events)[:past_count]), out
 
         finish = inner.finish
 

@@ -185,10 +185,10 @@ def always_emits(inner: Machine, inputs: tuple[Domain, ...]) -> bool:
 
 def leaves_checked_domain(inner: Machine, inputs: tuple[Domain, ...]) -> bool:
     """Whether the inner processor has arithmetic that can leave a checked domain."""
-    with strictly(TRUE) as found:
+    with strictly(TRUE) as collector:
         following, out = symbolic_step(inner, inputs)
         computes(following, out)
-    return found.escape is not FALSE
+    return collector.escape is not FALSE
 
 
 def bits(machine: Machine) -> int:

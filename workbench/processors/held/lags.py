@@ -63,8 +63,8 @@ class PipeLag(NamedTuple):
             meant = isinstance(processor, Lagging) or (self.meant and not by)
             rest = (self.rest + by) % grid
             return self._replace(events=self.events + by, rest=rest, unwritten=unwritten, meant=meant)
-        found = self._replace(origin=(*self.origin, processor), inside=inside, pace=pace, grid=grid)
-        return PipeLag((pipe,)) if self.rest else found
+        lag = self._replace(origin=(*self.origin, processor), inside=inside, pace=pace, grid=grid)
+        return PipeLag((pipe,)) if self.rest else lag
 
     def is_off(self, other: PipeLag) -> bool:
         """Whether a join of the two pairs events of different times unintentionally."""
@@ -101,39 +101,39 @@ def _walk(pipeline: Pipeline, inputs: Sequence[PipeLag], path: str, outputs: lis
     lags = {name: lag for (name, _), lag in zip(pipeline.inputs, inputs, strict=True)}
     for node in pipeline.nodes:
         processor = pipeline.typed[node.name]
-        given = [lags[pipe] for pipe in node.inputs]
+        input_lags = [lags[pipe] for pipe in node.inputs]
         results: list[PipeLag] = []
         if isinstance(processor, Group):
-            yield from _walk(processor.body, given, f"{path}{node.name}.", results)
+            yield from _walk(processor.body, input_lags, f"{path}{node.name}.", results)
         else:
             if processor.joins:
-                yield from _compare(node, given, path)
+                yield from _compare(node, input_lags, path)
             held: object = processor
             while isinstance(held, SingleHolder):
                 held = held.inner
             if isinstance(held, Group):
                 yield from _walk(held.body, [PipeLag()] * held.in_arity, f"{path}{node.name}.", [])
-            results = [_follow(f"{path}{pipe}", processor, given) for pipe in node.outputs]
+            results = [_follow(f"{path}{pipe}", processor, input_lags) for pipe in node.outputs]
         lags.update(zip(node.outputs, results, strict=True))
     outputs += (lags[pipe] for _, pipe in pipeline.outputs)
 
 
-def _follow(pipe: str, processor: Processor, given: Sequence[PipeLag]) -> PipeLag:
+def _follow(pipe: str, processor: Processor, input_lags: Sequence[PipeLag]) -> PipeLag:
     """Return the lag of an output: the greatest of the compared inputs, and the processor's own."""
-    if len(given) > 1:
-        given = [lag for lag in given if not lag.meant] or [given[0]._replace(meant=False)]
-    shift, last = processor.shift, max(given, key=lambda lag: lag.events)
-    if shift is None or processor.merges or len({lag.origin for lag in given}) > 1:
+    if len(input_lags) > 1:
+        input_lags = [lag for lag in input_lags if not lag.meant] or [input_lags[0]._replace(meant=False)]
+    shift, last = processor.shift, max(input_lags, key=lambda lag: lag.events)
+    if shift is None or processor.merges or len({lag.origin for lag in input_lags}) > 1:
         return PipeLag((pipe,))
-    even = len({lag.unwritten for lag in given}) == 1
+    even = len({lag.unwritten for lag in input_lags}) == 1
     return (last if even else last._replace(unwritten=last.events)).behind(processor, shift, pipe)
 
 
-def _compare(node: Node, given: Sequence[PipeLag], path: str) -> Iterator[UnevenJoin]:
+def _compare(node: Node, input_lags: Sequence[PipeLag], path: str) -> Iterator[UnevenJoin]:
     """Yield the join if it pairs inputs of the same origin unevenly."""
-    texts = node.written if len(node.written) == len(given) else node.inputs
-    named, name = list(zip(node.processor.ports, texts, given, strict=True)), f"{path}{node.name}"
-    for origin in dict.fromkeys(lag.origin for lag in given):
+    texts = node.written if len(node.written) == len(input_lags) else node.inputs
+    named, name = list(zip(node.processor.ports, texts, input_lags, strict=True)), f"{path}{node.name}"
+    for origin in dict.fromkeys(lag.origin for lag in input_lags):
         inputs = [each for each in named if each[2].origin == origin and not each[2].meant]
         if any(one.is_off(other) for one, other in combinations([lag for *_, lag in inputs], 2)):
             lags = {port: lag.events for port, _, lag in inputs}

@@ -38,9 +38,9 @@ class Member(NamedTuple):
 
 
 def together(
-    members: Sequence[Member], inputs: int, shown: Sequence[int]
+    members: Sequence[Member], inputs: int, output_pipes: Sequence[int]
 ) -> Callable[[State, tuple[Any, ...]], Stepped] | None:
-    """Compile the step of all members, from a front of `inputs` inputs to the events on the pipes `shown`.
+    """Compile the step of all members, from a front of `inputs` inputs to the events on the pipes `output_pipes`.
 
     Its state has, for each processor, its own and its empty queues. None if they are not all in lockstep.
     """
@@ -53,31 +53,33 @@ def together(
     scope: dict[str, Any] = {"event": event}
     after = []
     for i, member in enumerate(members):
-        made = statement(member.processor, i, member.sources, member.targets, scope)
-        if not made:
+        member_lines = statement(member.processor, i, member.sources, member.targets, scope)
+        if not member_lines:
             scope[f"step{i}"] = member.processor.step
             emitted, front = _list_numbers("e{}", member.targets), _list_numbers("p{}", member.sources)
-            made = [f"t{i}, [{emitted}] = step{i}(s{i}, ({front}))"]
-            made += [f"p{pipe} = e{pipe}[1]" for pipe in member.targets]
-        lines += made
-        after.append(f"({'t' if len(made) > 1 else 's'}{i}, q{i}), ")
-    lines.append(f"return ({''.join(after)}), ({_list_numbers('event(p{}), ', shown, '')})")
+            member_lines = [f"t{i}, [{emitted}] = step{i}(s{i}, ({front}))"]
+            member_lines += [f"p{pipe} = e{pipe}[1]" for pipe in member.targets]
+        lines += member_lines
+        after.append(f"({'t' if len(member_lines) > 1 else 's'}{i}, q{i}), ")
+    lines.append(f"return ({''.join(after)}), ({_list_numbers('event(p{}), ', output_pipes, '')})")
     exec(compile("def step(state, front):\n" + "".join(f"    {line}\n" for line in lines), "<group>", "exec"), scope)
-    found: Callable[[State, tuple[Any, ...]], Stepped] = scope["step"]
-    return found
+    step: Callable[[State, tuple[Any, ...]], Stepped] = scope["step"]
+    return step
 
 
-def at_once(members: Sequence[Member], inputs: int, shown: Sequence[int]) -> Callable[..., Any] | None:
+def at_once(members: Sequence[Member], inputs: int, output_pipes: Sequence[int]) -> Callable[..., Any] | None:
     """Compile a function from a front's values to the event; None unless all members are functions, with one output."""
-    if len(shown) > 1 or any(member.processor.on_values is None or member.processor.merges for member in members):
+    if len(output_pipes) > 1 or any(
+        member.processor.on_values is None or member.processor.merges for member in members
+    ):
         return None
     scope: dict[str, Any] = {}
     lines = [statement(each.processor, i, each.sources, each.targets, scope)[0] for i, each in enumerate(members)]
-    lines.append(f"return p{shown[0]}")
+    lines.append(f"return p{output_pipes[0]}")
     head = f"def made({_list_numbers('p{}', range(inputs))}):\n"
     exec(compile(head + "".join(f"    {line}\n" for line in lines), "<group>", "exec"), scope)
-    found: Callable[..., Any] = scope["made"]
-    return found
+    function: Callable[..., Any] = scope["made"]
+    return function
 
 
 def statement(
@@ -91,8 +93,8 @@ def statement(
         if function is not None:
             scope[f"function{number}"] = function
             (pipe,) = targets
-            made = f"p{pipe} = function{number}({before}{_list_numbers('p{}', sources)})"
-            return [made, f"t{number} = (p{pipe},)"] if before else [made]
+            assignment = f"p{pipe} = function{number}({before}{_list_numbers('p{}', sources)})"
+            return [assignment, f"t{number} = (p{pipe},)"] if before else [assignment]
     return []
 
 

@@ -124,9 +124,9 @@ class ForAll(SingleHolder, Divisible, Deferring):
 
     def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         domain = specialise_function(self.domain, inputs)
-        given = (_element(self.keyword, domain), *inputs)
-        inner = self._inner.specialise(given)
-        check_verdicts(self.keyword, inner, given)
+        inner_inputs = (_element(self.keyword, domain), *inputs)
+        inner = self._inner.specialise(inner_inputs)
+        check_verdicts(self.keyword, inner, inner_inputs)
         return replace(self, domain=domain, inner=inner)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
@@ -141,13 +141,13 @@ class ForAll(SingleHolder, Divisible, Deferring):
 
     @cached_property
     def on_values(self) -> Callable[..., Any] | None:
-        said, domain, breaks = self._inner.on_values, self._domain, self.breaks
-        if said is None:
+        inner_verdict, domain, breaks = self._inner.on_values, self._domain, self.breaks
+        if inner_verdict is None:
             return None
         always = itertools.repeat(breaks)
 
         def verdict(*front: Value) -> bool:
-            broken = any(map(is_, [said(value, *front) for value in dict.fromkeys(domain(*front))], always))
+            broken = any(map(is_, [inner_verdict(value, *front) for value in dict.fromkeys(domain(*front))], always))
             return breaks if broken else not breaks
 
         return verdict
@@ -161,18 +161,18 @@ class ForAll(SingleHolder, Divisible, Deferring):
 
     def _verdicts(self, streams: Sequence[Stream]) -> list[Value]:
         """Return the verdicts of the positions up to the first unknown one."""
-        found = (self._verdict(tuple(stream[i:] for stream in streams)) for i in range(len(streams[0])))
-        return list(itertools.takewhile(lambda verdict: verdict is not None, found))
+        verdicts = (self._verdict(tuple(stream[i:] for stream in streams)) for i in range(len(streams[0])))
+        return list(itertools.takewhile(lambda verdict: verdict is not None, verdicts))
 
     def _verdict(self, streams: tuple[Stream, ...]) -> bool | None:
         """Return the verdict on the first position; the copies see the fronts from there on, until it is known."""
         waiting = self._values(tuple(stream[0] for stream in streams))
         for seen in range(1, min(map(len, streams)) + 1):
             fronts = tuple(stream[:seen] for stream in streams)
-            said = {value: self._inner.denote_open(([value] * seen, *fronts))[0][:1] for value in waiting}
-            if [self.breaks] in said.values():
+            verdicts = {value: self._inner.denote_open(([value] * seen, *fronts))[0][:1] for value in waiting}
+            if [self.breaks] in verdicts.values():
                 return self.breaks
-            waiting = tuple(value for value in waiting if not said[value])
+            waiting = tuple(value for value in waiting if not verdicts[value])
             if not waiting:
                 break
         return None if waiting else not self.breaks
@@ -196,19 +196,19 @@ class ForAll(SingleHolder, Divisible, Deferring):
         """Return the copies that start with a front."""
         return [(value, self._initial_copy) for value in self._values(front)]
 
-    def _is_broken(self, said: Maybe) -> Any:
+    def _is_broken(self, verdict: Maybe) -> Any:
         """Return whether a copy emits the deciding verdict."""
-        return said.value if self.breaks else negate(said.value)
+        return verdict.value if self.breaks else negate(verdict.value)
 
     def _feed(self, copies: Iterable[Any], front: tuple[Any, ...], push: Push) -> Any:
         """Return a position after its copies have seen the front: a verdict, or the copies without one."""
         silent, broken = [], False
         for value, before in copies:
             following, (out,) = push(before, (value, *front))
-            said = first_event(out)
-            if not said.present:
+            verdict = first_event(out)
+            if not verdict.present:
                 silent.append((value, following))
-            elif said.value is self.breaks:
+            elif verdict.value is self.breaks:
                 broken = True
         if broken:
             return self.breaks
@@ -226,15 +226,17 @@ class ForAll(SingleHolder, Divisible, Deferring):
 
         Each has the values whose copies emit false, and the states of these copies before that.
         """
-        found: list[tuple[int, list[tuple[Value, State]]]] = []
+        positions: list[tuple[int, list[tuple[Value, State]]]] = []
         for number, at in enumerate([*state, self._copies(front)]):
             if isinstance(at, bool):
                 continue
-            said = [(value, before, first_event(self._push(before, (value, *front))[1][0])) for value, before in at]
-            false = [(value, before) for value, before, verdict in said if verdict.present and verdict.value is False]
-            if len(false) == len(said) if self.breaks else false:
-                found.append((number, false))
-        return found
+            verdicts = [(value, before, first_event(self._push(before, (value, *front))[1][0])) for value, before in at]
+            false = [
+                (value, before) for value, before, verdict in verdicts if verdict.present and verdict.value is False
+            ]
+            if len(false) == len(verdicts) if self.breaks else false:
+                positions.append((number, false))
+        return positions
 
     # --- in several places: each place has all copies of every n-th position --------------------------------------
 
@@ -263,9 +265,9 @@ class ForAll(SingleHolder, Divisible, Deferring):
         return (0, place, ()), step
 
     def joint(self, places: int) -> PlacesJoined:
-        def step(state: State, said: Sequence[Said]) -> Stepped:
+        def step(state: State, answers: Sequence[Said]) -> Stepped:
             turn, before = state
-            waiting = [[*old, *new] for old, new in zip(before, said, strict=True)]
+            waiting = [[*old, *new] for old, new in zip(before, answers, strict=True)]
             verdicts: list[Value] = []
             while waiting[turn]:
                 verdicts.append(waiting[turn].pop(0))
@@ -291,12 +293,12 @@ class ForAll(SingleHolder, Divisible, Deferring):
         if inner or form == Form.VALUES:
             return inner
         if isinstance(self.domain, TypedFunction) and not self.domain.result.finite:
-            given = self.domain.result
+            collection = self.domain.result
             if form != Form.ARRAYS:
-                return f"the values it ranges over, {given}, are not finitely many"
-            if not isinstance(given, Tuple | Map):
-                return f"nothing bounds the number of values that it ranges over, {given}"
-            if self.defers and isinstance(given, Map) and not given.key.finite:
+                return f"the values it ranges over, {collection}, are not finitely many"
+            if not isinstance(collection, Tuple | Map):
+                return f"nothing bounds the number of values that it ranges over, {collection}"
+            if self.defers and isinstance(collection, Map) and not collection.key.finite:
                 return f"copies of any number of values wait for their verdict; let '{self._inner}' give it at once"
         return ""
 
@@ -325,8 +327,8 @@ class ForAll(SingleHolder, Divisible, Deferring):
                 raise Refused(f"{self} ranges over a table of slices", hint="let a machine keep a map of the keys")
             for there, value in _elements(values, element):
                 with when(there):
-                    _, said = advance(inner, initial, nothing, (value, *front))
-                verdicts.append(both(there, said.value) if self.breaks else either(negate(there), said.value))
+                    _, verdict = advance(inner, initial, nothing, (value, *front))
+                verdicts.append(both(there, verdict.value) if self.breaks else either(negate(there), verdict.value))
             whole = disjunction(verdicts) if self.breaks else conjunction(verdicts)
             return state, (event(as_term(whole, BOOL)),)
 
@@ -336,20 +338,20 @@ class ForAll(SingleHolder, Divisible, Deferring):
         assert self.pending is not None
         assert isinstance(self.domain, TypedFunction)
         assert isinstance(self.domain.result, Map | Tuple)
-        inner, domain, given = (
+        inner, domain, collection = (
             self._brief.machine((element, *inputs), self.pending + 1),
             self.domain,
             self.domain.result,
         )
-        keys = [key for key, _ in given.slots] if isinstance(given, Map) else [None] * len(given.fields)
-        kept = WaitingCopies(self.pending, inner, element, keys, self.breaks)
+        keys = [key for key, _ in collection.slots] if isinstance(collection, Map) else [None] * len(collection.fields)
+        copies = WaitingCopies(self.pending, inner, element, keys, self.breaks)
 
         def step(state: State, front: tuple[Any, ...]) -> Stepped:
             values = domain(*front)
             mark_computed((values,))
-            return kept.step(state, front, _elements(values, element))
+            return copies.step(state, front, _elements(values, element))
 
-        return Machine(kept.slots(), step, shares=True)
+        return Machine(copies.slots(), step, shares=True)
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:
@@ -377,23 +379,23 @@ def _greater() -> Pipeline:
     reads = (("v", INT), ("x", INT))
     differs = Node("differs", ApplyFunction(f.NE), ("v", "x"), ("differs",))
     more = Node("more", ApplyFunction(f.LT), ("v", "x"), ("more",))
-    kept = Node("kept", Filter(), ("more", "differs"), ("kept",))
-    return Pipeline("greater", reads, (differs, more, kept), (("out", "kept"),))
+    filter_node = Node("kept", Filter(), ("more", "differs"), ("kept",))
+    return Pipeline("greater", reads, (differs, more, filter_node), (("out", "kept"),))
 
 
 def _element(keyword: str, function: TypedFunction) -> Domain:
     """Return the domain of the values that a function returns."""
-    given = function.result
-    if isinstance(given, Map):
-        return given.key
-    if isinstance(given, Anything):
-        return given
-    if not isinstance(given, Tuple) or not given.fields:
-        raise TypingError(f"'{keyword}' ranges over the fields of a tuple or the keys of a map, not over {given}")
-    odd = next((field for field in given.fields if not same_domain(field, given.fields[0])), None)
+    collection = function.result
+    if isinstance(collection, Map):
+        return collection.key
+    if isinstance(collection, Anything):
+        return collection
+    if not isinstance(collection, Tuple) or not collection.fields:
+        raise TypingError(f"'{keyword}' ranges over the fields of a tuple or the keys of a map, not over {collection}")
+    odd = next((field for field in collection.fields if not same_domain(field, collection.fields[0])), None)
     if odd is not None:
-        raise TypingError(f"'{keyword}' ranges over values of one domain, not of {given.fields[0]} and {odd}")
-    return given.fields[0]
+        raise TypingError(f"'{keyword}' ranges over values of one domain, not of {collection.fields[0]} and {odd}")
+    return collection.fields[0]
 
 
 def _elements(value: Any, element: Domain) -> list[tuple[Any, Any]]:

@@ -59,7 +59,7 @@ def _next(position: Any, size: int) -> Any:
     return ite(EQ(position, size - 1), 0, position + 1)
 
 
-def _removing(width: int, cumulate: Cumulate, kept: Domain) -> Stored:
+def _removing(width: int, cumulate: Cumulate, event_domain: Domain) -> Stored:
     """Maintain the total of the window, from which the oldest event is removed when a new one comes."""
     domain = cumulate.domain
     assert domain is not None
@@ -83,7 +83,7 @@ def _removing(width: int, cumulate: Cumulate, kept: Domain) -> Stored:
 
         return Machine(slots, step)
 
-    return Stored({"events": Array(kept, width)}, machine)
+    return Stored({"events": Array(event_domain, width)}, machine)
 
 
 def _replace_oldest(cumulate: Cumulate, total: Any, value: Any, oldest: Any) -> Any:

@@ -56,7 +56,7 @@ class GloballyOf(SingleHolder):
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         length = min(map(len, streams))
         copies = [self._inner.denote_open(tuple(stream[i:length] for stream in streams))[0] for i in range(length)]
-        deciding = [i for i, said in enumerate(copies) if said and said[0] is self.breaks]
+        deciding = [i for i, verdicts in enumerate(copies) if verdicts and verdicts[0] is self.breaks]
         return ([self.breaks] * (max(deciding, default=-1) + 1),)
 
     def initial(self) -> State:
@@ -72,15 +72,15 @@ class GloballyOf(SingleHolder):
             push = begin_stepping(self._inner, each, [(before, front) for _, before in copies])
         for position, before in copies:
             after, (out,) = push(before, front)
-            said = first_event(out)
-            if not said.present:
+            verdict = first_event(out)
+            if not verdict.present:
                 following.append((position, after))
-            elif said.value is self.breaks:
+            elif verdict.value is self.breaks:
                 decided = position + 1
         if not decided:
             return (waiting + 1, tuple(following)), (NOTHING,)
-        kept = tuple([(position - decided, after) for position, after in following if position >= decided])
-        return (waiting + 1 - decided, kept), (emission((self.breaks,) * decided),)
+        remaining = tuple([(position - decided, after) for position, after in following if position >= decided])
+        return (waiting + 1 - decided, remaining), (emission((self.breaks,) * decided),)
 
     def refusal(self, form: str) -> str:
         if form == Form.VALUES:

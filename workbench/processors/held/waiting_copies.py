@@ -22,8 +22,8 @@ from workbench.processors.held.inner_processor import as_state, computes
 
 def waiting_place(variable: str) -> int | None:
     """Return the number, from 0 for the oldest, of the position that a variable belongs to; None if it has none."""
-    found = re.search(r":position(\d+)\.", variable)
-    return int(found[1]) if found else None
+    match = re.search(r":position(\d+)\.", variable)
+    return int(match[1]) if match else None
 
 
 class WaitingCopy(NamedTuple):
@@ -62,21 +62,21 @@ class WaitingCopies:
 
     def slots(self) -> tuple[Slot, ...]:
         """Return the number of waiting positions, and the state of each, the oldest first."""
-        found = [Slot("waiting", Integer(self.room + 1, Overflowing.CHECKED), 0)]
+        slots = [Slot("waiting", Integer(self.room + 1, Overflowing.CHECKED), 0)]
         for place in range(self.room):
-            found.append(Slot(f"position{place}.broken", BOOL, False))
+            slots.append(Slot(f"position{place}.broken", BOOL, False))
             for number, key in enumerate(self.keys):
                 copy = f"position{place}.copy{number}"
-                found.append(Slot(f"{copy}.there", BOOL, False))
+                slots.append(Slot(f"{copy}.there", BOOL, False))
                 if key is None:
-                    found.append(Slot(f"{copy}.value", self.element, self.element.default))
-                found += (Slot(f"{copy}.{each.name}", each.domain, each.initial) for each in self.inner.slots)
-        return tuple(found)
+                    slots.append(Slot(f"{copy}.value", self.element, self.element.default))
+                slots += (Slot(f"{copy}.{each.name}", each.domain, each.initial) for each in self.inner.slots)
+        return tuple(slots)
 
-    def step(self, state: State, front: tuple[Any, ...], given: Sequence[tuple[Any, Any]]) -> Stepped:
-        """Take one front; `given` has, for each of its possible values, whether it is present, and the value."""
+    def step(self, state: State, front: tuple[Any, ...], elements: Sequence[tuple[Any, Any]]) -> Stepped:
+        """Take one front; `elements` has, for each of its possible values, whether it is present, and the value."""
         waiting, *rest = state
-        begun = WaitingPosition(FALSE, tuple(WaitingCopy(*each, self._initial) for each in given))
+        begun = WaitingPosition(FALSE, tuple(WaitingCopy(*each, self._initial) for each in elements))
         places = [*self._places(rest), self._nothing]
         places = [self._feed(_choose(EQ(waiting, number), begun, place), front) for number, place in enumerate(places)]
         leading, known = [], TRUE
@@ -84,25 +84,25 @@ class WaitingCopies:
             silent = disjunction(copy.there for copy in place.copies)
             known = both(known, both(GE(waiting, number), negate(silent)))
             leading.append(known)
-        said = Burst(
+        verdicts = Burst(
             Maybe(here, place.broken if self.breaks else negate(place.broken))
             for here, place in zip(leading, places, strict=True)
         )
-        return self._after(waiting, places, leading), (said,)
+        return self._after(waiting, places, leading), (verdicts,)
 
     def _after(self, waiting: Any, places: Sequence[WaitingPosition], leading: Sequence[Any]) -> State:
         """Remove the leading positions; the others move by powers of two, n of them by n log n choices."""
-        count, kept, shift = waiting + 1, list(places), 1
+        count, positions, shift = waiting + 1, list(places), 1
         for number, known in enumerate(leading):
             count = ite(known, waiting - number, count)
         last = [both(known, negate(more)) for known, more in itertools.pairwise([*leading, FALSE])]
         while shift <= len(places):
             moves = disjunction(here for gone, here in enumerate(last, 1) if gone & shift)
-            later = [*kept[shift:], *[self._nothing] * shift]
-            kept = [_choose(moves, new, old) for new, old in zip(later, kept, strict=True)]
+            later = [*positions[shift:], *[self._nothing] * shift]
+            positions = [_choose(moves, new, old) for new, old in zip(later, positions, strict=True)]
             shift *= 2
         state = [count]
-        for place in kept[:-1]:
+        for place in positions[:-1]:
             state.append(place.broken)
             for copy, key in zip(place.copies, self.keys, strict=True):
                 state += [copy.there, *([copy.value] if key is None else []), *copy.state]
@@ -120,24 +120,26 @@ class WaitingCopies:
 
     def _places(self, rest: Sequence[Any]) -> list[WaitingPosition]:
         """Build the positions from the parts of a state behind the first."""
-        parts, found = iter(rest), []
+        parts, positions = iter(rest), []
         for _ in range(self.room):
             broken, copies = next(parts), []
             for key in self.keys:
                 there = next(parts)
                 value = next(parts) if key is None else const(key, self.element)
                 copies.append(WaitingCopy(there, value, tuple(next(parts) for _ in self.inner.slots)))
-            found.append(WaitingPosition(broken, tuple(copies)))
-        return found
+            positions.append(WaitingPosition(broken, tuple(copies)))
+        return positions
 
     def _feed(self, place: WaitingPosition, front: tuple[Any, ...]) -> WaitingPosition:
         """Return a position after its copies have seen the front."""
         seen = [self._step_copy(copy, front) for copy in place.copies]
-        found = (both(said.present, said.value if self.breaks else negate(said.value)) for _, said in seen)
-        broken = either(place.broken, disjunction(found))
+        decisions = (
+            both(verdict.present, verdict.value if self.breaks else negate(verdict.value)) for _, verdict in seen
+        )
+        broken = either(place.broken, disjunction(decisions))
         copies = []
-        for (following, said), before, nothing in zip(seen, place.copies, self._nothing.copies, strict=True):
-            silent = both(before.there, both(negate(said.present), negate(broken)))
+        for (following, verdict), before, nothing in zip(seen, place.copies, self._nothing.copies, strict=True):
+            silent = both(before.there, both(negate(verdict.present), negate(broken)))
             copies.append(_choose(silent, WaitingCopy(TRUE, before.value, following), nothing))
         return WaitingPosition(broken, tuple(copies))
 
@@ -152,15 +154,15 @@ class WaitingCopies:
 
 def _first(out: Emission, there: Any) -> Maybe:
     """Return the first of the events that are emitted, where `there` holds."""
-    said = Maybe(FALSE, FALSE)
+    first = Maybe(FALSE, FALSE)
     for each in reversed(slots_of(out)):
-        said = Maybe(either(each.present, said.present), ite(each.present, each.value, said.value))
-    return Maybe(both(there, said.present), said.value)
+        first = Maybe(either(each.present, first.present), ite(each.present, each.value, first.value))
+    return Maybe(both(there, first.present), first.value)
 
 
 def _choose(condition: Any, new: Any, old: Any) -> Any:
     """Return one of two values of the same shape."""
     if isinstance(new, tuple):
-        made = [_choose(condition, a, b) for a, b in zip(new, old, strict=True)]
-        return type(new)(*made) if hasattr(new, "_fields") else tuple(made)
+        parts = [_choose(condition, a, b) for a, b in zip(new, old, strict=True)]
+        return type(new)(*parts) if hasattr(new, "_fields") else tuple(parts)
     return old if new is old else ite(condition, new, old)

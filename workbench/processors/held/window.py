@@ -170,7 +170,7 @@ class Window(SingleHolder, Divisible):
         return (0, self.initial()), step
 
     def joint(self, places: int) -> PlacesJoined:
-        return (), lambda state, said: (state, (emission(next(filter(None, said), ())),))
+        return (), lambda state, answers: (state, (emission(next(filter(None, answers), ())),))
 
     # --- the finite machine ----------------------------------------------------------------------------------
 
@@ -202,16 +202,16 @@ class Window(SingleHolder, Divisible):
         (result,) = self.results(inputs)
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-            seen, *kept = state
+            seen, *past_events = state
             current, last = start, Maybe(FALSE, const(result.default, result))
             full = EQ(seen, self.width - 1)
             with when(full):
-                for events in reversed(kept):
+                for events in reversed(past_events):
                     current, last = advance(inner, current, last, (events,) if single else events)
                 current, last = advance(inner, current, last, front)
                 last = end_window(inner, current, last)
             latest = front[0] if single else front
-            return (self._count(seen), *(latest, *kept)[: self.width - 1]), (
+            return (self._count(seen), *(latest, *past_events)[: self.width - 1]), (
                 Maybe(both(full, last.present), last.value),
             )
 

@@ -88,15 +88,15 @@ class Slice(SingleHolder, Divisible):
 
     def __post_init__(self) -> None:
         for name in ("key", "to_all", "until"):
-            given = getattr(self, name)
-            if given is not None and not isinstance(given, TypedFunction):
-                object.__setattr__(self, name, as_function(given))
+            function = getattr(self, name)
+            if function is not None and not isinstance(function, TypedFunction):
+                object.__setattr__(self, name, as_function(function))
         object.__setattr__(self, "inner", wrap(self.keyword, self.inner))
         for name, arity in (("key", self.in_arity), ("to_all", self.in_arity), ("until", 1)):
-            given = getattr(self, name)
-            if given is not None and _plain(given).arity != arity:
+            function = getattr(self, name)
+            if function is not None and _plain(function).arity != arity:
                 raise PipelineError(
-                    f"'{name}' of slice is a function of {arity}, '{given.name}' is one of {_plain(given).arity}"
+                    f"'{name}' of slice is a function of {arity}, '{function.name}' is one of {_plain(function).arity}"
                 )
         if self.forget and self.until is None:
             raise PipelineError("a slice that never ends is never forgotten", hint="say when it ends: until = ...")
@@ -124,18 +124,18 @@ class Slice(SingleHolder, Divisible):
     # --- meaning ---
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        lives, said = self._unfold(streams)
+        lives, emissions = self._unfold(streams)
         final = [(key, self._events(life, ended=True)[len(self._events(life)) :]) for key, life in lives.items()]
         last = [(key, events[-1], False) for key, events in final if events]
-        return (self._show([*said, last] if last else said),)
+        return (self._show([*emissions, last] if last else emissions),)
 
     def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return (self._show(self._unfold(streams)[1]),)
 
-    def _show(self, said: Sequence[Sequence[SliceEvent]]) -> list[Value]:
+    def _show(self, emissions: Sequence[Sequence[SliceEvent]]) -> list[Value]:
         """Return the output, given the emissions of slices at each front, and at the end where there are some."""
         last, out = dict[Value, Value](), list[Value]()
-        for events in said:
+        for events in emissions:
             for key, value, over in events:
                 last[key] = value
                 if over and self.forget:
@@ -146,19 +146,19 @@ class Slice(SingleHolder, Divisible):
     def _unfold(self, streams: tuple[Stream, ...]) -> tuple[dict[Value, list[Any]], list[list[SliceEvent]]]:
         """Return the fronts that each slice has seen since it started, and the emissions of slices at each front."""
         lives: dict[Value, list[Any]] = {}
-        said: list[list[SliceEvent]] = []
+        emissions: list[list[SliceEvent]] = []
         for front in zip(*streams, strict=False):
             everywhere = self.to_all is not None and self.to_all(*front)
-            said.append([])
+            emissions.append([])
             for key in list(lives) if everywhere else [self.key(*front)]:
                 before = lives.get(key, [])
                 life = lives[key] = [*before, front]
                 for value in self._events(life)[len(self._events(before)) :][-1:]:
                     over = self.until is not None and bool(self.until(value))
-                    said[-1].append((key, value, over))
+                    emissions[-1].append((key, value, over))
                     if over:
                         del lives[key]
-        return lives, said
+        return lives, emissions
 
     def _events(self, fronts: list[Any], *, ended: bool = False) -> list[Value]:
         streams = tuple([front[i] for front in fronts] for i in range(self.in_arity))
@@ -180,14 +180,14 @@ class Slice(SingleHolder, Divisible):
 
     def step(self, state: State, front: tuple[Any, ...], each: Each = in_turn) -> Stepped:
         inner = state[0]
-        said: list[SliceEvent] = []
+        events: list[SliceEvent] = []
         if self.to_all is None and each is in_turn:
             key = self._key(*front)
-            inner = self._feed(inner, key, self._push(inner.get(key, self._initial_copy), front), said)
+            inner = self._feed(inner, key, self._push(inner.get(key, self._initial_copy), front), events)
         else:
             for key, stepped in self._step_slices(inner, front, each):
-                inner = self._feed(inner, key, stepped, said)
-        return self._emit(inner, state, said)
+                inner = self._feed(inner, key, stepped, events)
+        return self._emit(inner, state, events)
 
     def _step_slices(self, inner: Any, front: tuple[Any, ...], each: Each) -> Iterable[tuple[Value, Stepped]]:
         """Return the steps of the slices to which a front goes."""
@@ -201,21 +201,21 @@ class Slice(SingleHolder, Divisible):
         key = self._key(*front)
         return ((key, push(inner.get(key, self._initial_copy), front)),)
 
-    def _feed(self, inner: Any, key: Value, stepped: Stepped, said: list[SliceEvent]) -> Any:
-        """Return the inner states after a slice has seen a front; its emission is appended to `said`."""
+    def _feed(self, inner: Any, key: Value, stepped: Stepped, events: list[SliceEvent]) -> Any:
+        """Return the inner states after a slice has seen a front; its emission is appended to `events`."""
         after, (out,) = stepped
         present, value = last_event(out, NOTHING)
         if present:
             over = self.until is not None and bool(self.until(value))
-            said.append((key, value, over))
+            events.append((key, value, over))
             if over:
                 return inner.delete(key) if key in inner else inner
         return inner.set(key, after)
 
-    def _emit(self, inner: Any, state: State, said: Iterable[SliceEvent]) -> Stepped:
+    def _emit(self, inner: Any, state: State, events: Iterable[SliceEvent]) -> Stepped:
         """Return the step with these inner states and emissions of slices."""
         last = state[1]
-        for key, value, over in said:
+        for key, value, over in events:
             if not (over and self.forget):
                 last = last.set(key, value)
             elif key in last:
@@ -228,8 +228,8 @@ class Slice(SingleHolder, Divisible):
 
     def finish(self, state: State) -> tuple[Emission, ...]:
         ends = [(key, last_event(self._inner.finish(before)[0], NOTHING)) for key, before in state[0].items()]
-        said = [(key, end.value, False) for key, end in ends if end.present]
-        return self._emit(state[0], state, said)[1] if said else (NOTHING,)
+        events = [(key, end.value, False) for key, end in ends if end.present]
+        return self._emit(state[0], state, events)[1] if events else (NOTHING,)
 
     # --- in several places: a slice lies in one of them, by its key ----------------------------------------------
 
@@ -247,13 +247,13 @@ class Slice(SingleHolder, Divisible):
                 if hash((key,)) % places != place:
                     return state, ()
                 fed = ((key, inner.get(key, self._initial_copy)),)
-            said = list[SliceEvent]()
+            events = list[SliceEvent]()
             for key, before in fed:
                 try:
-                    inner = self._feed(inner, key, self._push(before, front), said)
+                    inner = self._feed(inner, key, self._push(before, front), events)
                 except Exception as error:
                     raise FailedCopy(key) from error
-            return (inner, *last), tuple(said)
+            return (inner, *last), tuple(events)
 
         return self.initial(), step
 
@@ -261,8 +261,8 @@ class Slice(SingleHolder, Divisible):
         return next(iter(FrozenMap(dict.fromkeys(orders))))  # their order in a map does not depend on the others
 
     def joint(self, places: int) -> PlacesJoined:
-        def step(state: State, said: Sequence[Said]) -> Stepped:
-            return self._emit(state[0], state, itertools.chain.from_iterable(said))
+        def step(state: State, answers: Sequence[Said]) -> Stepped:
+            return self._emit(state[0], state, itertools.chain.from_iterable(answers))
 
         return self.initial(), step
 
@@ -293,13 +293,13 @@ class Slice(SingleHolder, Divisible):
             raise Refused(f"{self} has no finite machine: {reason}")
         return self.copied(self, self._inner.machine(inputs, horizon), inputs).machine()
 
-    def over(self, said: Maybe) -> Any:
+    def over(self, output: Maybe) -> Any:
         """Return whether a slice ends with its emission."""
         if self.until is None:
             return FALSE
-        ends = as_term(self.until(said.value), BOOL)
-        mark_computed((ends,), said.present)
-        return both(said.present, ends)
+        ends = as_term(self.until(output.value), BOOL)
+        mark_computed((ends,), output.present)
+        return both(output.present, ends)
 
     def address(self, front: tuple[Any, ...]) -> tuple[Any, Any]:
         """Return the key of a symbolic front, and whether it goes to all slices."""
@@ -336,7 +336,7 @@ def _plain(function: Function | TypedFunction) -> Function:
 
 
 def _condition(name: str, function: Function | TypedFunction, inputs: tuple[Domain, ...]) -> TypedFunction:
-    found = specialise_function(function, inputs)
-    if not isinstance(found.result, Bool):
-        raise TypingError(f"'{name}' of slice is a condition, '{found.name}' gives {found.result}")
-    return found
+    condition = specialise_function(function, inputs)
+    if not isinstance(condition.result, Bool):
+        raise TypingError(f"'{name}' of slice is a condition, '{condition.name}' gives {condition.result}")
+    return condition

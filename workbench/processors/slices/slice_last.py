@@ -27,26 +27,26 @@ class SliceLast(Slice):
     copied: ClassVar[type[SliceMachine]] = LastMachine
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        found = self.map_of(inputs)
-        return (Record((found.key, found.value), ("key", "value")),)
+        map_domain = self.map_of(inputs)
+        return (Record((map_domain.key, map_domain.value), ("key", "value")),)
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
-        found = self.map_of(inputs)
+        map_domain = self.map_of(inputs)
         if self.to_all is None and not self._inner.finishes:
             return 1
-        return len(found.slots) if found.key.finite and found.finite else None
+        return len(map_domain.slots) if map_domain.key.finite and map_domain.finite else None
 
     @property
     def finishes(self) -> int:
         keys = self.key.result
         return self._inner.finishes and max(1, (keys.size if isinstance(keys, Domain) else None) or 1)
 
-    def _show(self, said: Sequence[Sequence[SliceEvent]]) -> list[Value]:
-        return [pair for events in said for pair in self._sort(events)]
+    def _show(self, emissions: Sequence[Sequence[SliceEvent]]) -> list[Value]:
+        return [pair for events in emissions for pair in self._sort(events)]
 
-    def _sort(self, said: Iterable[SliceEvent]) -> list[tuple[Value, Value]]:
+    def _sort(self, events: Iterable[SliceEvent]) -> list[tuple[Value, Value]]:
         """Return keys and values in the order of the keys' domain, or of the keys themselves if it is infinite."""
-        pairs = [(key, value) for key, value, _ in said]
+        pairs = [(key, value) for key, value, _ in events]
         domain = None if len(pairs) < 2 else getattr(self.key, "result", None)
         if domain is None:
             return pairs
@@ -58,5 +58,5 @@ class SliceLast(Slice):
     def initial(self) -> State:
         return (FrozenMap(),)
 
-    def _emit(self, inner: Any, state: State, said: Iterable[SliceEvent]) -> Stepped:
-        return (inner,), (emission(self._sort(said)),)
+    def _emit(self, inner: Any, state: State, events: Iterable[SliceEvent]) -> Stepped:
+        return (inner,), (emission(self._sort(events)),)

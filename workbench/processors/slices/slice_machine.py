@@ -56,7 +56,7 @@ class SliceMachine(ABC):
         """Return the slots of the memory of a slice."""
 
     @abstractmethod
-    def remember(self, copy: tuple[Any, ...], said: Maybe, over: Any) -> tuple[Any, ...]:
+    def remember(self, copy: tuple[Any, ...], output: Maybe, over: Any) -> tuple[Any, ...]:
         """Return the memory of a slice that has emitted this, and may be over."""
 
     @abstractmethod
@@ -82,9 +82,9 @@ class SliceMachine(ABC):
             chosen = both(negate(everywhere), equal(key, candidate))
             fed = either(chosen, both(everywhere, copy[0])) if self.lives else chosen
             with when(fed):
-                new, said = self.feed(copy, front)
+                new, output = self.feed(copy, front)
             new = tuple(ite(fed, a, b) for a, b in zip(new, copy, strict=True))
-            slices.append(FedCopy(candidate, new, said._replace(present=both(fed, said.present))))
+            slices.append(FedCopy(candidate, new, output._replace(present=both(fed, output.present))))
         return tuple(part for each in slices for part in each.copy), (self.show(slices),)
 
     def finish(self, state: State) -> tuple[Emission, ...]:
@@ -109,12 +109,12 @@ class SliceMachine(ABC):
 
     def feed(self, copy: tuple[Any, ...], front: tuple[Any, ...]) -> tuple[tuple[Any, ...], Maybe]:
         """Return the state of a slice after the front, and the last event that it emits at it."""
-        after, said = advance(self.inner, self.inner_state(copy), self.nothing, front)
-        over = self.slice.over(said)
+        after, output = advance(self.inner, self.inner_state(copy), self.nothing, front)
+        over = self.slice.over(output)
         if over is not FALSE:
             after = ite(over, tuple(const(slot.initial, slot.domain) for slot in self.inner.slots), after)
         alive = (negate(over),) if self.lives else ()
-        return (*alive, *after, *self.remember(copy, said, over)), said
+        return (*alive, *after, *self.remember(copy, output, over)), output
 
 
 class MapMachine(SliceMachine):
@@ -122,8 +122,8 @@ class MapMachine(SliceMachine):
 
     def memory(self, inputs: tuple[Domain, ...]) -> Sequence[Slot]:
         self.kept = self._find_kept(inputs)
-        shown = Slot("shown", self.map.value, self.map.value.default)
-        return (Slot("is_present", BOOL, False), *((shown,) if self.kept is None else ()))
+        last_slot = Slot("shown", self.map.value, self.map.value.default)
+        return (Slot("is_present", BOOL, False), *((last_slot,) if self.kept is None else ()))
 
     def _find_kept(self, inputs: tuple[Domain, ...]) -> int | None:
         if self.slice.until is not None or self.inner.finish is not None:
@@ -142,13 +142,13 @@ class MapMachine(SliceMachine):
             return copy[-2], copy[-1]
         return copy[-1], ite(copy[-1], copy[int(self.lives) + self.kept], self.nothing.value)
 
-    def _after(self, copy: tuple[Any, ...], said: Maybe) -> tuple[Any, Any]:
+    def _after(self, copy: tuple[Any, ...], output: Maybe) -> tuple[Any, Any]:
         """Return the slice's entry in the map after its emission."""
         present, value = self.entry(copy)
-        return either(said.present, present), ite(said.present, said.value, value)
+        return either(output.present, present), ite(output.present, output.value, value)
 
-    def remember(self, copy: tuple[Any, ...], said: Maybe, over: Any) -> tuple[Any, ...]:
-        present, value = self._after(copy, said)
+    def remember(self, copy: tuple[Any, ...], output: Maybe, over: Any) -> tuple[Any, ...]:
+        present, value = self._after(copy, output)
         if self.slice.forget:
             present, value = both(present, negate(over)), ite(over, self.nothing.value, value)
         return (present, value) if self.kept is None else (present,)
@@ -171,19 +171,19 @@ class LastMachine(SliceMachine):
         del inputs
         return ()
 
-    def remember(self, copy: tuple[Any, ...], said: Maybe, over: Any) -> tuple[Any, ...]:
-        del copy, said, over
+    def remember(self, copy: tuple[Any, ...], output: Maybe, over: Any) -> tuple[Any, ...]:
+        del copy, output, over
         return ()
 
     def show(self, slices: Sequence[FedCopy]) -> Emission:
         """Return the emission at a front: a single event, if only one slice is fed."""
-        said = [Maybe(each.said.present, (each.key, each.said.value)) for each in slices]
-        if len(said) == 1 or self.lives:
-            return said[0] if len(said) == 1 else Burst(said)
-        value = said[-1].value
-        for other in reversed(said[:-1]):
+        outputs = [Maybe(each.said.present, (each.key, each.said.value)) for each in slices]
+        if len(outputs) == 1 or self.lives:
+            return outputs[0] if len(outputs) == 1 else Burst(outputs)
+        value = outputs[-1].value
+        for other in reversed(outputs[:-1]):
             value = ite(other.present, other.value, value)
-        return Maybe(disjunction(slot.present for slot in said), value)
+        return Maybe(disjunction(slot.present for slot in outputs), value)
 
     def show_last(self, slices: Sequence[FedCopy]) -> Emission:
         return self.show(slices)

@@ -52,9 +52,9 @@ class SliceTable:
         names = {"is_present": [used]}
         for slot in self.slots:
             names[slot.name] = [rest.pop(0) for _ in scalars(slot.domain)]
-        kept = self.copies.kept
-        shown = "shown" if kept is None else self.copies.inner.slots[kept].name
-        return (used, *names["is_present"], key, *names[shown])
+        last_index = self.copies.kept
+        last_name = "shown" if last_index is None else self.copies.inner.slots[last_index].name
+        return (used, *names["is_present"], key, *names[last_name])
 
 
 class FedTable:
@@ -67,10 +67,10 @@ class FedTable:
 
     def before(self, place: Any) -> tuple[Any, ...]:
         """Return the copy in a row before the step; a fresh one if the row is not used."""
-        used, _, *kept = self.slices.at(place)
+        used, _, *state = self.slices.at(place)
         used = TRUE if place is ROW else used
         fresh = (const(slot.initial, slot.domain) for slot in self.table.slots)
-        copy = tuple(ite(used, old, new) for old, new in zip(kept, fresh, strict=True))
+        copy = tuple(ite(used, old, new) for old, new in zip(state, fresh, strict=True))
         return copy if self.copies.kept is None else (*copy, used)
 
     def alive(self, place: Any) -> Any:
@@ -95,18 +95,18 @@ class FedTable:
         with when(self.one):
             self.copies.feed(self.before(self.place), self.front)
         if self.everywhere is not FALSE:
-            with strictly(self.alive(ROW)) as found:
+            with strictly(self.alive(ROW)) as collector:
                 self.copies.feed(self.before(ROW), self.front)
-            leaves_domain(self.slices.somewhere(self.everywhere, found.escape))
+            leaves_domain(self.slices.somewhere(self.everywhere, collector.escape))
 
     def emission(self) -> Maybe | Scattered:
         """Return the emissions of slices, beside their keys."""
-        (_, said), own = self.after(self.place), self.slices.at(ROW)[1]
+        (_, output), own = self.after(self.place), self.slices.at(ROW)[1]
         if self.everywhere is FALSE:
-            return Maybe(said.present, (self.key, said.value))
+            return Maybe(output.present, (self.key, output.value))
         _, each = self.after(ROW)
         rows = self.slices.rows(self.everywhere, both(self.alive(ROW), each.present), (own, each.value))
-        return Scattered(both(self.one, said.present), (self.key, said.value), rows)
+        return Scattered(both(self.one, output.present), (self.key, output.value), rows)
 
     def change(self, copies: MapMachine) -> Change:
         """Return the map from slices to their last events."""

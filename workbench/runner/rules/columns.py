@@ -49,11 +49,11 @@ class EventColumns:
 
     def block(self, columns: Mapping[str, EventArray]) -> tuple[EventBlock, Counter[str]] | None:
         """Return the events, and the counts of undeclared types; None where rows must be read one by one."""
-        order, given = self.ports.domains[self.time], columns.get(self.time)
+        order, time_column = self.ports.domains[self.time], columns.get(self.time)
         assert isinstance(order, Times)
-        if given is None:
+        if time_column is None:
             return None
-        times, timed = given
+        times, timed = time_column
         types, unknown = self._types(columns.get(TYPE), len(times))
         known = None if not unknown else types >= 0
         if timed is not None and not timed[slice(None) if known is None else known].all():
@@ -66,15 +66,15 @@ class EventColumns:
         types, times = (types, times) if rows is None else (types[rows], times[rows])
         return arrange_events(self.rules, types, times, texts, lambda name, _: arrays.get(name), rows), unknown
 
-    def _types(self, given: EventArray | None, count: int) -> tuple[Any, Counter[str]]:
+    def _types(self, type_column: EventArray | None, count: int) -> tuple[Any, Counter[str]]:
         """Return the index of the type of each row, -1 for an undeclared one, and the counts of undeclared types."""
         import numpy as np
 
         if self.declared is not None:
             return np.full(count, self.rules.events.index(self.declared.name)), Counter()
-        if given is None:
+        if type_column is None:
             return np.full(count, -1), Counter({"": count} if count else {})
-        column = _as_texts(given)
+        column = _as_texts(type_column)
         names, numbers = [text.strip() for text in column.texts], column.numbers
         place_of = {name: place for place, name in enumerate(self.rules.events)}
         unknown: Counter[str] = Counter()
@@ -84,34 +84,34 @@ class EventColumns:
         return np.array([place_of.get(name, -1) for name in names])[numbers], unknown
 
 
-def encode_texts(given: EventArray, texts: dict[int, str]) -> EventArray | None:
+def encode_texts(column: EventArray, texts: dict[int, str]) -> EventArray | None:
     """Replace texts by their codes, and add these to `texts`; None where two texts have one code."""
     import numpy as np
 
     from workbench.events.text_column import TextColumn
 
-    if hasattr(given.events, "dictionary_encode"):  # of keys
-        given = given._replace(events=_as_texts(given))
-    if not isinstance(given.events, TextColumn):
-        return given
-    codes = text_codes(given.events.texts)
-    found = dict(zip(codes, given.events.texts, strict=True))
-    if len(found) < len(codes):
+    if hasattr(column.events, "dictionary_encode"):  # of keys
+        column = column._replace(events=_as_texts(column))
+    if not isinstance(column.events, TextColumn):
+        return column
+    codes = text_codes(column.events.texts)
+    texts_by_code = dict(zip(codes, column.events.texts, strict=True))
+    if len(texts_by_code) < len(codes):
         return None
-    texts.update(found)
-    return given._replace(events=np.array(codes, np.int64)[given.events.numbers])
+    texts.update(texts_by_code)
+    return column._replace(events=np.array(codes, np.int64)[column.events.numbers])
 
 
-def _as_texts(given: EventArray) -> TextColumn:
+def _as_texts(keys: EventArray) -> TextColumn:
     """Convert keys to texts."""
     import numpy as np
 
     from workbench.events.buffers import numbers_of
     from workbench.events.text_column import TextColumn
 
-    column = given.events.dictionary_encode()
+    column = keys.events.dictionary_encode()
     texts, numbers = [*column.dictionary.to_pylist(), ""], numbers_of(column.indices.cast("int64"))
-    return TextColumn(numbers if given.present is None else np.where(given.present, numbers, len(texts) - 1), texts)
+    return TextColumn(numbers if keys.present is None else np.where(keys.present, numbers, len(texts) - 1), texts)
 
 
 def arrange_events(
@@ -145,14 +145,14 @@ def arrange_events(
     return EventBlock(rules.events, types, times, dense_places(types), tuple(columns), texts)
 
 
-def _attribute(given: EventArray | None, domain: Domain, rows: Any, count: int) -> AttributeColumn:
+def _attribute(column: EventArray | None, domain: Domain, rows: Any, count: int) -> AttributeColumn:
     """Return an attribute of the events in `count` rows; without a column all are null."""
     import numpy as np
 
-    if given is None:
+    if column is None:
         return AttributeColumn(np.zeros(count, type_row(domain).column), np.ones(count, bool) if count else None)
-    nulls = None if given.present is None else ~given.present[rows]
-    return AttributeColumn(given.events[rows], nulls if nulls is not None and nulls.any() else None)
+    nulls = None if column.present is None else ~column.present[rows]
+    return AttributeColumn(column.events[rows], nulls if nulls is not None and nulls.any() else None)
 
 
 def pack_events(rules: RuleSet, events: Sequence[Occurrence]) -> EventBlock | None:

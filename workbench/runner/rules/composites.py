@@ -61,16 +61,16 @@ class Sources:
     def __init__(self) -> None:
         self._labels, self._made = array("q"), 0
 
-    def add(self, made: Any, events: int) -> None:
+    def add(self, numbers: Any, events: int) -> None:
         """Record that `events` events have been processed, and have caused composites with these numbers."""
         import numpy as np
 
-        first, count = len(self._labels), len(made) + events
+        first, count = len(self._labels), len(numbers) + events
         composite: Any = np.zeros(count, bool)
-        composite[np.asarray(made, np.int64) - first] = True
+        composite[np.asarray(numbers, np.int64) - first] = True
         names = np.where(composite, -self._made - composite.cumsum(), first - self._made + (~composite).cumsum())
         self._labels.frombytes(names.astype(np.int64).tobytes())
-        self._made += len(made)
+        self._made += len(numbers)
 
     def save(self) -> bytes:
         """Return the names of all events, preceded by the numbers of composites and of events."""
@@ -111,9 +111,9 @@ class Sources:
         assert block.starts is not None
         assert block.sources is not None
         ids, first = -labels[block.numbers], block.starts[0]
-        found = labels[block.sources[first : block.starts[-1]]]
-        texts = numbers_to_arrow(INT, np.abs(found)).cast(pa.string())
-        marks = pc.if_else(numbers_to_arrow(BOOL, found < 0), constant('"#'), constant('"'))
+        source_labels = labels[block.sources[first : block.starts[-1]]]
+        texts = numbers_to_arrow(INT, np.abs(source_labels)).cast(pa.string())
+        marks = pc.if_else(numbers_to_arrow(BOOL, source_labels < 0), constant('"#'), constant('"'))
         texts = pc.binary_join_element_wise(marks, texts, constant('"'), constant(""))
         bounds = numbers_to_arrow(INT, block.starts - first).cast(pa.int32())
         lists = pc.binary_join(pa.ListArray.from_arrays(bounds, texts), ", ")
@@ -122,13 +122,13 @@ class Sources:
 
 
 def composite_table(
-    block: EventBlock, shown: Mapping[str, Domain], rules: RuleSet, clock: Clock, sources: Sources | None
+    block: EventBlock, domains: Mapping[str, Domain], rules: RuleSet, clock: Clock, sources: Sources | None
 ) -> Any:
     """Build an Arrow table of composites for `RowWriter.table`; None where rows have to be made one by one.
 
     Parameters
     ----------
-    shown: the columns (`event_columns`).
+    domains: the domain of each column (`event_columns`).
     """
     from workbench.events.buffers import numbers_to_arrow
     from workbench.events.text_column import TextColumn
@@ -138,14 +138,14 @@ def composite_table(
         TYPE: numbers_to_arrow(STR, TextColumn(block.types.astype("i8"), block.names)),
         clock.column: times_to_arrow(block.times, clock), **(sources.columns(block) if sources else {}),
     }  # fmt: skip
-    for name in shown:
+    for name in domains:
         if name not in columns:
-            if shown[name] == ANY:
+            if domains[name] == ANY:
                 return None
-            columns[name] = attribute_values(block, name, shown[name], rules)
+            columns[name] = attribute_values(block, name, domains[name], rules)
     import pyarrow as pa
 
-    return pa.table([columns[name] for name in shown], list(shown))
+    return pa.table([columns[name] for name in domains], list(domains))
 
 
 def attribute_values(block: EventBlock, name: str, domain: Domain, rules: RuleSet) -> Any:

@@ -65,8 +65,8 @@ class RuleChange:
     def __post_init__(self) -> None:
         if self.do not in ACTIONS:
             raise InputError(f"there is nothing to '{self.do}'", where=self.where, hint=did_you_mean(self.do, ACTIONS))
-        given = bool(self.text) + bool(self.file)
-        if given != ACTIONS[self.do]:
+        source_count = bool(self.text) + bool(self.file)
+        if source_count != ACTIONS[self.do]:
             expected = "a 'text' or a 'file' with the rule" if ACTIONS[self.do] else "no 'text' and no 'file'"
             raise InputError(f"'{self.do}' takes {expected}", where=self.where)
         if not self.rule and self.do != "add":
@@ -82,24 +82,24 @@ class RuleChange:
                 tree = read_rules(path) if path else parse_rule_file(self.text, self.where, self.folder)
         except InputError as error:
             raise error.retold(where=self.where) from error
-        found = check_rule_set(tree, self.where, there.declarations, there.aggregates)
+        rules = check_rule_set(tree, self.where, there.declarations, there.aggregates)
         if self.do == "add" and self.rule:
-            if [rule.name for rule in found.rules if rule.named] not in ([], [self.rule]) or len(found.rules) != 1:
+            if [rule.name for rule in rules.rules if rule.named] not in ([], [self.rule]) or len(rules.rules) != 1:
                 hint = "leave 'rule' out, or name it like the one rule of the text"
                 raise InputError(f"the text has other rules than '{self.rule}'", where=self.where, hint=hint)
-            found = replace(found, rules=(replace(found.rules[0], name=self.rule, named=True),))
-        return found
+            rules = replace(rules, rules=(replace(rules.rules[0], name=self.rule, named=True),))
+        return rules
 
-    def make(self, engine: RuleEngine, made: RuleSet | None) -> Mapping[str, float]:
+    def make(self, engine: RuleEngine, new_rules: RuleSet | None) -> Mapping[str, float]:
         """Change the rules of an engine, and return the time from which each new rule is complete."""
         try:
-            if made is None:
+            if new_rules is None:
                 engine.remove(self.rule)
                 return {}
             if self.do == "add":
-                return engine.add(made)
+                return engine.add(new_rules)
             before = {rule.name for rule in engine.rules.rules} - {self.rule}
-            complete = engine.replace(self.rule, made)
+            complete = engine.replace(self.rule, new_rules)
             return {rule.name: complete for rule in engine.rules.rules if rule.name not in before}
         except WorkbenchError as error:
             raise error if error.where else error.retold(where=self.where) from error
@@ -124,23 +124,23 @@ class RuleControl:
     WorkbenchError: a file has mistakes; all of them are reported.
     """
 
-    def __init__(self, given: Any, rules: RuleSet, start: Start) -> None:
+    def __init__(self, control: Any, rules: RuleSet, start: Start) -> None:
         self.everything = rules
         self._start = start
         self._clock = start.options.clock("0")
         self._of_log = self._clock
-        self._shown = display_name(given) if isinstance(given, str | Path) else "rules_control"
-        self.live = isinstance(given, str | Path) and is_stream(given)
+        self._shown = display_name(control) if isinstance(control, str | Path) else "rules_control"
+        self.live = isinstance(control, str | Path) and is_stream(control)
         self.costs: list[RuleCost] = []
         self._changes: list[RuleChange] = []
         self._came: SimpleQueue[RuleChange | WorkbenchError] = SimpleQueue()
         if self.live:
             inputs = start.options.input
-            if str(given) == "-" and "-" in map(str, inputs if isinstance(inputs, list) else [inputs]):
+            if str(control) == "-" and "-" in map(str, inputs if isinstance(inputs, list) else [inputs]):
                 raise InputError("the standard input is the log, and cannot change the rules as well")
-            Thread(target=self._listen, args=(given,), daemon=True).start()
+            Thread(target=self._listen, args=(control,), daemon=True).start()
         else:
-            self._rehearse(self._read(given))
+            self._rehearse(self._read(control))
 
     def see(self, clock: Clock) -> None:
         """Take the clock of the log, now that its times are known; InputError where those of the changes differ."""
@@ -163,24 +163,26 @@ class RuleControl:
         """
         costs = [cost for cost in engine.profile() if cost.rule == change.rule and change.do != "add"]
         try:
-            made = change.made if change.made is not None else change.read(engine.rules)
-            if self.live and made is not None:
-                _see_place(made, engine.rules, columns, change.where)
-            complete = change.make(engine, made)
+            new_rules = change.made if change.made is not None else change.read(engine.rules)
+            if self.live and new_rules is not None:
+                _see_place(new_rules, engine.rules, columns, change.where)
+            complete = change.make(engine, new_rules)
         except WorkbenchError as error:
             if not self.live:
                 raise
             self._start.say(f"{error}\n  this change is not made")
             return
         self.costs += costs
-        for warning in made.warnings if made is not None else ():
+        for warning in new_rules.warnings if new_rules is not None else ():
             self._start.say(f"warning: {warning}")
         at = f"{change.where}: at {self._of_log.show(change.time)}"
         for name, since in complete.items():
             done = "added" if change.do == "add" else f"put in the place of '{change.rule}'"
             self._start.say(f"{at} rule '{name}' is {done}: {self._complete(since)}")
         if not complete:
-            self._start.say(f"{at} rule '{change.rule}' is removed" if made is None else f"{at} types are declared")
+            self._start.say(
+                f"{at} rule '{change.rule}' is removed" if new_rules is None else f"{at} types are declared"
+            )
 
     def _complete(self, since: float) -> str:
         if since == -math.inf:
@@ -206,30 +208,30 @@ class RuleControl:
 
     # --- reading ----------------------------------------------------------------------------------------
 
-    def _read(self, given: Any) -> Iterator[RuleChange | WorkbenchError]:
+    def _read(self, control: Any) -> Iterator[RuleChange | WorkbenchError]:
         """Yield the changes as they are written, mistakes as errors."""
         columns = (Port(name, STR, optional=name != "do") for name in COLUMNS)
         ports = Ports("rules-control", (Port(self._clock.column, self._clock.of_rows()), *columns), kind="control file")
         reading, reporter = Reading(strict=True), Reporter()
-        if not isinstance(given, str | Path):
+        if not isinstance(control, str | Path):
             from workbench.events.data import RowsReader
 
-            rows = RowsReader(ports, reading, reporter, given)
-            yield from self._locate_changes(rows, enumerate(given, 1), self._shown, Path())
+            rows = RowsReader(ports, reading, reporter, control)
+            yield from self._locate_changes(rows, enumerate(control, 1), self._shown, Path())
             return
-        stdin = open(0, "rb", closefd=False) if str(given) == "-" else None  # noqa: SIM115 - until the process ends
-        folder = Path() if self.live else Path(given).parent
-        with open_log(given, ports, reading, reporter, stdin) as (reader, lines, shown), readable(shown):
-            yield from self._locate_changes(reader, reader.rows(lines, shown), shown, folder)
+        stdin = open(0, "rb", closefd=False) if str(control) == "-" else None  # noqa: SIM115 - until the process ends
+        folder = Path() if self.live else Path(control).parent
+        with open_log(control, ports, reading, reporter, stdin) as (reader, lines, file_name), readable(file_name):
+            yield from self._locate_changes(reader, reader.rows(lines, file_name), file_name, folder)
 
     def _locate_changes(
-        self, reader: Any, rows: Iterable[tuple[int, Any]], shown: str, folder: Path
+        self, reader: Any, rows: Iterable[tuple[int, Any]], file_name: str, folder: Path
     ) -> Iterator[RuleChange | WorkbenchError]:
         last: int | None = None
         for number, row in rows:
-            where = f"{shown}:{number}"
+            where = f"{file_name}:{number}"
             try:
-                for step in reader.located(iter([(number, row)]), shown):
+                for step in reader.located(iter([(number, row)]), file_name):
                     for name in (self._clock.column, "do"):
                         if name not in step:
                             raise InputError(f"a change has no '{name}'", where=where)
@@ -244,32 +246,32 @@ class RuleControl:
 
     def _rehearse(self, changes: Iterator[RuleChange | WorkbenchError]) -> None:
         """Make all changes on an engine without events; their mistakes are one error."""
-        found, wrong = list(changes), list[WorkbenchError]()
+        entries, wrong = list(changes), list[WorkbenchError]()
         unit, dates = self._clock.unit, bool(self._clock.dates)
         trex = self._start.options.compat == "trex"
         settings = EngineSettings(unit, dates, trex)
         try:
-            running = in_units(self.everything, unit, dates=dates, trex=trex) if found else self.everything
+            running = in_units(self.everything, unit, dates=dates, trex=trex) if entries else self.everything
         except InputError as error:
             what = f"{error.what} (the times of {self._shown} are {KINDS[self._clock.dates or '']})"
             raise error.retold(what, where=error.where) from error
         engine = rule_engine(running, default_row(RULE_SET, self._start.options).name, None, settings)
         rules, failed = list(self.everything.rules), set[str]()
-        for change in found:
+        for change in entries:
             if isinstance(change, WorkbenchError):
                 wrong.append(change)
                 continue
             if change.do != "add" and change.rule in failed:
                 continue
             try:
-                made = change.read(engine.rules)
-                change.make(engine, made)
+                new_rules = change.read(engine.rules)
+                change.make(engine, new_rules)
             except WorkbenchError as error:
                 wrong.append(error)
                 failed |= {change.rule} if change.rule else set()
                 continue
-            rules += made.rules if made is not None else ()
-            self._changes.append(replace(change, made=made))
+            rules += new_rules.rules if new_rules is not None else ()
+            self._changes.append(replace(change, made=new_rules))
         if wrong:
             first, *others = wrong
             first.others = (*first.others, *others)
@@ -278,9 +280,9 @@ class RuleControl:
 
     # --- changes that come ------------------------------------------------------------------------------
 
-    def _listen(self, given: Any) -> None:
+    def _listen(self, control: Any) -> None:
         try:
-            for each in self._read(given):
+            for each in self._read(control):
                 self._came.put(each)
         except WorkbenchError as error:
             self._came.put(error)
@@ -298,14 +300,14 @@ class RuleControl:
                 self._start.say(f"{error}\n  this change is not made")
 
 
-def _see_place(made: RuleSet, running: RuleSet, columns: Mapping[str, Domain], where: str) -> None:
+def _see_place(new_rules: RuleSet, running: RuleSet, columns: Mapping[str, Domain], where: str) -> None:
     """Raise InputError if the output lacks a column for what rules emit, or if their facts have not been read."""
-    for name, declared in made.declarations.items():
+    for name, declared in new_rules.declarations.items():
         if declared.fact and name not in running.declarations:
             hint = f"declare {name} where the run begins, with --facts {name}=F"
             raise InputError(f"there are no facts of type '{name}'", where=where, hint=hint)
-    for name in made.composites:
-        for attribute, domain in made.declarations[name].domains.items():
+    for name in new_rules.composites:
+        for attribute, domain in new_rules.declarations[name].domains.items():
             if columns.get(attribute) not in (domain, ANY):
                 what = f"the output has no column for '{attribute}' of {name}"
                 hint = f"declare {name} where the run begins: its columns are written then"

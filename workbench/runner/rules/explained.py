@@ -131,10 +131,10 @@ def composite_named(rules: RuleSet, text: str) -> CompositeNamed:
     ------
     InputError: the text cannot be read, or no rule emits such a composite.
     """
-    found = _NAMED.fullmatch(text)
-    if found is None:
+    match = _NAMED.fullmatch(text)
+    if match is None:
         raise InputError(f"'{text}' names no composite", hint='write its type and its time: "Fire at 12:00:05"')
-    type, given_values, time = found.groups()
+    type, given_values, time = match.groups()
     emitting(rules, type)
     domains = rules.declarations[type].domains
     values: dict[str, Value | None] = {}
@@ -224,21 +224,21 @@ class RecordingSession(RuleSession):
         return self._explain(record)
 
     def _explain(self, record: RunRecord) -> RuleExplanation:
-        asked, order, named = self._question, record.order, self._named
-        if asked.event is not None:
-            number = order.of_row(asked.event)
+        question, order, named = self._question, record.order, self._named
+        if question.event is not None:
+            number = order.of_row(question.event)
             return self._of(record, order.users(number), number)
-        if isinstance(asked.output, int):
-            return self._of(record, [order.of_id(asked.output)])
+        if isinstance(question.output, int):
+            return self._of(record, [order.of_id(question.output)])
         assert named is not None
         missing = missing_reason(record, named.type, self._read_time(named.time), named.values)
-        if asked.missing is None:
+        if question.missing is None:
             if not missing.there:
-                hint = f'--missing "{asked.output}" explains why'
-                raise InputError(f"there is no {asked.output}", hint=hint)
+                hint = f'--missing "{question.output}" explains why'
+                raise InputError(f"there is no {question.output}", hint=hint)
             return self._of(record, missing.there)
-        found = self._of(record, missing.there)
-        return RuleExplanation(str(asked), record, found.composites, found.more, None, missing)
+        explanation = self._of(record, missing.there)
+        return RuleExplanation(str(question), record, explanation.composites, explanation.more, None, missing)
 
     def _of(self, record: RunRecord, numbers: Sequence[int], event: int | None = None) -> RuleExplanation:
         some = tuple(composite_reason(record, each) for each in numbers[: self._question.most])
@@ -254,31 +254,31 @@ class RecordingSession(RuleSession):
 
     def _read_time(self, text: str) -> int:
         """Read a time in the form of the log; a time of day is on the day of the first event."""
-        shown = str(self.opened.clock.show(self._began or 0))
+        first_time = str(self.opened.clock.show(self._began or 0))
         if self.opened.clock.dates and _TIME_OF_DAY.fullmatch(text):
-            zone = re.search(r"(Z|[+-]\d\d:\d\d)$", shown)
-            text = f"{shown[:10]}T{text.rjust(8, '0') if text.count(':') == 2 else text}{zone[0] if zone else ''}"
+            zone = re.search(r"(Z|[+-]\d\d:\d\d)$", first_time)
+            text = f"{first_time[:10]}T{text.rjust(8, '0') if text.count(':') == 2 else text}{zone[0] if zone else ''}"
         try:
             return self.opened.clock.read(text)
         except UntimedError as error:
             raise InputError(f"'{text}' is no time of this log: expected {error}") from error
 
-    def _format_rows(self, found: Iterable[Occurrence]) -> list[RuleRow]:
-        self._keep(list(found))
+    def _format_rows(self, composites: Iterable[Occurrence]) -> list[RuleRow]:
+        self._keep(list(composites))
         return []
 
-    def _keep(self, found: RunPiece) -> None:
-        if len(found):
-            self._told += len(found)
-            self._found.append(self._pack(found) if isinstance(found, list) and len(found) > FEW else found)
+    def _keep(self, piece: RunPiece) -> None:
+        if len(piece):
+            self._told += len(piece)
+            self._found.append(self._pack(piece) if isinstance(piece, list) and len(piece) > FEW else piece)
 
     def _join(self, pieces: Sequence[RunPiece]) -> EventBlock:
         """Join successive events of the run into one block."""
-        found = list[EventBlock]()
+        blocks = list[EventBlock]()
         for columns, some in groupby(pieces, lambda each: isinstance(each, EventBlock)):
             group: list[Any] = list(some)
-            found += group if columns else [self._pack([*chain.from_iterable(group)])]
-        return join_blocks([each for each in found if len(each)] or [self._pack(())])
+            blocks += group if columns else [self._pack([*chain.from_iterable(group)])]
+        return join_blocks([each for each in blocks if len(each)] or [self._pack(())])
 
     def _pack(self, events: Sequence[Occurrence]) -> EventBlock:
         """Convert events to columns, which take a fifth of the memory."""
@@ -303,5 +303,5 @@ class _FactRows(dict[str, Sequence[Any]]):
         return self[name] if name in self._facts else default
 
     def __missing__(self, name: str) -> Sequence[Any]:
-        self[name] = found = list(self._facts[name])
-        return found
+        self[name] = rows = list(self._facts[name])
+        return rows

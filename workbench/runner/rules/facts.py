@@ -44,10 +44,10 @@ def facts_of(rules: RuleSet, start: Start) -> Facts:
     ------
     InputError: a type has no facts, or a file cannot be read. FactsError: a table does not fit its declaration.
     """
-    given: Any = start.options.facts
-    if isinstance(given, Mapping):
-        return _read_given_facts(rules, given, start)
-    return read_named_facts(rules, [given] if isinstance(given, str | Path) else given, start)
+    facts: Any = start.options.facts
+    if isinstance(facts, Mapping):
+        return _read_given_facts(rules, facts, start)
+    return read_named_facts(rules, [facts] if isinstance(facts, str | Path) else facts, start)
 
 
 def list_needed_facts(rules: RuleSet, start: Start) -> Set[str]:
@@ -58,12 +58,12 @@ def list_needed_facts(rules: RuleSet, start: Start) -> Set[str]:
     return declared.intersection(part.type for rule in rules.rules for part in rule.parts)
 
 
-def read_named_facts(rules: RuleSet, given: Sequence[str | Path], start: Start) -> Facts:
+def read_named_facts(rules: RuleSet, arguments: Sequence[str | Path], start: Start) -> Facts:
     """Read the facts of files: `city.db` has a table for each type, `Line=lines.csv` the rows of one."""
-    found = _FactFiles(rules, start)
-    for each in map(str, given):
-        found.add(each)
-    return found.facts()
+    files = _FactFiles(rules, start)
+    for each in map(str, arguments):
+        files.add(each)
+    return files.facts()
 
 
 class _FactFiles:
@@ -80,44 +80,46 @@ class _FactFiles:
     def settings(self) -> FactSettings:
         from workbench.tesla.engines.facts.database import FactSettings
 
-        given = self._start.options
-        return FactSettings(given.facts_fixed, given.facts_timeout, given.on_facts_failure or FactSettings.failure)
+        options = self._start.options
+        return FactSettings(
+            options.facts_fixed, options.facts_timeout, options.on_facts_failure or FactSettings.failure
+        )
 
     @property
     def caching(self) -> FactCaching | None:
         from workbench.tesla.caches.table import ROWS, FactCaching
 
-        given = self._start.options
-        policy, rows, shared = given.facts_cache, given.facts_cache_rows, given.facts_cache_shared
+        options = self._start.options
+        policy, rows, shared = options.facts_cache, options.facts_cache_rows, options.facts_cache_shared
         if not policy and (rows or shared):
             what = "the size or the sharing of a cache of facts is given, but not its policy"
             raise InputError(what, hint="--facts-cache gds")
         return FactCaching(policy, rows or ROWS, shared) if policy else None
 
-    def add(self, given: str) -> None:
+    def add(self, argument: str) -> None:
         """Add a file, which may be preceded by its type."""
         from workbench.tesla.engines.facts.database import DUCKDB, FactDatabase, is_database, is_duckdb
 
-        name, equals, path = given.partition("=")
-        if name not in self.types and (Path(given).exists() or not equals) and is_database(given):
-            self.databases.append(FactDatabase(given, self.settings))
+        name, equals, path = argument.partition("=")
+        if name not in self.types and (Path(argument).exists() or not equals) and is_database(argument):
+            self.databases.append(FactDatabase(argument, self.settings))
             return
-        file, table = self._database(path if name in self.types else given)
+        file, table = self._database(path if name in self.types else argument)
         if not is_database(file) and is_duckdb(file):
             what, hint = DUCKDB
             raise InputError(what, where=file, hint=hint)
         if not equals or name not in self.types:
             hint = did_you_mean(name, self.types) or "the rules declare no facts"
             if self.types and not equals and table is not None:
-                hint = f"say which type that table is: --facts {next(iter(self.types))}={given}"
-            what = f"--facts {given}: expected TYPE=FILE, with a type of facts, or a SQLite database"
+                hint = f"say which type that table is: --facts {next(iter(self.types))}={argument}"
+            what = f"--facts {argument}: expected TYPE=FILE, with a type of facts, or a SQLite database"
             raise InputError(what, hint=hint)
         if not is_database(file):
             paths, rows = self.rows.setdefault(name, ([], []))
             paths.append(path)
             rows.append(_rows_of(self.types[name], path))
         elif name in self.tables:
-            raise InputError(f"--facts {given}: '{name}' is {self.tables[name]} already", hint="leave one out")
+            raise InputError(f"--facts {argument}: '{name}' is {self.tables[name]} already", hint="leave one out")
         else:
             self.tables[name] = self._table(self.types[name], FactDatabase(file, self.settings), table)
 
@@ -140,25 +142,25 @@ class _FactFiles:
         """Return the rows or the table of each type."""
         if self.databases and not self.types:
             self._start.say("--facts is not read: the rules declare no facts")
-        found: dict[str, Any] = dict(self.tables)
+        facts: dict[str, Any] = dict(self.tables)
         for name, (paths, rows) in self.rows.items():
-            if name in found:
-                raise InputError(f"--facts: '{name}' is {found[name]}, and a file", hint="leave one out")
-            found[name] = self._load_rows(name, paths, itertools.chain(*rows))
+            if name in facts:
+                raise InputError(f"--facts: '{name}' is {facts[name]}, and a file", hint="leave one out")
+            facts[name] = self._load_rows(name, paths, itertools.chain(*rows))
         needed = list_needed_facts(self.rules, self._start)
-        if without := {name: declared for name, declared in self.types.items() if name in needed - found.keys()}:
-            found |= _tables(without, self.databases)
-        found = {name: [] for name in self.types} | found
-        if all(isinstance(each, list) for each in found.values()):
-            return {name: found[name] for name in self.types}
+        if without := {name: declared for name, declared in self.types.items() if name in needed - facts.keys()}:
+            facts |= _tables(without, self.databases)
+        facts = {name: [] for name in self.types} | facts
+        if all(isinstance(each, list) for each in facts.values()):
+            return {name: facts[name] for name in self.types}
         from workbench.tesla.engines.facts.tables import FactTables
 
-        made = FactTables({name: found[name] for name in self.types}, self.settings, self.caching)
-        if any(each.in_memory for each in made.databases):
+        fact_tables = FactTables({name: facts[name] for name in self.types}, self.settings, self.caching)
+        if any(each.in_memory for each in fact_tables.databases):
             from workbench.tesla.engines.facts.access import FactAccesses
 
-            list(FactAccesses.of(in_units(self.rules, dates=has_units(self.rules)), made).create(memory=True))
-        return made
+            list(FactAccesses.of(in_units(self.rules, dates=has_units(self.rules)), fact_tables).create(memory=True))
+        return fact_tables
 
     def _load_rows(self, name: str, paths: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> Any:
         """Return the rows of files, or the table that they are put into."""
@@ -201,25 +203,25 @@ def _rows_of(declared: Declaration, path: str) -> Iterator[tuple[Any, ...]]:
     return (tuple(map(row.get, declared.domains)) for row in read_events(path, ports))
 
 
-def _read_given_facts(rules: RuleSet, given: Mapping[str, Any], start: Start) -> Facts:
-    found: dict[str, list[tuple[Any, ...]]] = {}
+def _read_given_facts(rules: RuleSet, facts: Mapping[str, Any], start: Start) -> Facts:
+    rows: dict[str, list[tuple[Any, ...]]] = {}
     for name, declared in rules.declarations.items():
-        if declared.fact and name not in given and name in list_needed_facts(rules, start):
+        if declared.fact and name not in facts and name in list_needed_facts(rules, start):
             raise InputError(f"there are no facts of type '{name}'", hint=f"give them: facts={{'{name}': [...]}}")
         if declared.fact:
             read = row_reader(declared, dict.fromkeys(declared.domains, ANY))
-            found[name] = [read(row) for row in _list_given_rows(name, given.get(name, ()))]
-    return found
+            rows[name] = [read(row) for row in _list_given_rows(name, facts.get(name, ()))]
+    return rows
 
 
-def _list_given_rows(name: str, given: Any) -> Iterator[Mapping[str, Value]]:
+def _list_given_rows(name: str, rows: Any) -> Iterator[Mapping[str, Value]]:
     """Yield the rows of a table, a frame, or mappings; InputError for other data."""
-    if not isinstance(given, Mapping) and (found := record_batches(given)) is not None:
-        given = itertools.chain.from_iterable(batch.to_pylist() for batch in found[1])
-    if isinstance(given, Mapping | str | Path) or not isinstance(given, Iterable):
+    if not isinstance(rows, Mapping) and (stream := record_batches(rows)) is not None:
+        rows = itertools.chain.from_iterable(batch.to_pylist() for batch in stream[1])
+    if isinstance(rows, Mapping | str | Path) or not isinstance(rows, Iterable):
         hint = "give rows ([{'id': 1}, ...]), a table, a frame or a relation; a file stands in facts=['TYPE=FILE']"
-        raise InputError(f"facts of type '{name}': expected rows, not a {type(given).__name__}", hint=hint)
-    for row in given:
+        raise InputError(f"facts of type '{name}': expected rows, not a {type(rows).__name__}", hint=hint)
+    for row in rows:
         if not isinstance(row, Mapping):
             raise InputError(f"facts of type '{name}': expected a mapping for each row, not {short(repr(row))}")
         yield row

@@ -52,11 +52,11 @@ def _key_domain(key: str, source: LogSource, reading: Reading) -> Domain:
     """Infer the domain of keys that no type declares."""
     log = source.logs()[0]
     path = log.name.rpartition("=")[2]
-    found = (log if path == log.name else source_of(path)).key_domain(key, reading)
-    if found is None:
+    domain = (log if path == log.name else source_of(path)).key_domain(key, reading)
+    if domain is None:
         hint = "declare it as a string, an int or a bool, or read the log from a file"
         raise InputError(f"nothing shows the type of the key '{key}'", hint=hint)
-    return STR if isinstance(found, Words) else found
+    return STR if isinstance(domain, Words) else domain
 
 
 class KeyedRules:
@@ -92,22 +92,22 @@ class KeyedRules:
         if key is None:
             what = f"an event of type {event.type} has no '{self.key}', so that it belongs to no key"
             raise InputError(what, hint="give it one, or leave the row out")
-        found = self.advance(event.time - 1)
+        output = self.advance(event.time - 1)
         if key not in self._runs:
             self._runs[key] = len(self._runs), self._make()
-        made = self._runs[key][1].process(replace(event, values=event.values[:count]))
-        self._await(key, (event, *made))
-        return [*found, *self._read_output(key, made)]
+        composites = self._runs[key][1].process(replace(event, values=event.values[:count]))
+        self._await(key, (event, *composites))
+        return [*output, *self._read_output(key, composites)]
 
     def advance(self, time: int) -> list[Occurrence]:
         """Return the composites that the clock causes, by time; at equal times, by the first events of keys."""
-        found = list[Occurrence]()
+        output = list[Occurrence]()
         while self._due and self._due[0][0] <= time:
             deadline, _, key = heappop(self._due)
-            if made := self._runs[key][1].advance(deadline):
-                self._await(key, made)
-                found += self._read_output(key, made)
-        return found
+            if composites := self._runs[key][1].advance(deadline):
+                self._await(key, composites)
+                output += self._read_output(key, composites)
+        return output
 
     def _await(self, key: Value, events: Iterable[Occurrence]) -> None:
         """Note the possible deadlines of absences that these events trigger."""
@@ -134,5 +134,5 @@ class KeyedRules:
         return ()
 
     @staticmethod
-    def _read_output(key: Value, found: list[Occurrence]) -> list[Occurrence]:
-        return [replace(each, values=(*each.values, key)) for each in found]
+    def _read_output(key: Value, composites: list[Occurrence]) -> list[Occurrence]:
+        return [replace(each, values=(*each.values, key)) for each in composites]

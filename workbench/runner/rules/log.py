@@ -74,17 +74,17 @@ class RuleLog:
         self.reporter.account.is_exact &= self.reading.head is None
         head, self.reading = self.reading.head, replace(self.reading, head=None)  # times decide which rows are first
         streams = [self._log(each) for each in logs]
-        found = merge_streams(streams, event_form(self.rules))
-        return found if head is None else first_rows(found, head)
+        pieces = merge_streams(streams, event_form(self.rules))
+        return pieces if head is None else first_rows(pieces, head)
 
-    def named(self, given: Any) -> tuple[Declaration | None, Any]:
+    def named(self, argument: Any) -> tuple[Declaration | None, Any]:
         """Return the type of the events in a file, if it is given (`Temp=temp.csv`), and the file."""
-        name, equals, path = str(given).partition("=")
+        name, equals, path = str(argument).partition("=")
         if not equals or not name.isidentifier():
-            return None, given
+            return None, argument
         declared = self.rules.declarations.get(name)
         if declared is None or declared.fact:
-            what = f"--input {given}: there are no events of type '{name}'"
+            what = f"--input {argument}: there are no events of type '{name}'"
             raise InputError(what, hint=did_you_mean(name, self.rules.events))
         return declared, path
 
@@ -95,35 +95,35 @@ class RuleLog:
         return self.of_blocks(log.blocks(ports, self.reading, self.reporter), ports, declared, log.name)
 
     def of_blocks(
-        self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None = None, shown: str = ""
+        self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None = None, log_name: str = ""
     ) -> Iterator[EventPiece]:
-        """Return the events in rows that have been read for `log_ports`; `shown` is their origin."""
-        found = self._of_blocks(blocks, ports, declared, shown)
+        """Return the events in rows that have been read for `log_ports`; `log_name` is the log that they come from."""
+        pieces = self._of_blocks(blocks, ports, declared, log_name)
         if self.clock.late is None:
-            return found
+            return pieces
         ends = (lambda: True) if self.state is None else self.state.end_log
-        hold_back = HoldBack(event_form(self.rules), self.clock, lambda event: self.late(event, shown), ends)
+        hold_back = HoldBack(event_form(self.rules), self.clock, lambda event: self.late(event, log_name), ends)
         if self.state is not None:
             self.state.hold_back(hold_back)
-        return hold_back.order_pieces(found)
+        return hold_back.order_pieces(pieces)
 
     def _of_blocks(
-        self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None, shown: str
+        self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None, log_name: str
     ) -> Iterator[EventPiece]:
         types = [declared] if declared else [self.rules.declarations[name] for name in self.rules.events]
         readers = {each.name: row_reader(each, ports.domains) for each in types}
-        made = EventColumns(self.rules, ports, self.clock.column, declared)
+        event_columns = EventColumns(self.rules, ports, self.clock.column, declared)
         for block in blocks:
             columns = block.columns()
-            found = None if columns is None else self._of_columns(columns, made)
-            if found is None:
-                yield self._of_rows(block, readers, declared, shown)
+            piece = None if columns is None else self._of_columns(columns, event_columns)
+            if piece is None:
+                yield self._of_rows(block, readers, declared, log_name)
             else:
                 self._warn(block)
-                yield found
+                yield piece
 
     def _of_rows(
-        self, block: LogBlock, readers: Mapping[str, Any], declared: Declaration | None, shown: str
+        self, block: LogBlock, readers: Mapping[str, Any], declared: Declaration | None, log_name: str
     ) -> Iterator[Occurrence]:
         time = self.clock.column
         for row in block.steps():
@@ -132,7 +132,7 @@ class RuleLog:
                 self.pass_over(name)
                 continue
             if time not in row:
-                raise InputError(f"a row of type {name} has no '{time}'", where=shown, hint=WRITE_TIME)
+                raise InputError(f"a row of type {name} has no '{time}'", where=log_name, hint=WRITE_TIME)
             self._see(name, row)  # columns that the type does not have do no harm
             yield Occurrence(name, row[time], readers[name](row))
         self._warn(block)
@@ -150,12 +150,12 @@ class RuleLog:
         """Return pairs of a type that has come and an attribute that none of its events has had."""
         return {(name, each) for name in self.types for each in self.rules.declarations[name].positions} - self.seen
 
-    def _of_columns(self, columns: Mapping[str, EventArray], made: EventColumns) -> EventBlock | None:
+    def _of_columns(self, columns: Mapping[str, EventArray], event_columns: EventColumns) -> EventBlock | None:
         """Build events from columns; None where rows must be read one by one."""
-        found = made.block(columns)
-        if found is None:
+        pair = event_columns.block(columns)
+        if pair is None:
             return None
-        block, unknown = found
+        block, unknown = pair
         for name, count in unknown.items():
             self.pass_over(name, count)
         self.reporter.account.take(columns)
@@ -180,8 +180,8 @@ class RuleLog:
     def notes(self) -> Iterator[str]:
         """Yield remarks about the log, when it has been read."""
         if self.unknown:
-            shown = ", ".join(f"{name or 'none'} ({count:,})" for name, count in self.unknown.most_common(5))
-            yield f"ignored rows of types that are not declared: {shown}"
+            counts = ", ".join(f"{name or 'none'} ({count:,})" for name, count in self.unknown.most_common(5))
+            yield f"ignored rows of types that are not declared: {counts}"
         for name, attribute in sorted(self._lacking()):
             yield f"no event of type {name} has a '{attribute}': it is null in all of them"
 
@@ -204,34 +204,34 @@ def infer_types(
     """
     from workbench.events.inspection import samples
 
-    found: dict[str, dict[str, set[str]]] = {}
+    columns_by_type: dict[str, dict[str, set[str]]] = {}
     empty: set[str] = set()
     read, named = 0, {column: name for name, column in reading.columns.items()}
-    for given in inputs:
-        name, _, path = str(given).rpartition("=")
+    for argument in inputs:
+        name, _, path = str(argument).rpartition("=")
         if path == "-":
             raise InputError("the types of the standard input are not known beforehand", hint="declare them")
-        for shown, given_cells, kind_of in samples(path, Ports("log", ()), replace(reading, columns={}), rows):
+        for log_name, given_cells, kind_of in samples(path, Ports("log", ()), replace(reading, columns={}), rows):
             cells = {named.get(column, column): each for column, each in given_cells.items()}
             if not name and TYPE not in cells:
-                hint = f"name the type of its events, --input TYPE={shown}, or the column: --column type=COLUMN"
-                raise InputError(f"there is no column '{TYPE}'", where=shown, hint=hint)
+                hint = f"name the type of its events, --input TYPE={log_name}, or the column: --column type=COLUMN"
+                raise InputError(f"there is no column '{TYPE}'", where=log_name, hint=hint)
             count = max(map(len, cells.values()), default=0)
             read += count
             types = [str(cell).strip() for cell in cells[TYPE]] if not name else [name] * count
             for each in types if count else [name]:
-                found.setdefault(each, {})
+                columns_by_type.setdefault(each, {})
             for column in cells.keys() - {TYPE, time}:
                 values: dict[str, list[Any]] = {}
                 for kind, cell in zip(types, cells[column], strict=True):
                     if cell is not None:
                         values.setdefault(kind, []).append(cell)
                 for kind, some in values.items():
-                    found[kind].setdefault(column, set()).add(kind_of(column, some))
+                    columns_by_type[kind].setdefault(column, set()).add(kind_of(column, some))
                 if not values:
                     empty.add(column)
-    empty.difference_update(*found.values())
-    declared = {name: _declare(name, columns, empty, say) for name, columns in found.items() if name}
+    empty.difference_update(*columns_by_type.values())
+    declared = {name: _declare(name, columns, empty, say) for name, columns in columns_by_type.items() if name}
     say(f"types from the first {read:,} rows (--infer-rows reads more): {', '.join(map(str, declared.values()))}")
     return declared
 

@@ -100,8 +100,8 @@ class MatchSession(Session):
     @property
     def counts(self) -> list[int]:
         """The number of matches of each rule, if they are counted."""
-        found: list[int] = self.opened.engine.counts
-        return found
+        counts: list[int] = self.opened.engine.counts
+        return counts
 
     @property
     def called(self) -> tuple[list[str], tuple[tuple[str, ...], ...]]:
@@ -173,14 +173,14 @@ def match_session(opened: OpenedRules, show: Callable[[MatchBlock], Any] = match
 
 def _engine(opened: OpenedRules, numbers: bool) -> Any:
     """Start the engine that finds the matches: machine code, if it supports the rules."""
-    made, facts, settings = opened.scale_windows(), opened.read_facts(), opened.settings()
-    asked, opened.backend = opened.start.options.backend, "compiled"
+    rules, facts, settings = opened.scale_windows(), opened.read_facts(), opened.settings()
+    backend, opened.backend = opened.start.options.backend, "compiled"
     try:
-        if asked in (AUTO, opened.backend):
-            return COMPILED_MATCHES(made, facts, settings, numbers=numbers)
+        if backend in (AUTO, opened.backend):
+            return COMPILED_MATCHES(rules, facts, settings, numbers=numbers)
     except Refused as error:
-        if asked == opened.backend:
+        if backend == opened.backend:
             raise
         opened.start.say(f"backend cdp: {error}")
-    opened.backend = "cdp" if asked == AUTO else asked
-    return ComposedMatches(made, rule_engine(made, opened.backend, facts, settings), numbers=numbers)
+    opened.backend = "cdp" if backend == AUTO else backend
+    return ComposedMatches(rules, rule_engine(rules, opened.backend, facts, settings), numbers=numbers)

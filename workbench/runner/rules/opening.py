@@ -167,8 +167,8 @@ class OpenedRules:
 
     def __init__(self, rules: RuleSet, start: Start, source: LogSource, state: RunState | None = None) -> None:
         options = start.options
-        given = options.rules_control
-        self.control = None if given is None else RuleControl(given, rules, start)
+        control = options.rules_control
+        self.control = None if control is None else RuleControl(control, rules, start)
         self.plain, self.start, self.source, self.key = rules, start, source, options.key
         self.rules = rules if self.control is None else self.control.everything
         if self.key is not None:
@@ -212,24 +212,24 @@ class OpenedRules:
         threads = start.options.threads or 1
         if threads > 1 and (self.control is not None or self.key is not None):
             raise InputError("--rules-control and --key are for rules in one thread", hint="leave --threads out")
-        settings, facts, made = self.settings(threads), self.read_facts(), self.scale_windows()
+        settings, facts, scaled_rules = self.settings(threads), self.read_facts(), self.scale_windows()
 
         @cache
         def make(name: str) -> RuleEngine:
-            one = partial(rule_engine, made, name, facts, settings)
+            one = partial(rule_engine, scaled_rules, name, facts, settings)
             # with keys no engine may change the rules, which some could
-            keyed = self.key is not None and KeyedRules(self.key, made, self.rules, one)
+            keyed = self.key is not None and KeyedRules(self.key, scaled_rules, self.rules, one)
             return cast("RuleEngine", keyed) if keyed else one()
 
         if start.options.backend == AUTO:
             first = next(self.pieces, None)
             self.pieces = chain(filter(None, [first]), self.pieces)
             singly = self.control is not None or not isinstance(first, EventBlock)
-            size = run_size(start.options, len(made.rules))
+            size = run_size(start.options, len(scaled_rules.rules))
             row = choose_engine(size, make, singly=singly)
             self.backend = row.name
             report_choice(row, RULE_SET, size, start.say)
-        if threads > 1 and (reason := backend_row(self.backend).undivided(rule_split(made))):
+        if threads > 1 and (reason := backend_row(self.backend).undivided(rule_split(scaled_rules))):
             start.say(f"the rules run in one thread: {reason}")
         self.engine = make(self.backend)
 

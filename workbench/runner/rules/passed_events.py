@@ -50,19 +50,19 @@ class PassedEvents:
 
     def process(self, event: Occurrence) -> list[Occurrence]:
         """Return the composites that the clock causes, then the event, if it is passed on, then its composites."""
-        found: list[Occurrence] = self._engine.process(event)
-        count = len(found)
+        output: list[Occurrence] = self._engine.process(event)
+        count = len(output)
         if event.type in self._types:
-            before = sum(each.time < event.time for each in found)
-            found.insert(before, replace(event, number=self._count + before))
+            before = sum(each.time < event.time for each in output)
+            output.insert(before, replace(event, number=self._count + before))
         self._count += 1 + count
-        return found
+        return output
 
     def advance(self, time: int) -> list[Occurrence]:
         """Return the composites that the clock causes up to a time."""
-        found: list[Occurrence] = self._engine.advance(time)
-        self._count += len(found)
-        return found
+        composites: list[Occurrence] = self._engine.advance(time)
+        self._count += len(composites)
+        return composites
 
     def of_block(self, block: EventBlock, numbers: Sequence[int], *, failed: bool) -> EventBlock:
         """Return the events of a block that are passed on, with their numbers.

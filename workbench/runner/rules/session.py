@@ -72,15 +72,15 @@ class RuleSession(Session):
         block = batch.occurrences
         if self.block_engine is not None and isinstance(block, EventBlock) and self.block_size(len(block)):
             return self._of_block(self.block_engine, block)
-        found, seen, failed = list[Occurrence](), 0, batch.failed
+        composites, seen, failed = list[Occurrence](), 0, batch.failed
         try:
             with self.opened.together(batch):
                 for event in self.opened.events(batch):
                     seen += 1
-                    found += self._process(event)
+                    composites += self._process(event)
         except WorkbenchError as error:  # the composites before the failure are valid
             failed = error
-        rows = self._rows(found, seen)
+        rows = self._rows(composites, seen)
         return BatchOutput(rows, computed=seen, events_out=len(rows), failed=failed)
 
     def advance_clock(self, time: int) -> BatchOutput:
@@ -114,38 +114,38 @@ class RuleSession(Session):
 
     def _of_block(self, engine: BlockEngine, block: EventBlock) -> BatchOutput:
         """Process a block of events at once, and return the composites that it causes."""
-        found, failed = list[Any](), None
+        parts, failed = list[Any](), None
         try:
-            found += filter(len, engine.process_block(block, sources=self.sources is not None))
+            parts += filter(len, engine.process_block(block, sources=self.sources is not None))
         except WorkbenchError as error:  # the composites before the failure are valid
             failed = error
         if self.sources is not None or self.passed is not None:
-            numbers = [number for each in found for number in _numbers(each)]
+            numbers = [number for each in parts for number in _numbers(each)]
             if self.sources is not None:
                 self.sources.add(numbers, len(block))
             if self.passed is not None:
-                found.append(self.passed.of_block(block, numbers, failed=failed is not None))
-        count, tables = sum(map(len, found)), [None if isinstance(each, list) else self._table(each) for each in found]
+                parts.append(self.passed.of_block(block, numbers, failed=failed is not None))
+        count, tables = sum(map(len, parts)), [None if isinstance(each, list) else self._table(each) for each in parts]
         if any(table is None for table in tables):
-            events = [event for each in found for event in _one_by_one(each, self.opened.rules)]
+            events = [event for each in parts for event in _one_by_one(each, self.opened.rules)]
             rows = self._format_rows(events if self.passed is None else sorted(events, key=attrgetter("number")))
             return BatchOutput(rows, computed=len(block), events_out=count, failed=failed)
-        table = _join_tables(tables) if self.passed is None else _in_order(tables, found)
+        table = _join_tables(tables) if self.passed is None else _in_order(tables, parts)
         return BatchOutput(table=table, computed=len(block), events_out=count, failed=failed)
 
     def _table(self, block: EventBlock) -> Any:
         return composite_table(block, self.outputs.shown, self.opened.rules, self.opened.clock, self.sources)
 
-    def _rows(self, found: Sequence[Occurrence], events: int) -> list[RuleRow]:
+    def _rows(self, composites: Sequence[Occurrence], events: int) -> list[RuleRow]:
         """Return the rows of composites that `events` events have caused."""
         if self.sources is not None:
-            self.sources.add([each.number for each in found if each.rule], events)
+            self.sources.add([each.number for each in composites if each.rule], events)
         if self.opened.tables is not None:
             self.opened.tables.release()  # writing them may take long
-        return self._format_rows(found)
+        return self._format_rows(composites)
 
-    def _format_rows(self, found: Iterable[Occurrence]) -> list[RuleRow]:
-        return [event_row(each, self.opened.rules, self.opened.clock, self.sources) for each in found]
+    def _format_rows(self, composites: Iterable[Occurrence]) -> list[RuleRow]:
+        return [event_row(each, self.opened.rules, self.opened.clock, self.sources) for each in composites]
 
 
 class ControlledSession(RuleSession):
@@ -223,8 +223,8 @@ class ControlledSession(RuleSession):
         self.opened.rules = self.engine.rules
 
 
-def _one_by_one(found: EventBlock | list[Occurrence], rules: RuleSet) -> Sequence[Occurrence]:
-    return found if isinstance(found, list) else found.occurrences(rules)
+def _one_by_one(composites: EventBlock | list[Occurrence], rules: RuleSet) -> Sequence[Occurrence]:
+    return composites if isinstance(composites, list) else composites.occurrences(rules)
 
 
 def _join_tables(tables: Sequence[Any]) -> Any:
@@ -247,5 +247,5 @@ def _numbers(composites: EventBlock | list[Occurrence]) -> list[int]:
     if isinstance(composites, list):
         return [each.number for each in composites]
     assert composites.numbers is not None
-    found: list[int] = composites.numbers.tolist()
-    return found
+    numbers: list[int] = composites.numbers.tolist()
+    return numbers

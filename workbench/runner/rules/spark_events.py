@@ -226,9 +226,9 @@ class EventRows(TaskRows):
         self.note = LogNote(form.input, self.log.unknown, self.log.seen, self.log.types)
         self._count = 0
 
-    def columns(self, blocks: Iterator[LogBlock], shown: str, origin: RowOrigin) -> Iterator[Any]:
+    def columns(self, blocks: Iterator[LogBlock], where: str, origin: RowOrigin) -> Iterator[Any]:
         ends, layout = list[int](), self.form.layout
-        for piece in self.log.of_blocks(blocks, self.ports, self.form.declared, shown):
+        for piece in self.log.of_blocks(blocks, self.ports, self.form.declared, where):
             some = [piece] if isinstance(piece, EventBlock) else self._blocks(batches(piece, BATCH_EVENTS))
             for block in filter(len, some):
                 yield layout.event_rows(block, self._places(place_prefix(origin), len(block)))

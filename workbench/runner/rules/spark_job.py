@@ -96,18 +96,22 @@ class RuleJob(Job):
         places = pa.array([place for place, _ in composites], pa.binary())
         return pa.RecordBatch.from_arrays([places, *columns], names=[PLACE, *self.ports.shown])
 
-    def block_batch(self, places: Any, found: EventBlock | list[Occurrence]) -> Any:
+    def block_batch(self, places: Any, composites: EventBlock | list[Occurrence]) -> Any:
         """Make a record batch of composites as an engine gives them, and of their places."""
         import pyarrow as pa
 
-        shown = self.ports.shown
-        table = None if isinstance(found, list) else composite_table(found, shown, self.scaled, self.clock, None)
+        domains = self.ports.shown
+        table = (
+            None
+            if isinstance(composites, list)
+            else composite_table(composites, domains, self.scaled, self.clock, None)
+        )
         if table is None:
-            singly = found if isinstance(found, list) else found.occurrences(self.scaled)
+            singly = composites if isinstance(composites, list) else composites.occurrences(self.scaled)
             return self.rows_batch(list(zip(places.to_pylist(), singly, strict=True)))
-        kinds = pa.schema([(name, arrow_type(domain)) for name, domain in shown.items()])  # times are texts there
+        kinds = pa.schema([(name, arrow_type(domain)) for name, domain in domains.items()])  # times are texts there
         (batch,) = table.cast(kinds).combine_chunks().to_batches()
-        return pa.RecordBatch.from_arrays([places, *batch.columns], names=[PLACE, *shown])
+        return pa.RecordBatch.from_arrays([places, *batch.columns], names=[PLACE, *domains])
 
 
 class BucketRun(StoredRun):
@@ -131,8 +135,10 @@ class BucketRun(StoredRun):
         block = self.job.layout.read_block(rows) if self.run.in_blocks else None
         if block is not None:
             events, places = block
-            for at, behind, found in self.run.process_block(events):
-                yield self.job.block_batch(composite_places(events.times[at], places.take(pa.array(at)), behind), found)
+            for at, behind, composites in self.run.process_block(events):
+                yield self.job.block_batch(
+                    composite_places(events.times[at], places.take(pa.array(at)), behind), composites
+                )
         else:
             yield from map(self.job.rows_batch, batched(self._singly(rows), BATCH_COMPOSITES))
 

@@ -84,9 +84,9 @@ class SparkRuleRun(SparkRun):
     counts: Counts = field(init=False)
 
     def __post_init__(self) -> None:
-        asked = self.start.options
-        self.start = replace(self.start, options=replace(asked, backend=asked.worker_backend or AUTO))
-        source = source_of(asked.input)
+        options = self.start.options
+        self.start = replace(self.start, options=replace(options, backend=options.worker_backend or AUTO))
+        source = source_of(options.input)
         self.opened = opened = OpenedRules(self.rules, replace(self.start, reporter=Reporter()), source)
         self.inputs = [opened.log.named(log.name) for log in source.logs()]
         opened.begin()
@@ -108,8 +108,8 @@ class SparkRuleRun(SparkRun):
             )
             for each in readers
         ]
-        made = run_groups(self.job, reduce(lambda one, other: one.union(other), frames), self.counts)
-        ranged = made.repartitionById(tasks, f"`{RANGE}`")
+        composites = run_groups(self.job, reduce(lambda one, other: one.union(other), frames), self.counts)
+        ranged = composites.repartitionById(tasks, f"`{RANGE}`")
         return ranged.sortWithinPartitions(f"`{PLACE}`").drop(PLACE, RANGE)
 
     def follow(self, spark: SparkSession) -> DataFrame:

@@ -315,12 +315,12 @@ class LoadedModel:
     def _read_compassion(self, fsm: Any) -> list[tuple[Any, Any]]:
         """Return the COMPASSION constraints: a run that is infinitely often in the first set is so in the second."""
         pairs = ns_fsm.BddFsm_get_compassion(fsm._ptr)
-        place, found = ns_fsm.FairnessList_begin(ns_fsm.compassionList2fairnessList(pairs)), []
+        place, constraints = ns_fsm.FairnessList_begin(ns_fsm.compassionList2fairnessList(pairs)), []
         while not ns_fsm.FairnessListIterator_is_end(place):
             both = ns_fsm.CompassionList_get_p(pairs, place), ns_fsm.CompassionList_get_q(pairs, place)
-            found.append((self._bdd(both[0]), self._bdd(both[1])))
+            constraints.append((self._bdd(both[0]), self._bdd(both[1])))
             place = ns_fsm.FairnessListIterator_next(place)
-        return found
+        return constraints
 
     def _take_states(self, path: Any) -> Iterator[Any]:
         """Yield the states of a NuSMV path, a list that alternates states and inputs."""

@@ -107,10 +107,10 @@ def check(
         for index in slowest_last([kind for kind, _ in queries], first, last):
             kind, formula = formulas[index]
             emit({"deciding": index})
-            found = _DECIDE[kind](model, reach, formula, functools.partial(emit, {"refuted": index}))
-            steps = _list_values(model, found.path, watched)
-            frame = {"answer": index, "truth": found.truth, "steps": steps, "loop": found.loop}
-            emit(frame | {"length": found.length})
+            result = _DECIDE[kind](model, reach, formula, functools.partial(emit, {"refuted": index}))
+            steps = _list_values(model, result.path, watched)
+            frame = {"answer": index, "truth": result.truth, "steps": steps, "loop": result.loop}
+            emit(frame | {"length": result.length})
 
     decide(0, required)
     if count_states:
@@ -258,8 +258,8 @@ def simulate(text: str, order: Sequence[str], runs: Sequence[SmvSteps], watch: S
         for number, step in enumerate(steps):
             matching = states & having(frozenset(step.items())) & model.mask
             if matching.is_false():
-                given = ", ".join(f"{name} = {value}" for name, value in step.items())
-                raise RejectedError(f"run {index}: no state matches step {number}", where=given)
+                assignment = ", ".join(f"{name} = {value}" for name, value in step.items())
+                raise RejectedError(f"run {index}: no state matches step {number}", where=assignment)
             state = model.pick(matching)
             seen = model.look(state, symbols)
             if failed := next((value for value in seen if value.startswith("FAILURE(")), ""):

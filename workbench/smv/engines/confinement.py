@@ -19,8 +19,8 @@ def insert_into_main(model: str, sections: str) -> str:
     those of the caller's text. A text without a module main is returned unchanged: engines report
     that themselves.
     """
-    found = _MAIN.search(model)
-    return model if found is None else f"{model[: found.end()]} {sections} {model[found.end() :]}"
+    main = _MAIN.search(model)
+    return model if main is None else f"{model[: main.end()]} {sections} {model[main.end() :]}"
 
 
 def confine(model: str, trace: RawTrace) -> str:

@@ -113,10 +113,10 @@ class PynusmvEngine:
     name = "pynusmv"
 
     def __init__(self) -> None:
-        found = importlib.util.find_spec("pynusmv")
-        if found is None or found.origin is None:
+        spec = importlib.util.find_spec("pynusmv")
+        if spec is None or spec.origin is None:
             raise EngineMissing("the engine 'pynusmv' is not installed", hint=INSTALL_HINT)
-        self._version = f"pynusmv {_find_version(Path(found.origin).parent)} ({_EMBEDDED})"
+        self._version = f"pynusmv {_find_version(Path(spec.origin).parent)} ({_EMBEDDED})"
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
         self._owner = os.getpid()
@@ -146,13 +146,13 @@ class PynusmvEngine:
         depth = max((frame["depth"] for frame in reply["frames"] if "depth" in frame), default=0)
         reached = Reached(self.name, f"the states up to {depth} steps away")
         answers = [Answer(None, reason=reason, reached=(reached,) if depth else ())] * len(task.queries)
-        asked: int | None = None
+        current: int | None = None
         for frame in reply["frames"]:
             if "deciding" in frame:
-                asked = frame["deciding"]
-            elif "depth" in frame and asked is not None and task.queries[asked].kind == "invar":
+                current = frame["deciding"]
+            elif "depth" in frame and current is not None and task.queries[current].kind == "invar":
                 # the latest layer is checked only when it has been reported
-                answers[asked] = replace(answers[asked], reached=(reached._replace(steps=frame["depth"] - 1),))
+                answers[current] = replace(answers[current], reached=(reached._replace(steps=frame["depth"] - 1),))
             elif "refuted" in frame:
                 answers[frame["refuted"]] = unshown(reason)
             elif "answer" in frame:
@@ -200,8 +200,8 @@ class PynusmvEngine:
         _refuse_defects(reply, model, limits)
         if _is_unfinished(reply):
             raise EngineError(f"the simulation did not finish: {_read_ending(reply, limits).reason()}")
-        found = (frame["values"] for frame in reply["frames"] if "run" in frame)
-        return [[dict(zip(watch, values, strict=True)) for values in run] for run in found]
+        run_values = (frame["values"] for frame in reply["frames"] if "run" in frame)
+        return [[dict(zip(watch, values, strict=True)) for values in run] for run in run_values]
 
     @uninterruptible
     def close(self) -> None:
@@ -295,8 +295,8 @@ def _refuse_defects(reply: Frame, model: str, limits: EngineLimits) -> None:
     for frame in reply["frames"]:
         if "rejected" in frame:
             log = reply["log"] if frame["printed"] else ""
-            given = {name: frame[name] for name in ("where", "hint", "is_deadlock")}
-            raise defect(log, model, what=frame["rejected"], **given)
+            fields = {name: frame[name] for name in ("where", "hint", "is_deadlock")}
+            raise defect(log, model, what=frame["rejected"], **fields)
     ending = _read_ending(reply, limits)
     accepted = any(frame.get("phase") == "search" for frame in reply["frames"])
     # NuSMV exits the process when it meets, for example, a value outside of a variable's range.

@@ -114,10 +114,10 @@ def defect(
     message = ": ".join(part for part in (what, words) if part) or "the engine refuses it without a word"
     if where:
         return kind(message, where=where, hint=hint)
-    found = _LINE.search(message)
-    if found is None:
+    match = _LINE.search(message)
+    if match is None:
         return kind(message, where=MODEL_FILE, hint=hint)
-    line = int(found[1])
+    line = int(match[1])
     lines = model.splitlines()
     text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
     return kind(message, where=Location(file=MODEL_FILE, line=line, column=1, text=text), hint=hint)

@@ -105,13 +105,13 @@ class ExecutableEngine:
     @functools.cached_property
     def _version(self) -> str:
         finished = self.run("quit\n", {}, EngineLimits(seconds=30))
-        found = _BANNER.search(finished.text)
-        if found is None:
+        banner = _BANNER.search(finished.text)
+        if banner is None:
             raise EngineError(
                 f"{self.path} does not present itself as NuSMV or nuXmv: {finished.ending.reason()}",
                 hint=f"set WORKBENCH_{self.name.upper()} to the right executable",
             )
-        return f"{found[1]} {found[2]}"
+        return f"{banner[1]} {banner[2]}"
 
     def version(self) -> str:
         """Return the name and version that the executable prints."""
@@ -363,8 +363,8 @@ def _select_trace(task: Task, answer: Answer, variables: str) -> Answer:
     """Return the answer with a trace of VARs and watched names only; `variables` is the output of `show_vars`."""
     if answer.trace is None or not task.watch:
         return answer
-    kept = {*task.watch, *(line.partition(" : ")[0] for line in variables.splitlines())}
-    steps = tuple({name: value for name, value in step.items() if name in kept} for step in answer.trace.steps)
+    names = {*task.watch, *(line.partition(" : ")[0] for line in variables.splitlines())}
+    steps = tuple({name: value for name, value in step.items() if name in names} for step in answer.trace.steps)
     return replace(answer, trace=replace(answer.trace, steps=steps))
 
 
@@ -386,11 +386,11 @@ def one_line(formula: str) -> str:
     EngineError: the formula does not fit into a command; TextTooLong if that is because of its length.
     """
     text = " ".join(line.split("--")[0] for line in formula.splitlines())
-    given = {"where": f"{text[:60]}...", "hint": "use the engine 'pynusmv'"}
+    fields = {"where": f"{text[:60]}...", "hint": "use the engine 'pynusmv'"}
     if '"' in text:
-        raise EngineError("this formula has a quotation mark, and cannot be given to an executable", **given)
+        raise EngineError("this formula has a quotation mark, and cannot be given to an executable", **fields)
     if (length := len(text.encode())) > _LONGEST_LINE:
-        raise TextTooLong(f"this formula is too long for an executable: {length} bytes", **given)
+        raise TextTooLong(f"this formula is too long for an executable: {length} bytes", **fields)
     return text
 
 

@@ -67,8 +67,8 @@ def read_trace(text: str) -> tuple[RawTrace, tuple[int, ...]] | None:
 
 def read_count(text: str) -> int | None:
     """Return the number of reachable states (exact up to 2**53, as the executables compute it)."""
-    found = _COUNT.search(text)
-    return int(float(found[1])) if found else None
+    match = _COUNT.search(text)
+    return int(float(match[1])) if match else None
 
 
 def read_length(none: str, text: str) -> Answer:
@@ -76,15 +76,15 @@ def read_length(none: str, text: str) -> Answer:
 
     The executables report "undefined" if the set, or its complement, is empty.
     """
-    empty, found = _VERDICT.search(none), _LENGTH.search(text)
-    if empty is None or found is None:
+    empty, length = _VERDICT.search(none), _LENGTH.search(text)
+    if empty is None or length is None:
         return Answer(None, reason="the engine did not say")
     if empty[1] == "true":
         return Answer(True, length=0)
-    return Answer(True, length=int(found[1])) if found[1].isdigit() else Answer(False)
+    return Answer(True, length=int(length[1])) if length[1].isdigit() else Answer(False)
 
 
 def read_deadlock(text: str) -> str:
     """Return the reachable state without successor that `check_fsm` reports; "" if it reports none."""
-    found = _DEADLOCK.search(text)
-    return ", ".join(line.strip() for line in found[1].splitlines()) if found else ""
+    match = _DEADLOCK.search(text)
+    return ", ".join(line.strip() for line in match[1].splitlines()) if match else ""

@@ -66,12 +66,12 @@ class Absences:
 
     def take_unfilled(self, due: DueAbsence) -> list[PartialMatch]:
         """Remove the first deadline, and return its matches without a forbidden event."""
-        found = self.find_unfilled(due)
+        matches = self.find_unfilled(due)
         self._awaited.popleft()
         events = self.column.column
         end = events.first_number(self._awaited[0].trigger.number) if self._awaited else len(events.events)
         events.forget(end - events.start)
-        return found
+        return matches
 
     def find_unfilled(self, due: DueAbsence) -> list[PartialMatch]:
         """Return the matches without a forbidden event so far."""

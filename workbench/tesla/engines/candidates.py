@@ -49,12 +49,12 @@ def fact_extension(step: RuleStep, facts: Facts) -> ExtendsMatch:
     tables = fact_tables(facts)
     table = None if tables is None else tables.table(step.type)
     if tables is None or table is None:
-        kept = StepFacts(step, facts.get(step.type, ()))
-        return extension(step, kept.find, kept.fits)
+        memory_facts = StepFacts(step, facts.get(step.type, ()))
+        return extension(step, memory_facts.find, memory_facts.fits)
     from workbench.tesla.engines.facts.query import AskedFacts, drop_failed
 
-    asked = AskedFacts(step, table, tables)
-    extend = extension(step, asked.find, asked.fits, aggregate_of=asked.aggregate_of)
+    table_facts = AskedFacts(step, table, tables)
+    extend = extension(step, table_facts.find, table_facts.fits, aggregate_of=table_facts.aggregate_of)
     return drop_failed(extend, partial(tables.drop, step.type)) if tables.settings.failure == "drop" else extend
 
 

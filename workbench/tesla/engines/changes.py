@@ -17,24 +17,24 @@ from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 
 
-def newcomers(made: RuleSet, there: RuleSet, instead: str = "") -> Iterator[t.Rule]:
+def newcomers(rule_set: RuleSet, there: RuleSet, instead: str = "") -> Iterator[t.Rule]:
     """Yield the rules of a set with names that are not taken; a single unnamed rule takes the name `instead`.
 
     Raises
     ------
     LanguageError: a name is taken, or a type is declared differently.
     """
-    for name, declared in made.declarations.items():
+    for name, declared in rule_set.declarations.items():
         if there.declarations.get(name, declared) != declared:
             what = f"'{name}' is declared already, as {there.declarations[name]}"
             raise LanguageError(what, where=declared.where, hint="leave its declaration out, or rename it")
-    for name, function in made.aggregates.items():
+    for name, function in rule_set.aggregates.items():
         if there.aggregates.get(name, function) != function:
             what = f"'{name}' is declared already: {there.aggregates[name]}"
             raise LanguageError(what, where=function.where, hint="leave its declaration out, or rename it")
     names = {rule.name for rule in there.rules}
     count = len(names)
-    for rule in made.rules:
+    for rule in rule_set.rules:
         if not rule.named:
             name = instead
             while not name or name in names:

@@ -120,9 +120,9 @@ class KeyedColumn(EventColumn[PlacedT]):
 
     __slots__ = ("_made", "keys", "of_key")
 
-    def __init__(self, made: Callable[[], EventColumn[PlacedT]] = EventColumn) -> None:
+    def __init__(self, make_column: Callable[[], EventColumn[PlacedT]] = EventColumn) -> None:
         super().__init__()
-        self._made = made
+        self._made = make_column
         self.keys: list[Any] = []
         self.of_key: dict[Any, EventColumn[PlacedT]] = {}
 
@@ -130,16 +130,16 @@ class KeyedColumn(EventColumn[PlacedT]):
         """Append an event with a key; it is later than all others."""
         self.add(event)
         self.keys.append(key)
-        found = self.of_key.get(key)
-        if found is None:
-            found = self.of_key[key] = self._made()
-        found.add(event)
+        column = self.of_key.get(key)
+        if column is None:
+            column = self.of_key[key] = self._made()
+        column.add(event)
 
     def forget(self, count: int) -> None:
         for key in self.keys[self.start : self.start + count]:
-            found = self.of_key[key]
-            found.forget(1)
-            if not len(found):
+            column = self.of_key[key]
+            column.forget(1)
+            if not len(column):
                 del self.of_key[key]
         before = len(self.events)
         super().forget(count)
@@ -248,10 +248,10 @@ class StepColumn:
         assert step.window is not None
         self.step = step
         aggregated = make_aggregated_column(step)
-        made: Callable[[], EventColumn[Occurrence]] = aggregated or EventColumn
+        make_column: Callable[[], EventColumn[Occurrence]] = aggregated or EventColumn
         self._over_none = aggregated and aggregated().running.over(0, 0)
         self.aggregate_of = aggregated and self._aggregate_from_column
-        self.column: EventColumn[Occurrence] = KeyedColumn(made) if step.is_keyed else made()
+        self.column: EventColumn[Occurrence] = KeyedColumn(make_column) if step.is_keyed else make_column()
         self.since: int | None = None
         self.place = 0
         self.late = False

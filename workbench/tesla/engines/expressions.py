@@ -71,10 +71,10 @@ class PythonLines:
     def function(self) -> Callable[..., Any]:
         """Compile the lines to a function."""
         text = f"def of_rule({self.arguments}):\n" + "".join(f"    {line}\n" for line in self.lines)
-        found = dict(self.constants)
-        exec(compile(text, "<function of a rule>", "exec"), found)
-        made: Callable[..., Any] = found["of_rule"]
-        return made
+        namespace = dict(self.constants)
+        exec(compile(text, "<function of a rule>", "exec"), namespace)
+        function: Callable[..., Any] = namespace["of_rule"]
+        return function
 
     def _compute(self, expression: t.Expression) -> tuple[list[str], str]:
         """Return tests for null, and source for the value if it is not null."""

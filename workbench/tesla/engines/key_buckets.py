@@ -51,18 +51,18 @@ class KeyBuckets:
         """Find the bucket of each value in the key columns of a block."""
         if block.columns is self._columns:
             return
-        given, firsts, size = list[tuple[int, AttributeColumn, Domain]](), [], 1
+        key_columns, firsts, size = list[tuple[int, AttributeColumn, Domain]](), [], 1
         for name, columns in zip(block.names, block.columns, strict=True):
             firsts.append(size if name in self.keys else 0)
             if name in self.keys:
                 declared = self.rules.declarations[name]
                 place = declared.positions[self.keys[name]]
-                given.append((size, columns[place], declared.domains[self.keys[name]]))
+                key_columns.append((size, columns[place], declared.domains[self.keys[name]]))
                 size += len(columns[place].values)
         rows: Any = np.zeros(size, np.int16)
 
         def hash_part(part: int, parts: int) -> None:
-            for first, column, domain in given:
+            for first, column, domain in key_columns:
                 many = len(column.values)
                 some = slice(many * part // parts, many * (part + 1) // parts)
                 nulls = None if column.nulls is None else column.nulls[some]
@@ -97,14 +97,14 @@ class KeyBuckets:
         owners: for each bucket the thread that owns it.
         """
         self.hash_columns(block, together)
-        found: Any = np.empty(len(block), np.int8)
+        threads: Any = np.empty(len(block), np.int8)
 
         def find_part(part: int, parts: int) -> None:
             first, last = (len(block) * each // parts for each in (part, part + 1))
-            found[first:last] = owners[self.buckets_of(block.part(first, last))]
+            threads[first:last] = owners[self.buckets_of(block.part(first, last))]
 
         together(find_part)
-        return found
+        return threads
 
     def assign(self, block: EventBlock | None, threads: int) -> tuple[Any, float]:
         """Assign each bucket to a thread; return the owners and the largest share of events of one thread.

@@ -41,15 +41,15 @@ class MatchedRules:
         for rule in self.rules.rules:
             for type in rule.types:
                 readers.setdefault(type, rule.name)
-        found = []
+        reasons = []
         for rule in self.rules.rules:
             if rule.emits in readers:
-                found.append(f"{readers[rule.emits]} reads {rule.emits}")
+                reasons.append(f"{readers[rule.emits]} reads {rule.emits}")
             elif counting is not None:
-                found.append(f"{counting} counts all events, composites among them")
+                reasons.append(f"{counting} counts all events, composites among them")
             else:
-                found.append("it consumes events" if rule.consuming else "")
-        return tuple(found)
+                reasons.append("it consumes events" if rule.consuming else "")
+        return tuple(reasons)
 
     @cached_property
     def run(self) -> RuleSet:

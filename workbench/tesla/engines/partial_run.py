@@ -51,21 +51,21 @@ class PartialRun:
 
     def process(self, event: Occurrence, place: OrderPlace) -> list[tuple[OrderPlace, Occurrence]]:
         """Process an event, and return the composites that it causes with their places, those of the clock first."""
-        found = self.engine.process(event)
-        due = sum(each.time < event.time for each in found)
-        made = [(self._of_deadline(each), each) for each in found[:due]]
+        composites = self.engine.process(event)
+        due = sum(each.time < event.time for each in composites)
+        pairs = [(self._of_deadline(each), each) for each in composites[:due]]
         number = self._count + due
         first = triggered = time_place(event.time) + b"\0" + place
         if self._rule_numbers:
             triggered += _number(0)
         self._keep(number, event, triggered + _number(0))
-        for i, each in enumerate(found[due:], 1):
+        for i, each in enumerate(composites[due:], 1):
             if self._rule_numbers and each.sources[0] == number:
                 triggered = first + _number(self._rule_numbers[each.rule])
-            made.append((triggered + _number(i), each))
-            self._keep(each.number, each, made[-1][0])
-        self._count += len(found) + 1
-        return made
+            pairs.append((triggered + _number(i), each))
+            self._keep(each.number, each, pairs[-1][0])
+        self._count += len(composites) + 1
+        return pairs
 
     @property
     def in_blocks(self) -> bool:
@@ -80,29 +80,29 @@ class PartialRun:
         """
         import numpy as np
 
-        before, made, engine = self._count, 0, block_engine(self.engine)
+        before, total, engine = self._count, 0, block_engine(self.engine)
         assert engine is not None
         last, behind = -1, 0
         for part in engine.process_block(block):
             numbers: Any = np.array([each.number for each in part]) if isinstance(part, list) else part.numbers
             if not len(part):
                 continue
-            made += len(part)
+            total += len(part)
             # for each composite the index of the external event that caused it
-            at: Any = numbers - before - np.arange(made - len(part) + 1, made + 1)
+            at: Any = numbers - before - np.arange(total - len(part) + 1, total + 1)
             begins = np.flatnonzero(np.diff(at, prepend=-1))  # start of another event's composites
             counted = np.arange(1, len(at) + 1) - np.repeat(begins, np.diff(begins, append=len(at)))
             if at[0] == last:
                 counted[: begins[1] if len(begins) > 1 else len(at)] += behind
             last, behind = int(at[-1]), int(counted[-1])
             yield at, counted, part
-        self._count += made + len(block)
+        self._count += total + len(block)
 
     def advance(self, time: int) -> list[tuple[OrderPlace, Occurrence]]:
         """Move the clock to a time, and return the composites that this causes, with their places."""
-        found = self.engine.advance(time)
-        self._count += len(found)
-        return [(self._of_deadline(each), each) for each in found]
+        composites = self.engine.advance(time)
+        self._count += len(composites)
+        return [(self._of_deadline(each), each) for each in composites]
 
     def _of_deadline(self, composite: Occurrence) -> OrderPlace:
         if composite.rule in self._absent:

@@ -78,29 +78,29 @@ class Publisher:
     def process(self, event: Occurrence) -> list[Occurrence]:
         """Process an event, and return the composites that it causes, those of the clock first."""
         check_event(event, self._rules, self.now, self.passed)
-        found: list[Occurrence] = []
+        composites: list[Occurrence] = []
         if self.waiting and self.waiting[0][0] < event.time:
-            self._publish_due_absences(event.time - 1, found)
+            self._publish_due_absences(event.time - 1, composites)
         self.now = event.time
         try:
-            self._publish([(event, ())], found)
+            self._publish([(event, ())], composites)
         finally:
             if self._settle is not None:
                 self._settle()
-        return found
+        return composites
 
     def advance(self, time: int) -> list[Occurrence]:
         """Move the clock to a time, and return the composites that this causes."""
-        found: list[Occurrence] = []
+        composites: list[Occurrence] = []
         try:
             if self.waiting and self.waiting[0][0] <= time:
-                self._publish_due_absences(time, found)
+                self._publish_due_absences(time, composites)
         finally:
             if self._settle is not None:
                 self._settle()
         self.passed = time if self.passed is None else max(time, self.passed)
         self.now = self.passed if self.now is None else max(self.passed, self.now)
-        return found
+        return composites
 
     def awaiting(self) -> Mapping[str, int]:
         """Count the matches of each rule that wait for the deadline of `absent`."""
@@ -112,8 +112,8 @@ class Publisher:
 
     # --- events -----------------------------------------------------------------------------------------
 
-    def _publish(self, todo: list[tuple[Occurrence, CauseChain]], found: list[Occurrence]) -> None:
-        """Process events in turn, each with all that it causes before the next; append composites to `found`."""
+    def _publish(self, todo: list[tuple[Occurrence, CauseChain]], composites: list[Occurrence]) -> None:
+        """Process events in turn, each with all that it causes before the next; append composites to the list."""
         if not self._indexed:
             self._index()
         todo.reverse()
@@ -122,7 +122,7 @@ class Publisher:
             numbered = Occurrence(event.type, event.time, event.values, self.count, event.sources, event.rule)
             self.count += 1
             if chain:
-                found.append(numbered)
+                composites.append(numbered)
             caused = self._process(numbered, chain)
             if caused:
                 todo.extend((each, _extend_chain(chain, each)) for each in reversed(caused))
@@ -180,9 +180,9 @@ class Publisher:
 
     def add(self, rules: RuleSet | str) -> dict[str, float]:
         """Add rules after the existing ones."""
-        made = self._scale(rules)
-        added = list(newcomers(made, self._rules))
-        after = self._merge_declarations(made, (*self._rules.rules, *added))
+        rule_set = self._scale(rules)
+        added = list(newcomers(rule_set, self._rules))
+        after = self._merge_declarations(rule_set, (*self._rules.rules, *added))
         plans = (self._plan(resolve_rule(rule, after.declarations)) for rule in added)
         runners = [self._runner(plan, order) for order, plan in enumerate(plans, self._orders)]
         complete = {each.plan.rule.name: begin(each, self.runners, self.now, self.count) for each in runners}
@@ -199,12 +199,14 @@ class Publisher:
 
     def replace(self, name: str, rules: RuleSet | str) -> float:
         """Replace a rule by another one."""
-        gone, made = self._find_runner(name), self._scale(rules)
+        gone, rule_set = self._find_runner(name), self._scale(rules)
         others = tuple(each for each in self._rules.rules if each.name != name)
-        rule, *more = newcomers(made, replace(self._rules, rules=others), name)
+        rule, *more = newcomers(rule_set, replace(self._rules, rules=others), name)
         if more:
-            raise LanguageError(f"{len(made.rules)} rules cannot replace '{name}'", where=more[0].where)
-        after = self._merge_declarations(made, tuple(rule if each.name == name else each for each in self._rules.rules))
+            raise LanguageError(f"{len(rule_set.rules)} rules cannot replace '{name}'", where=more[0].where)
+        after = self._merge_declarations(
+            rule_set, tuple(rule if each.name == name else each for each in self._rules.rules)
+        )
         runner = self._runner(self._plan(resolve_rule(rule, after.declarations)), gone.order)
         complete = begin(runner, self.runners, self.now, self.count)
         self._drop_absences(gone)
@@ -216,10 +218,13 @@ class Publisher:
             rules = read_rules(rules, types=self._rules.declarations, aggregates=self._rules.aggregates)
         return in_units(rules, self.settings.unit, dates=self.settings.dates, trex=self.settings.trex)
 
-    def _merge_declarations(self, made: RuleSet, rules: tuple[Rule, ...]) -> RuleSet:
+    def _merge_declarations(self, rule_set: RuleSet, rules: tuple[Rule, ...]) -> RuleSet:
         """Return a rule set with these rules, and the declarations of both rule sets."""
         there = self._rules
-        declared, aggregates = {**there.declarations, **made.declarations}, {**there.aggregates, **made.aggregates}
+        declared, aggregates = (
+            {**there.declarations, **rule_set.declarations},
+            {**there.aggregates, **rule_set.aggregates},
+        )
         return replace(there, declarations=declared, rules=rules, aggregates=aggregates)
 
     def _find_runner(self, name: str) -> RuleRunner:
@@ -268,8 +273,8 @@ class Publisher:
             check_files(files, self._database_files())
         self.now, self.passed, self.count, self._orders, waiting, runners, events = data
         store = EventStore(events)
-        made = [self._runner(each.plan, order) for each, (order, _) in zip(self.runners, runners, strict=True)]
-        by_order = {each.order: each for each in made}
+        new_runners = [self._runner(each.plan, order) for each, (order, _) in zip(self.runners, runners, strict=True)]
+        by_order = {each.order: each for each in new_runners}
         for order, each in runners:
             by_order[order].set_state(each, store)
         self.waiting = []
@@ -279,7 +284,7 @@ class Publisher:
             assert absences is not None
             absences.wait(due)
             heappush(self.waiting, (deadline, order, number, due))
-        self._install(made, self._rules)
+        self._install(new_runners, self._rules)
 
     def _database_files(self) -> dict[str, list[Any]]:
         """Return the databases that hold facts."""
@@ -297,10 +302,10 @@ class Publisher:
             plan = runner.plan
             if self.asked is not None and runner.order not in self.asked:
                 continue
-            kept = {step.type for step in [*plan.steps[1:], plan.absent] if step is not None and not step.fact}
-            for type in dict.fromkeys([plan.trigger.type, *kept]):
+            history_types = {step.type for step in [*plan.steps[1:], plan.absent] if step is not None and not step.fact}
+            for type in dict.fromkeys([plan.trigger.type, *history_types]):
                 absent = plan.absent is not None and type == plan.absent.type
-                keep = runner.add if absent else runner.matcher.add if type in kept else None
+                keep = runner.add if absent else runner.matcher.add if type in history_types else None
                 self.index.setdefault(type, []).append(Interest(runner, type == plan.trigger.type, keep))
 
 

@@ -173,10 +173,10 @@ class RulePlan:
         self.steps: list[RuleStep] = []
         self.absent: RuleStep | None = None
         self.layout: dict[tuple[int, str], int] = {}
-        slot, found = 0, lookbacks(rule)
+        slot, by_part = 0, lookbacks(rule)
         for place in range(len(rule.parts)):
             anchors = self._event_slots(rule.anchors[place])
-            step = RuleStep(self, place, len(self.steps), slot, anchors, found.get(place, Lookback()))
+            step = RuleStep(self, place, len(self.steps), slot, anchors, by_part.get(place, Lookback()))
             if step.policy.later:
                 self.absent = step
                 continue
@@ -230,8 +230,8 @@ class RulePlan:
     def values(self) -> Callable[[PartialMatch], tuple[Any, ...]]:
         """A function from a match to the attributes of its composite."""
         code = PythonLines(self.layout, "m")
-        given = {each.name: each.value for each in self.rule.evaluations}
-        parts = [code.value(given[a.name], as_real=a.domain == FLOAT) for a in self.emitted.attributes]
+        expressions = {each.name: each.value for each in self.rule.evaluations}
+        parts = [code.value(expressions[a.name], as_real=a.domain == FLOAT) for a in self.emitted.attributes]
         code.lines.append(f"return ({''.join(f'{part}, ' for part in parts)})")
         return code.function()
 

@@ -83,8 +83,8 @@ class RulePool(FixedRules):
         self.rules = rules
         groups = rule_split(rules).groups
         shares = balance_work([float(len(group)) for group in groups], settings.threads)
-        asked = [sorted(rule for group in share for rule in groups[group]) for share in shares]
-        parts = [WorkerRules(make, each) for each in asked]
+        positions = [sorted(rule for group in share for rule in groups[group]) for share in shares]
+        parts = [WorkerRules(make, each) for each in positions]
         self._lookback = longest_lookback(rules.rules, settings.trex)
         self._numbers = [WorkerNumbers() for _ in parts]
         self._count = self._events = 0
@@ -118,10 +118,10 @@ class RulePool(FixedRules):
         """Move the clock to a time, and return the composites that this causes."""
         self._passed = time if self._passed is None else max(time, self._passed)
         self._now = self._passed if self._now is None else max(self._now, self._passed)
-        found = self._ask(("clock", time))
+        composites = self._ask(("clock", time))
         if self._failure is not None:
             raise self._failure
-        return found
+        return composites
 
     def _process(self, events: Sequence[Occurrence]) -> Iterator[list[Occurrence]]:
         """Yield the composites of events; an error is raised after those of the events before it."""
@@ -150,14 +150,14 @@ class RulePool(FixedRules):
         failures = [each.failure for each in answers if each.failure is not None]
         end, self._failure = min(failures, key=itemgetter(0), default=(None, None))
         streams = (zip(repeat(i), each.composites) for i, each in enumerate(answers))
-        found = [
+        composites = [
             self._publish(worker, placed)
             for worker, placed in merge(*streams, key=lambda each: each[1].place)
             if end is None or placed.place < end
         ]
         self._number_events(until)
         self._forget()
-        return found
+        return composites
 
     def _answers(self, request: PoolRequest) -> Sequence[PoolAnswer]:
         """Return the answers of all workers; after a failure or an interrupt no request is sent again.

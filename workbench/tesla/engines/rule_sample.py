@@ -91,25 +91,27 @@ class SampledMatcher(CDPMatcher):
         self._all.setdefault(event.type, EventColumn()).add(event)
 
     def _watch(self, step: RuleStep, extend: ExtendsMatch, *, trex: bool) -> ExtendsMatch:
-        asked = step.part.constraints
-        told = self.sample.steps[step.number] = SampledStep(list(map(str, asked)), passed=[0] * len(asked))
-        tests = [step.compile_test([each]) for each in asked]
+        constraints = step.part.constraints
+        statistics = self.sample.steps[step.number] = SampledStep(
+            list(map(str, constraints)), passed=[0] * len(constraints)
+        )
+        tests = [step.compile_test([each]) for each in constraints]
         window = None if step.fact else make_slice_finder(step, trex)
 
         def watched(match: PartialMatch) -> Iterator[PartialMatch]:
-            told.asked += 1
-            if window is not None and told.candidates < MOST_CANDIDATES:
+            statistics.asked += 1
+            if window is not None and statistics.candidates < MOST_CANDIDATES:
                 column = self._all.get(step.type, EMPTY)
                 low, high = window(column, match)
-                told.looked += 1
+                statistics.looked += 1
                 for event in column.events[max(low, high - MOST_EACH) : max(low, high)]:
                     passed = [test is None or test(match, event) is not None for test in tests]
-                    told.passed = [count + one for count, one in zip(told.passed, passed, strict=True)]
-                    told.candidates += 1
-                    told.fitting += all(passed)
-            for found in extend(match):
-                told.found += 1
-                yield found
+                    statistics.passed = [count + one for count, one in zip(statistics.passed, passed, strict=True)]
+                    statistics.candidates += 1
+                    statistics.fitting += all(passed)
+            for extension in extend(match):
+                statistics.found += 1
+                yield extension
 
         return watched
 
@@ -121,13 +123,13 @@ def sample_rules(rules: RuleSet, facts: Facts, events: Sequence[Occurrence]) -> 
     ----------
     rules: with windows in the unit of the events' times.
     """
-    made: list[SampledMatcher] = []
+    matchers: list[SampledMatcher] = []
 
     def matcher(start: MatcherStart) -> SampledMatcher:
-        made.append(SampledMatcher(start))
-        return made[-1]
+        matchers.append(SampledMatcher(start))
+        return matchers[-1]
 
     engine = Publisher("sample", rules, facts, EngineSettings(), matcher)
     for event in events:
         engine.process(event)
-    return RulesSampled([each.sample for each in made], len(events))
+    return RulesSampled([each.sample for each in matchers], len(events))

@@ -78,11 +78,11 @@ def rule_split(rules: RuleSet) -> RuleSplit:
         if rule.counts_events:
             why = f"rule '{rule.name}' counts events in a window, those of all rules and keys among them"
             return RuleSplit([range(len(rules.rules))], time=TimeSplit(reason=why), counted=why, in_turn=why)
-    groups, found = rules.graph.groups, rule_partition(rules)
+    groups, partition = rules.graph.groups, rule_partition(rules)
     again = next(_find_led_back(rules), "")
     why = f"rule '{again}' waits for what must not come since an absence was reported" if again else ""
-    reasons = (*found.reasons, *filter(None, [why]))
-    keys, time = {} if reasons else found.keys, time_split(rules)
+    reasons = (*partition.reasons, *filter(None, [why]))
+    keys, time = {} if reasons else partition.keys, time_split(rules)
     in_turn = ""
     if not keys and time.reason:
         in_turn = f"{(reasons or ('there is no rule with a key',))[0]}, and {time.reason}"
@@ -92,8 +92,8 @@ def rule_split(rules: RuleSet) -> RuleSplit:
 def _find_led_back(rules: RuleSet) -> Iterator[str]:
     """Yield the rules whose absence can follow from another absence: their order among other keys is unknown."""
     waiting = [rule for rule in rules.rules if rule.absence is not None]
-    told = rules.graph.find_effects(rule.emits for rule in waiting)
-    return (rule.name for rule in waiting if rule.trigger.type in told)
+    effects = rules.graph.find_effects(rule.emits for rule in waiting)
+    return (rule.name for rule in waiting if rule.trigger.type in effects)
 
 
 def time_split(rules: RuleSet) -> TimeSplit:

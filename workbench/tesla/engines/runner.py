@@ -95,15 +95,15 @@ class RuleRunner:
     def fire(self, start: PartialMatch) -> tuple[list[Occurrence], DueAbsence | None]:
         """Return the composites that a trigger emits now, and the matches that wait for a deadline."""
         plan, time = self.plan, start[0].time
-        found = self.matcher.matches(start)
+        lazy_matches = self.matcher.matches(start)
         if self.cost is not None:
             self.cost.partial += 1
-            found = _count_matches(found, self.cost)
+            lazy_matches = _count_matches(lazy_matches, self.cost)
         if plan.rule.where_clause:
-            found = filter(plan.where, found)
+            lazy_matches = filter(plan.where, lazy_matches)
         if self.absences is None:
-            return self._emit(found, time), None
-        matches = list(found)
+            return self._emit(lazy_matches, time), None
+        matches = list(lazy_matches)
         if not matches:
             return [], None
         due = DueAbsence(time + plan.timeout, start[0], matches)
@@ -122,12 +122,12 @@ class RuleRunner:
         return self._emit(self.absences.take_unfilled(due), due.deadline)
 
     def _emit(self, matches: Iterable[PartialMatch], time: int) -> list[Occurrence]:
-        plan, found = self.plan, []
+        plan, composites = self.plan, []
         emitted = []
         for match in matches if plan.rule.limit is None else islice(matches, plan.rule.limit):
             if plan.pause is None or not self._is_silent(match, time, plan.pause):
                 sources = tuple(match[slot].number for slot in plan.event_slots)
-                found.append(Occurrence(plan.rule.emits, time, plan.values(match), -1, sources, plan.rule.name))
+                composites.append(Occurrence(plan.rule.emits, time, plan.values(match), -1, sources, plan.rule.name))
                 emitted.append(match)
         if self.consumed is not None:
             for match in emitted:
@@ -135,8 +135,8 @@ class RuleRunner:
                     self.consumed[slot][match[slot].number] = match[slot].time
             self._sweep(emitted)
         if self.cost is not None:
-            self.cost.composites += len(found)
-        return found
+            self.cost.composites += len(composites)
+        return composites
 
     def _is_silent(self, match: PartialMatch, time: int, pause: int) -> bool:
         key = self.plan.per(match)

@@ -17,8 +17,8 @@ class EventStore:
     """The referenced events, by number."""
 
     def __init__(self, saved: Sequence[Sequence[Any]] = ()) -> None:
-        made = (Occurrence(t, time, tuple(v), n, tuple(s), rule) for t, time, v, n, s, rule in saved)
-        self.events = {event.number: event for event in made}
+        occurrences = (Occurrence(t, time, tuple(v), n, tuple(s), rule) for t, time, v, n, s, rule in saved)
+        self.events = {event.number: event for event in occurrences}
 
     def data(self) -> list[list[Any]]:
         """Return all events as data."""
@@ -26,11 +26,11 @@ class EventStore:
 
     def numbers(self, events: Iterable[Occurrence]) -> list[int]:
         """Store events, and return their numbers."""
-        found = []
+        numbers = []
         for event in events:
             self.events.setdefault(event.number, event)
-            found.append(event.number)
-        return found
+            numbers.append(event.number)
+        return numbers
 
     def of(self, numbers: Iterable[int]) -> list[Occurrence]:
         """Return the events with these numbers."""
@@ -38,13 +38,13 @@ class EventStore:
 
     def pack(self, match: PartialMatch) -> list[Any]:
         """Convert a partial match to data: events as `{"event": number}`, rows as `{"row": values}`."""
-        found: list[Any] = []
+        items: list[Any] = []
         for item in match:
             if isinstance(item, Occurrence):
-                found.append({"event": self.numbers([item])[0]})
+                items.append({"event": self.numbers([item])[0]})
             else:
-                found.append({"row": item} if isinstance(item, tuple | list) else item)
-        return found
+                items.append({"row": item} if isinstance(item, tuple | list) else item)
+        return items
 
     def unpack(self, data: Sequence[Any]) -> PartialMatch:
         """Invert `pack`."""

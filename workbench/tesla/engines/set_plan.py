@@ -87,8 +87,8 @@ class PlannedStep:
     def constraints(self) -> list[t.Expression]:
         """The constraints to test on candidates; they are strict, so the cheapest comes first."""
         passed = set(map(id, self.step.local)) if self.filtered else set()
-        asked = [each for each in self.step.part.constraints if id(each) not in passed]
-        return asked if len(asked) < 2 else sorted(asked, key=lambda each: effort(expand_parameters(each, own=True)))
+        tests = [each for each in self.step.part.constraints if id(each) not in passed]
+        return tests if len(tests) < 2 else sorted(tests, key=lambda each: effort(expand_parameters(each, own=True)))
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,9 @@ class SetPlan:
         }
         per_type = Counter(type for type, filters, _ in wanted if filters)
         self._crowded = {type for type, count in per_type.items() if indexed and count > MOST_CHOSEN}
-        made = {id(step): self._step(rule, step) for rule, step in self._column_steps()}
-        self.steps = [[made[id(step)] for step in plan.steps[1:]] for plan in self.plans]
-        self.absent = [None if plan.absent is None else made[id(plan.absent)] for plan in self.plans]
+        by_id = {id(step): self._step(rule, step) for rule, step in self._column_steps()}
+        self.steps = [[by_id[id(step)] for step in plan.steps[1:]] for plan in self.plans]
+        self.absent = [None if plan.absent is None else by_id[id(plan.absent)] for plan in self.plans]
 
     def _column_steps(self) -> Iterator[tuple[int, RuleStep]]:
         for rule, plan in enumerate(self.plans):
@@ -169,9 +169,9 @@ class SetPlan:
     ) -> PlannedColumn:  # fmt: skip
         name = type, tuple(map(str, filters)), tuple(map(str, keys)), tuple(map(str, ordering))
         if name not in self._places:
-            made = PlannedColumn(len(self.columns), type, filters, keys, fact, ordering)
-            self.columns.append(made)
-            self._places[name] = made
+            column = PlannedColumn(len(self.columns), type, filters, keys, fact, ordering)
+            self.columns.append(column)
+            self._places[name] = column
         return self._places[name]
 
     @staticmethod
@@ -198,19 +198,19 @@ class SetPlan:
     @cached_property
     def triggered(self) -> Mapping[str, list[int]]:
         """The rules that each type triggers, in their order."""
-        found: dict[str, list[int]] = {}
+        by_type: dict[str, list[int]] = {}
         for rule, plan in enumerate(self.plans):
-            found.setdefault(plan.trigger.type, []).append(rule)
-        return found
+            by_type.setdefault(plan.trigger.type, []).append(rule)
+        return by_type
 
     @cached_property
     def _constants(self) -> Mapping[tuple[str, int, str], int]:
         """The number of constants that triggers compare an attribute with, by type, attribute and operator."""
-        found: dict[tuple[str, int, str], set[Any]] = {}
+        by_comparison: dict[tuple[str, int, str], set[Any]] = {}
         for plan in self.plans:
             for each in find_indexes(plan.trigger):
-                found.setdefault((plan.trigger.type, each.attribute, each.operator), set()).add(each.constant)
-        return {name: len(constants) for name, constants in found.items()}
+                by_comparison.setdefault((plan.trigger.type, each.attribute, each.operator), set()).add(each.constant)
+        return {name: len(constants) for name, constants in by_comparison.items()}
 
     def index(self, rule: int) -> TriggerIndex | None:
         """Return the constraint by which a rule is indexed; None if it is tested for each event of its type.
@@ -231,10 +231,10 @@ class SetPlan:
     def conditions(self, rule: int) -> list[list[t.Expression]]:
         """Return the conditions of `where` by the step that completes their names; the last entry for all steps."""
         plan = self.plans[rule]
-        found: list[list[t.Expression]] = [[] for _ in plan.steps]
+        by_step: list[list[t.Expression]] = [[] for _ in plan.steps]
         for condition in plan.rule.where_clause:
-            found[max(plan.binders(condition), default=0)].append(condition)
-        return found
+            by_step[max(plan.binders(condition), default=0)].append(condition)
+        return by_step
 
 
 def needs_of(plan: RulePlan, step: RuleStep) -> frozenset[int]:
@@ -267,7 +267,7 @@ def _is_constant(expression: t.Expression) -> bool:
 
 def find_indexes(step: RuleStep) -> list[TriggerIndex]:
     """Return the constraints of a trigger that an index can serve."""
-    return [found for each in own_filters(step) if (found := index_of(each)) is not None]
+    return [index for each in own_filters(step) if (index := index_of(each)) is not None]
 
 
 def index_of(condition: t.Expression) -> TriggerIndex | None:
@@ -292,8 +292,8 @@ def _join_keys(keys: Sequence[t.Expression]) -> str:
 
 def find_dependences(plan: SetPlan) -> Mapping[str, str]:
     """Find why triggers of rules cannot be matched in any order, as on a GPU: by the names of the rules."""
-    found = {each.rule.name: next(_dependences(plan.rules, each), "") for each in plan.plans}
-    return {name: reason for name, reason in found.items() if reason}
+    reasons = {each.rule.name: next(_dependences(plan.rules, each), "") for each in plan.plans}
+    return {name: reason for name, reason in reasons.items() if reason}
 
 
 def _dependences(rules: RuleSet, plan: RulePlan) -> Iterator[str]:

@@ -55,11 +55,11 @@ class WorkerRules:
     Parameters
     ----------
     make: starts an engine of all rules; called in the worker's process.
-    asked: the positions of the rules that this worker runs.
+    positions: those of the rules that this worker runs.
     """
 
-    def __init__(self, make: Callable[[], Publisher], asked: Sequence[int]) -> None:
-        self._make, self._asked = make, asked
+    def __init__(self, make: Callable[[], Publisher], positions: Sequence[int]) -> None:
+        self._make, self._asked = make, positions
         self._run: PartialRun | None = None
         self._events = 0
         self._last = b""
@@ -67,7 +67,7 @@ class WorkerRules:
 
     def answer(self, request: PoolRequest) -> PoolAnswer:
         """Process a request, and return the answer."""
-        what, given = request
+        what, payload = request
         if self._run is None:
             engine = self._make()
             engine.asked = set(self._asked)
@@ -76,31 +76,35 @@ class WorkerRules:
             costs = self._run.engine.profile()
             return PoolAnswer(costs=[costs[rule] for rule in self._asked] if costs else ())
         if what == "clock":
-            return self._of_clock(self._run, given)
+            return self._of_clock(self._run, payload)
         rules = self._run.engine.rules
-        return self._of_events(self._run, starmap(Occurrence, given) if what == "events" else given.occurrences(rules))
+        return self._of_events(
+            self._run, starmap(Occurrence, payload) if what == "events" else payload.occurrences(rules)
+        )
 
     def _of_events(self, run: PartialRun, events: Iterable[Occurrence]) -> PoolAnswer:
-        found = list[WorkerComposite]()
+        composites = list[WorkerComposite]()
         for event in events:
             place = self._events.to_bytes(8)
             try:
-                made = run.process(event, place)
+                effects = run.process(event, place)
             except WorkbenchError as error:
-                return PoolAnswer(found, (self._last, error))
+                return PoolAnswer(composites, (self._last, error))
             self._last = time_place(event.time) + b"\0" + place + b"\xff"
-            found += (_composite(order, self._events + (each.time == event.time), each) for order, each in made)
+            composites += (_composite(order, self._events + (each.time == event.time), each) for order, each in effects)
             self._events += 1
-        return PoolAnswer(found)
+        return PoolAnswer(composites)
 
     def _of_clock(self, run: PartialRun, time: int) -> PoolAnswer:
         try:
-            made = run.advance(time)
+            effects = run.advance(time)
         except WorkbenchError as error:
             return PoolAnswer(failure=(b"", error))
-        return PoolAnswer([_composite(place, self._events, each) for place, each in made])
+        return PoolAnswer([_composite(place, self._events, each) for place, each in effects])
 
 
-def _composite(place: OrderPlace, before: int, made: Occurrence) -> WorkerComposite:
+def _composite(place: OrderPlace, before: int, occurrence: Occurrence) -> WorkerComposite:
     """Make a composite that comes after this number of external events."""
-    return WorkerComposite(place, before, made.type, made.time, made.values, made.sources, made.rule)
+    return WorkerComposite(
+        place, before, occurrence.type, occurrence.time, occurrence.values, occurrence.sources, occurrence.rule
+    )

@@ -103,21 +103,23 @@ def candidates_near(view: RuleView, place: int, selected: Selected, among: int =
     else:
         numbers, left = _around(view, place, selected, most)
         fits = view.record.events(numbers)
-    found = [(failed, fit) for fit in fits if (failed := _fails(view, place, selected, fit))]
-    found.sort(key=lambda each: (len(each[0]), *_distance(*each)))
-    near = (NearCandidate(fit, tuple(_fails(view, place, selected, fit, in_full=True))) for _, fit in found[:MOST_NEAR])
+    failures = [(failed, fit) for fit in fits if (failed := _fails(view, place, selected, fit))]
+    failures.sort(key=lambda each: (len(each[0]), *_distance(*each)))
+    near = (
+        NearCandidate(fit, tuple(_fails(view, place, selected, fit, in_full=True))) for _, fit in failures[:MOST_NEAR]
+    )
     return Nearest(len(fits), left, tuple(near))
 
 
 def _fails(view: RuleView, place: int, selected: Selected, fit: Fit, *, in_full: bool = False) -> Sequence[Hindrance]:
     """Return the reasons why an event or a fact is no candidate; constraints with their values if `in_full`."""
     part = view.rule.parts[place]
-    found = [] if fit.event is None else list(_of_event(view, place, selected, fit.event))
+    hindrances = [] if fit.event is None else list(_of_event(view, place, selected, fit.event))
     if in_full:
-        return [*found, *failing_constraints(view, place, selected, fit.own)]
+        return [*hindrances, *failing_constraints(view, place, selected, fit.own)]
     selected = with_parameters(part, selected, fit.own)
     untrue = (each for each in part.constraints if value(each, selected, fit.own) is not True)
-    return [*found, *(Hindrance(CONSTRAINT, str(each)) for each in untrue)]
+    return [*hindrances, *(Hindrance(CONSTRAINT, str(each)) for each in untrue)]
 
 
 def _around(view: RuleView, place: int, selected: Selected, most: int) -> tuple[list[int], int]:
@@ -129,9 +131,9 @@ def _around(view: RuleView, place: int, selected: Selected, most: int) -> tuple[
     before = view.order.of_type(part.type, 0, first)
     inside = view.order.of_type(part.type, first, max(first, last))
     after = view.order.of_type(part.type, max(first, last), len(view.order))
-    kept = [*before[-most:], *inside[-most:], *after[:most]]
+    nearest = [*before[-most:], *inside[-most:], *after[:most]]
     everything = len(before) + len(inside) + len(after)
-    return [int(each) for each in kept if each != view.trigger.number], everything - len(kept)
+    return [int(each) for each in nearest if each != view.trigger.number], everything - len(nearest)
 
 
 def _of_event(view: RuleView, place: int, selected: Selected, event: Occurrence) -> Iterator[Hindrance]:

@@ -37,18 +37,18 @@ class EventOrder:
     Parameters
     ----------
     rules: the rules of the run.
-    given: the external events, in their order.
-    made: the composites, with their numbers and sources, in the order of publication.
+    external: the external events, in their order.
+    composites: the composites, with their numbers and sources, in the order of publication.
     """
 
-    def __init__(self, rules: RuleSet, given: EventBlock, made: EventBlock) -> None:
+    def __init__(self, rules: RuleSet, external: EventBlock, composites: EventBlock) -> None:
         import numpy as np
 
         self.rules = rules
-        self._blocks = (given, made)
-        count = len(given) + len(made)
+        self._blocks = (external, composites)
+        count = len(external) + len(composites)
         self.composite: Any = np.zeros(count, bool)
-        self.composite[[] if made.numbers is None else made.numbers] = True
+        self.composite[[] if composites.numbers is None else composites.numbers] = True
         self._place: Any = np.empty(count, np.int64)
         self.times: Any = np.empty(count, np.int64)
         self._types: Any = np.empty(count, np.int64)
@@ -77,8 +77,8 @@ class EventOrder:
         missing = [each for each in wanted if each not in self._occurrences]
         for inside, block in enumerate(self._blocks):
             mine = [each for each in missing if bool(self.composite[each]) == bool(inside)]
-            found = block.take(self._place[np.array(mine, np.int64)]).occurrences(self.rules) if mine else []
-            for number, event in zip(mine, found, strict=True):
+            events = block.take(self._place[np.array(mine, np.int64)]).occurrences(self.rules) if mine else []
+            for number, event in zip(mine, events, strict=True):
                 self._occurrences[number] = replace(event, number=number)
         return [self._occurrences[each] for each in wanted]
 
@@ -86,11 +86,11 @@ class EventOrder:
         """Return the numbers of the events of a type from one number to before another, as an array."""
         import numpy as np
 
-        found = self._of_type.get(type)
-        if found is None:
-            found = self._of_type[type] = np.flatnonzero(self._types == self.rules.events.index(type))
-        begin, end = (int(np.searchsorted(found, each)) for each in (first, max(first, last)))
-        return found[begin:end]
+        numbers = self._of_type.get(type)
+        if numbers is None:
+            numbers = self._of_type[type] = np.flatnonzero(self._types == self.rules.events.index(type))
+        begin, end = (int(np.searchsorted(numbers, each)) for each in (first, max(first, last)))
+        return numbers[begin:end]
 
     def at(self, time: int, side: str = "left") -> int:
         """Return the number of the first event at or after a time, or strictly after it for the side `right`."""
@@ -129,28 +129,28 @@ class EventOrder:
         """The concatenated sources of all composites, and the start of those of each."""
         import numpy as np
 
-        made = self._blocks[1]
-        return (np.empty(0, np.int64), np.zeros(1, np.int64)) if made.starts is None else (made.sources, made.starts)
+        block = self._blocks[1]
+        return (np.empty(0, np.int64), np.zeros(1, np.int64)) if block.starts is None else (block.sources, block.starts)
 
     @property
     def composites(self) -> list[int]:
         """The numbers of all composites."""
-        found: list[int] = self._numbers[1].tolist()
-        return found
+        numbers: list[int] = self._numbers[1].tolist()
+        return numbers
 
     def sources(self, number: int) -> list[int]:
         """Return the numbers of the events in the match of a composite, in the order of the predicates."""
-        found, starts = self._sources
+        sources, starts = self._sources
         place = self._place[number]
-        numbers: list[int] = found[starts[place] : starts[place + 1]].tolist()
+        numbers: list[int] = sources[starts[place] : starts[place + 1]].tolist()
         return numbers
 
     def users(self, number: int) -> list[int]:
         """Return the composites in whose matches an event is bound."""
         import numpy as np
 
-        found, starts = self._sources
-        hits = np.searchsorted(starts, np.flatnonzero(found == number), side="right") - 1
+        sources, starts = self._sources
+        hits = np.searchsorted(starts, np.flatnonzero(sources == number), side="right") - 1
         return [int(each) for each in self._numbers[1][np.unique(hits)]]
 
     def outcomes(self, rule: int) -> Sequence[TriggerOutcome]:
@@ -167,20 +167,20 @@ class EventOrder:
 
     @cached_property
     def _outcomes(self) -> Mapping[int, Sequence[TriggerOutcome]]:
-        (found, starts), composites = self._sources, self._blocks[1]
+        (sources, starts), composites = self._sources, self._blocks[1]
         names = [self.rules.rule_names.index(name) for name in composites.rule_names]
         rules = [] if composites.rules is None else [names[each] for each in composites.rules.tolist()]
-        triggers = found[starts[:-1]].tolist()
+        triggers = sources[starts[:-1]].tolist()
         groups: dict[tuple[int, int], list[int]] = {}
         for rule, trigger, number in zip(rules, triggers, self._numbers[1].tolist(), strict=True):
             groups.setdefault((rule, trigger), []).append(number)
-        made: dict[int, list[TriggerOutcome]] = {rule: [] for rule in range(len(self.rules.rules))}
+        outcomes: dict[int, list[TriggerOutcome]] = {rule: [] for rule in range(len(self.rules.rules))}
         for (rule, trigger), numbers in groups.items():
             before = trigger if self.rules.rules[rule].absence is None else numbers[0]
-            made[rule].append(TriggerOutcome(trigger, before, tuple(numbers)))
-        for some in made.values():
+            outcomes[rule].append(TriggerOutcome(trigger, before, tuple(numbers)))
+        for some in outcomes.values():
             some.sort(key=lambda each: each.before)
-        return made
+        return outcomes
 
     # --- deadlines --------------------------------------------------------------------------------------
 
@@ -213,18 +213,18 @@ class EventOrder:
 
     def _due(self, deadline: int, first: int, last: int) -> list[tuple[int, int]]:
         """Return rules and triggers with a deadline at a time, with triggers from one number to before another."""
-        found = list[tuple[int, int]]()
+        pairs = list[tuple[int, int]]()
         for number, rule in enumerate(self.rules.rules):
             if rule.absence is not None:
                 time = deadline - rule.timeout
                 begin, end = max(first, self.at(time)), min(last, self.at(time, "right"))
-                found += ((number, each) for each in self.of_type(rule.trigger.type, begin, end).tolist())
-        return found
+                pairs += ((number, each) for each in self.of_type(rule.trigger.type, begin, end).tolist())
+        return pairs
 
 
 def emitting(rules: RuleSet, type: str) -> list[int]:
     """Return the positions of the rules that emit a type; InputError if there are none."""
-    found = [i for i, rule in enumerate(rules.rules) if rule.emits == type]
-    if not found:
+    positions = [i for i, rule in enumerate(rules.rules) if rule.emits == type]
+    if not positions:
         raise InputError(f"no rule emits '{type}'", hint=did_you_mean(type, rules.composites))
-    return found
+    return positions

@@ -60,8 +60,8 @@ class RunRecord:
 
     def events(self, numbers: Iterable[int]) -> list[Fit]:
         """Return the events with these numbers, with their attributes by name."""
-        found = self.order.events(numbers)
-        return [Fit(each.number, self.attributes(each.type, each.values), each) for each in found]
+        occurrences = self.order.events(numbers)
+        return [Fit(each.number, self.attributes(each.type, each.values), each) for each in occurrences]
 
     def rows(self, type: str, most: int | None = None) -> list[Fit]:
         """Return the facts of a type, or the first of them, with their attributes by name."""
@@ -141,15 +141,15 @@ class RuleView:
 
     def _find_consumers(self) -> dict[tuple[int, int, int], int]:
         """Return the events consumed before the trigger was processed, each with the consuming composite."""
-        found: dict[tuple[int, int, int], int] = {}
+        consumers: dict[tuple[int, int, int], int] = {}
         for outcome in self.order.outcomes(self.number):
             if outcome.before >= self.trigger.number + (self.absent is not None):
                 break
             for composite in outcome.composites:
                 sources = dict(zip(self.resolved.events, self.order.sources(composite), strict=True))
                 for place in self.resolved.consumed:
-                    found.setdefault(self.past.consumption(self.number, place, sources[place]), composite)
-        return found
+                    consumers.setdefault(self.past.consumption(self.number, place, sources[place]), composite)
+        return consumers
 
     def consumer(self, place: int, event: int) -> int | None:
         """Return the composite that has consumed an event for the predicate at a place; None if none has."""
@@ -239,28 +239,28 @@ class RuleView:
         """
         todo = [] if selected is None else [(selected, place)]
         while todo:
-            found, after = todo.pop()
-            if not wanted(found):
+            match, after = todo.pop()
+            if not wanted(match):
                 continue
-            yield found, after
+            yield match, after
             if after < len(self.rule.parts):
-                todo += [(each, after + 1) for each in reversed(self.extend(after, found))]
+                todo += [(each, after + 1) for each in reversed(self.extend(after, match))]
 
     def matches(self, selected: Selected | None, place: int = 1) -> Iterator[Selected]:
         """Yield all matches that begin with a selection, in order; matches of `absent` before they are judged.
 
         They are found one by one, in the order of the formulas.
         """
-        return (found for found, after in self.walk(selected, place) if after == len(self.rule.parts))
+        return (match for match, after in self.walk(selected, place) if after == len(self.rule.parts))
 
     def find_fits(self, place: int, selected: Selected, until: int | None = None) -> list[Fit]:
         """Return the events in range, or facts, that satisfy the constraints of the part at a place, of any policy."""
-        asked = self.predicate_in_window(place, selected, until)
-        if self.is_fact(asked.part):
-            found = self.record.rows(asked.part.type)
+        predicate = self.predicate_in_window(place, selected, until)
+        if self.is_fact(predicate.part):
+            fits = self.record.rows(predicate.part.type)
         else:
-            found = self.record.events(each.number for each in events_in_range(asked, selected))
-        return [each for each in found if accept(asked, selected, each.own) is not None]
+            fits = self.record.events(each.number for each in events_in_range(predicate, selected))
+        return [each for each in fits if accept(predicate, selected, each.own) is not None]
 
     # --- outcomes of matches ----------------------------------------------------------------------------
 
@@ -281,9 +281,9 @@ class RuleView:
         if self.absent is None:
             return []
         assert selected.absent is not None
-        asked, before = selected.absent
+        predicate, before = selected.absent
         moment = self.moment
-        return self.find_fits(asked.place, before, len(self.order) if moment is None else moment)
+        return self.find_fits(predicate.place, before, len(self.order) if moment is None else moment)
 
     def holds(self, selected: Selected) -> bool:
         """Whether a match satisfies `where`."""
@@ -291,9 +291,9 @@ class RuleView:
 
     def values(self, selected: Selected) -> tuple[Value | None, ...]:
         """Return the attributes of a match's composite."""
-        given = {each.name: value(each.value, selected) for each in self.rule.evaluations}
+        by_name = {each.name: value(each.value, selected) for each in self.rule.evaluations}
         domains = self.record.rules.declarations[self.rule.emits].domains
-        return tuple(fit_value(given[name], domain) for name, domain in domains.items())
+        return tuple(fit_value(by_name[name], domain) for name, domain in domains.items())
 
     def per(self, selected: Selected) -> tuple[Value | None, ...]:
         """Return the values of `per`."""
@@ -332,15 +332,15 @@ class RuleView:
         ------
         EngineGap: the formulas give no such match.
         """
-        made = self.composites
-        wanted = self.order.events(made)
-        found: list[Selected] = []
+        numbers = self.composites
+        wanted = self.order.events(numbers)
+        matches: list[Selected] = []
         for match in self._like(wanted):
-            if len(found) < len(wanted) and _is(wanted[len(found)], match, self):
-                found.append(match)
-        if len(found) < len(wanted):
-            raise gap(self, wanted[len(found)])
-        return found
+            if len(matches) < len(wanted) and _is(wanted[len(matches)], match, self):
+                matches.append(match)
+        if len(matches) < len(wanted):
+            raise gap(self, wanted[len(matches)])
+        return matches
 
     @property
     def composites(self) -> tuple[int, ...]:
@@ -359,9 +359,9 @@ class RuleView:
         def among(selected: Selected) -> bool:
             return tuple(each.number for each in selected.events) in prefixes
 
-        for found, place in self.walk(self.start, wanted=among):
-            if place == len(self.rule.parts) and self.holds(found) and not self.find_refuting(found):
-                yield found
+        for match, place in self.walk(self.start, wanted=among):
+            if place == len(self.rule.parts) and self.holds(match) and not self.find_refuting(match):
+                yield match
 
 
 def _is(composite: Occurrence, match: Selected, view: RuleView) -> bool:
@@ -373,11 +373,11 @@ def _is(composite: Occurrence, match: Selected, view: RuleView) -> bool:
 def gap(view: RuleView, composite: Occurrence | None) -> EngineGap:
     """Make the error that an engine deviates from the formulas."""
     record, label = view.record, view.order.label(view.trigger.number)
-    shown = f"{view.rule.name} at {record.show(view.deadline)}, triggered by event {label}"
+    origin = f"{view.rule.name} at {record.show(view.deadline)}, triggered by event {label}"
     engine = f"the engine {record.engine}" if record.engine else "the engine"
-    what = f"{engine} has emitted a composite of {shown}, and the rules have none"
+    what = f"{engine} has emitted a composite of {origin}, and the rules have none"
     if composite is None:
-        what = f"{engine} has emitted no composite of {shown}, and the rules have one"
+        what = f"{engine} has emitted no composite of {origin}, and the rules have one"
     return EngineGap(
         f"DEFECT OF WORKBENCH: {what}. Please report this.",
         hint="were facts the same, and none dropped? `workbench run --backend cdp` is another engine",

@@ -103,20 +103,20 @@ def composite_reason(record: RunRecord, number: int) -> CompositeReason:
     return _reason(record, number, {number}, DEEPEST)
 
 
-def _reason(record: RunRecord, number: int, told: set[int], deepest: int) -> CompositeReason:
+def _reason(record: RunRecord, number: int, known: set[int], deepest: int) -> CompositeReason:
     """Explain a composite among the causes of others: each is explained once, up to a depth."""
     order, view = record.order, _view(record, number)
     event, rule = order.event(number), view.rule
     match = _match(view, number)
     parts = explain_parts(view, match)
-    inner = [each for each in dict.fromkeys(event.sources) if order.composite[each] and each not in told]
+    inner = [each for each in dict.fromkeys(event.sources) if order.composite[each] and each not in known]
     inner = inner if deepest > 1 else []
-    told.update(inner)
+    known.update(inner)
     sources = dict(zip(view.resolved.events, event.sources, strict=True))
     consumed = dict.fromkeys(sources[place] for place in view.resolved.consumed)
     return CompositeReason(
         event, rule.name, parts, explain_conditions(rule.where_clause, match), tuple(consumed),
-        tuple(order.users(number)), tuple(_reason(record, each, told, deepest - 1) for each in inner),
+        tuple(order.users(number)), tuple(_reason(record, each, known, deepest - 1) for each in inner),
         collect_rows(record, number),
     )  # fmt: skip
 
@@ -154,9 +154,9 @@ def _within_limit(view: RuleView, match: Selected) -> bool:
     """Whether a match is within the limit of its rule."""
     if view.rule.limit is None:
         return True
-    found = (each for each in view.matches(view.start) if view.holds(each) and not view.find_refuting(each))
+    matches = (each for each in view.matches(view.start) if view.holds(each) and not view.find_refuting(each))
     wanted = (match.events, match.facts)
-    return any((each.events, each.facts) == wanted for each, _ in zip(found, range(view.rule.limit), strict=False))
+    return any((each.events, each.facts) == wanted for each, _ in zip(matches, range(view.rule.limit), strict=False))
 
 
 # --- parts ------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def _explain_part(view: RuleView, place: int, before: Selected, after: Selected)
             fits = [each for each in left if view.consumer(place, each.number) is None]
     elif place == 0:
         bound = Fit(view.trigger.number, after.values[part.name], view.trigger)  # type: ignore[union-attr]
-    parameters = {name: found for name, found in after.parameters.items() if name not in before.parameters}
+    parameters = {name: parameter for name, parameter in after.parameters.items() if name not in before.parameters}
     conditions = () if bound is None else explain_conditions(part.constraints, after, bound.own)
     values: tuple[Any, ...] = ()
     if part.attribute:
@@ -229,6 +229,6 @@ def substitute_values(expression: t.Expression, selected: Selected, own: Attribu
     return Identifier(format_value(value(expression, selected, own)))
 
 
-def format_value(found: Any) -> str:
+def format_value(raw_value: Any) -> str:
     """Format a value as in rules."""
-    return "null" if found is None else str(t.Literal(found))
+    return "null" if raw_value is None else str(t.Literal(raw_value))

@@ -150,16 +150,16 @@ def missing_reason(
     rules = emitting(record.rules, type)
     numbers = order.of_type(type, order.at(time), order.at(time, "right"))
     there = [each for each in order.events(numbers) if order.composite[each.number]]
-    found = tuple(each.number for each in there if _like(record, type, each.values, wanted))
-    reasons = () if found else tuple(_rule(record, rule, time, wanted, deepest) for rule in rules)
-    return MissingReason(type, time, wanted, found, reasons)
+    composites = tuple(each.number for each in there if _like(record, type, each.values, wanted))
+    reasons = () if composites else tuple(_rule(record, rule, time, wanted, deepest) for rule in rules)
+    return MissingReason(type, time, wanted, composites, reasons)
 
 
 def _like(
     record: RunRecord, type: str, values: Sequence[Value | None], wanted: Mapping[str, Value | None]
 ) -> bool:  # fmt: skip
-    given = record.attributes(type, values)
-    return all(same_values([given[name]], [each]) for name, each in wanted.items())
+    attributes = record.attributes(type, values)
+    return all(same_values([attributes[name]], [each]) for name, each in wanted.items())
 
 
 def _rule(
@@ -168,9 +168,9 @@ def _rule(
     rule, order = record.rules.rules[number], record.order
     type, began = rule.trigger.type, time - rule.timeout
     triggers = order.of_type(type, order.at(began), order.at(began, "right"))
-    found = tuple(trigger_reason(RuleView(record, number, int(each)), wanted) for each in triggers)
-    if found:
-        return RuleReason(rule.name, began, type, found)
+    reasons = tuple(trigger_reason(RuleView(record, number, int(each)), wanted) for each in triggers)
+    if reasons:
+        return RuleReason(rule.name, began, type, reasons)
     middle = order.at(began)
     before, after = order.of_type(type, 0, middle)[-1:], order.of_type(type, middle, len(order))[:1]
     near = tuple(record.events((*before, *after)))
@@ -204,8 +204,8 @@ def trigger_reason(view: RuleView, wanted: Mapping[str, Value | None] | None = N
     reasons = [_reason(view, stop, len(both)) for stop in both]
     order = sorted(range(len(reasons)), key=lambda i: (-reasons[i].place, reasons[i].failures, i))
     view.looked = 0
-    told = tuple(_explain_policies(view, reasons[i], both[i].selected, wanted or {}) for i in order[:MOST_TOLD])
-    return TriggerReason(trigger, view.composites, told, len(unfinished) + len(stopped), complete)
+    nearest = tuple(_explain_policies(view, reasons[i], both[i].selected, wanted or {}) for i in order[:MOST_TOLD])
+    return TriggerReason(trigger, view.composites, nearest, len(unfinished) + len(stopped), complete)
 
 
 @dataclass(frozen=True)
@@ -236,41 +236,41 @@ def _find_stopped(
     view: RuleView, finished: Sequence[Selected], wanted: Mapping[str, Value | None], complete: bool
 ) -> list[_Stop]:
     """Return the complete matches without a composite, or with other values than wanted, with the reasons."""
-    found, end = list[_Stop](), len(view.rule.parts)
+    stops, end = list[_Stop](), len(view.rule.parts)
     emitted: list[Selected] = []
     passed = 0
     for match in finished:
         stop = _explain_kept_back(view, match)
         if stop:
-            found.append(_Stop(end, match, stop))
+            stops.append(_Stop(end, match, stop))
             continue
         passed += 1
         if view.rule.limit is not None and passed > view.rule.limit:
             text = f"limit {view.rule.limit}: it is match {passed} of this trigger"
-            found.append(_Stop(end, match, (Hindrance(LIMIT, text),)))
+            stops.append(_Stop(end, match, (Hindrance(LIMIT, text),)))
         elif (silencing := view.silencing(match, emitted)) is not None:
-            found.append(_Stop(end, match, (_explain_silence(view, match, silencing, emitted),)))
+            stops.append(_Stop(end, match, (_explain_silence(view, match, silencing, emitted),)))
         else:
             emitted.append(match)
-            found += _explain_other_values(view, match, wanted, len(emitted) - 1)
-    made = len(view.composites)
-    if complete and len(emitted) != made:
-        raise gap(view, view.order.event(view.composites[len(emitted)]) if len(emitted) < made else None)
-    return found
+            stops += _explain_other_values(view, match, wanted, len(emitted) - 1)
+    count = len(view.composites)
+    if complete and len(emitted) != count:
+        raise gap(view, view.order.event(view.composites[len(emitted)]) if len(emitted) < count else None)
+    return stops
 
 
 def _explain_kept_back(view: RuleView, match: Selected) -> tuple[Hindrance, ...]:
     """Return the forbidden events that came, and the conditions that are not true."""
-    found = failing_conditions(WHERE, explain_conditions(view.rule.where_clause, match))
+    hindrances = failing_conditions(WHERE, explain_conditions(view.rule.where_clause, match))
     if view.absent is None:
-        return found
+        return hindrances
     place = view.rule.parts.index(view.absent)
     if came := view.find_refuting(match):
-        return (explain_refuting(view, place, came, absent=True), *found)
+        return (explain_refuting(view, place, came, absent=True), *hindrances)
     if view.moment is None:
         text = f"the clock has not passed {view.record.show(view.deadline)}: --until moves it"
-        return (Hindrance(CLOCK, text), *found)
-    return found
+        return (Hindrance(CLOCK, text), *hindrances)
+    return hindrances
 
 
 def _explain_silence(view: RuleView, match: Selected, silencing: int, emitted: Sequence[Selected]) -> Hindrance:
@@ -291,13 +291,13 @@ def _explain_other_values(
     view: RuleView, match: Selected, wanted: Mapping[str, Value | None], place: int
 ) -> list[_Stop]:  # fmt: skip
     """Return a stop if the composite has other values than wanted."""
-    given = view.record.attributes(view.rule.emits, view.values(match))
-    other = {name: given[name] for name, each in wanted.items() if not same_values([given[name]], [each])}
+    attributes = view.record.attributes(view.rule.emits, view.values(match))
+    other = {name: attributes[name] for name, each in wanted.items() if not same_values([attributes[name]], [each])}
     if not other:
         return []
     number = view.composites[place] if place < len(view.composites) else -1
-    shown = ", ".join(f"{name} = {format_value(each)}" for name, each in other.items())
-    what = f"it has emitted {view.rule.emits} {view.order.label(number)} with {shown}"
+    text = ", ".join(f"{name} = {format_value(each)}" for name, each in other.items())
+    what = f"it has emitted {view.rule.emits} {view.order.label(number)} with {text}"
     return [_Stop(len(view.rule.parts), match, (Hindrance(VALUE, what, events=(number,)),))]
 
 
@@ -341,21 +341,21 @@ def _explain_policies(
     view: RuleView, reason: PartialReason, selected: Selected, wanted: Mapping[str, Value | None]
 ) -> PartialReason:
     """Add the seen parts to a reason, and whether another choice of `first` or `last` would have led further."""
-    found = list(reason.hindrances)
+    hindrances = list(reason.hindrances)
     for place, before, after in path(view, selected, reason.place):
         part = view.rule.parts[place]
         if part.policy.single:
-            found += _other_choice(view, place, before, after, wanted)
-    return replace(reason, seen=explain_parts(view, selected, reason.place), hindrances=tuple(found))
+            hindrances += _other_choice(view, place, before, after, wanted)
+    return replace(reason, seen=explain_parts(view, selected, reason.place), hindrances=tuple(hindrances))
 
 
 def _other_choice(
     view: RuleView, place: int, before: Selected, after: Selected, wanted: Mapping[str, Value | None]
 ) -> Iterator[Hindrance]:
     """Yield the choice at a place if another one would have led to a match."""
-    asked, part = view.predicate_in_window(place, before), view.rule.parts[place]
+    predicate, part = view.predicate_in_window(place, before), view.rule.parts[place]
     fact = view.is_fact(part)
-    for other in candidates(asked, before)[:MOST_TRIED]:
+    for other in candidates(predicate, before)[:MOST_TRIED]:
         if (other.events, other.facts) == (after.events, after.facts):
             continue
         if view.looked > MOST_LOOKED_AT:

@@ -56,16 +56,16 @@ def comparison_classes(comparisons: Iterable[ComparedAttributes]) -> Mapping[Att
     for each in comparisons:
         for key in each.attributes:
             beside[key].append(each)
-    found: dict[AttributeKey, ComparedAttributes] = {}
+    classes: dict[AttributeKey, ComparedAttributes] = {}
     for key in beside:
-        if key not in found:
+        if key not in classes:
             alike = find_reachable([key], lambda one: (other for each in beside[one] for other in each.attributes))
             inside = {id(each): each for one in alike for each in beside[one]}.values()
             constants = [value for each in inside for value in each.constants]
             shifts = [shift for each in inside for shift in each.shifts]
             whole = ComparedAttributes(tuple(alike), constants, shifts, any(each.ordered for each in inside))
-            found |= dict.fromkeys(alike, whole)
-    return found
+            classes |= dict.fromkeys(alike, whole)
+    return classes
 
 
 def _rule_comparisons(rule: ResolvedRule) -> Iterator[ComparedAttributes]:
@@ -126,7 +126,7 @@ def _constant_of(expression: t.Expression) -> Value | None:
 def value_tables(
     rule_sets: Sequence[RuleSet],
     count: int | None,
-    given: Mapping[AttributeKey, Sequence[Value | None]],
+    presets: Mapping[AttributeKey, Sequence[Value | None]],
     facts: Collection[str] = (),
     rows: Facts | None = None,
     *,
@@ -137,32 +137,32 @@ def value_tables(
     Parameters
     ----------
     count: the number of values of an attribute that is compared for equality only; None: two.
-    given: given values of some attributes; None is null, which other attributes never are.
+    presets: preset values of some attributes; None is null, which other attributes never are.
     facts: types of facts whose rows are arbitrary.
     rows: the rows of the other facts: events are compared with their values.
     variety: a factor for the default numbers of values, and for the values around constants.
     """
     count = FEW * variety if count is None else count
-    found: dict[AttributeKey, ValueTable] = {}
+    tables: dict[AttributeKey, ValueTable] = {}
     compared = (each for rules in rule_sets for rule in rules.resolved for each in _rule_comparisons(rule))
     grouped = comparison_classes((*compared, *_fact_comparisons(rule_sets, rows or {})))
     emitted = {(rule.emits, each.name) for rules in rule_sets for rule in rules.rules for each in rule.evaluations}
-    asked = {attribute for rules in rule_sets for attribute in read_attributes(rules)}
+    keys_read = {attribute for rules in rule_sets for attribute in read_attributes(rules)}
     for rules in rule_sets:
         for name in (*rules.primitives, *facts):
             for attribute, domain in rules.declarations[name].domains.items():
                 key = (name, attribute)
-                if key in given:
-                    values: Sequence[Value | None] = given[key]
-                elif key not in asked:
+                if key in presets:
+                    values: Sequence[Value | None] = presets[key]
+                elif key not in keys_read:
                     values = ["a" if domain == STR else domain.default]
                 else:
                     one = grouped.get(key, ComparedAttributes())
                     beside = one.ordered + (one.ordered and not emitted.isdisjoint(one.attributes)) + variety - 1
                     constants = _add_differences(one.constants) if variety > 1 else one.constants
                     values = _values(domain, constants, one.shifts, count, beside)
-                found[key] = ValueTable(float(v) if domain == FLOAT and v is not None else v for v in values)
-    return found
+                tables[key] = ValueTable(float(v) if domain == FLOAT and v is not None else v for v in values)
+    return tables
 
 
 def _fact_comparisons(rule_sets: Sequence[RuleSet], rows: Facts) -> Iterator[ComparedAttributes]:
@@ -170,8 +170,8 @@ def _fact_comparisons(rule_sets: Sequence[RuleSet], rows: Facts) -> Iterator[Com
     declared = {name: rules.declarations[name] for rules in rule_sets for name in rows if name in rules.declarations}
     for name, each in declared.items():
         for place, attribute in enumerate(each.positions):
-            found = dict.fromkeys(row[place] for row in rows[name])
-            finite = (v for v in found if v is not None and not (isinstance(v, float) and not math.isfinite(v)))
+            distinct = dict.fromkeys(row[place] for row in rows[name])
+            finite = (v for v in distinct if v is not None and not (isinstance(v, float) and not math.isfinite(v)))
             yield ComparedAttributes([(name, attribute)], list(itertools.islice(finite, MOST_OF_FACTS)))
 
 
@@ -197,8 +197,8 @@ def _values(
     numbers = sorted({_as_fraction(each) for each in constants if isinstance(each, int | float) and each is not True})
     if not numbers and not shifts:
         return list(range(count))
-    found = _values_around(numbers, shifts, max(beside, bool(shifts)))
-    return [float(each) if domain == FLOAT else int(each) for each in found]
+    fractions = _values_around(numbers, shifts, max(beside, bool(shifts)))
+    return [float(each) if domain == FLOAT else int(each) for each in fractions]
 
 
 def _add_differences(constants: Sequence[Value]) -> list[Value]:

@@ -94,8 +94,8 @@ def build_models(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None)
     rates = rates_in_ticks(rule_sets, names, bounds, tick, united=unit is not None)
     frames = FrameSearch(ticked, inputs, replace(bounds, tick=tick), rates).frames()
     outputs, most = output_tables(frames), longest_pause(frames)
-    made = zip(rule_sets, frames, strict=True)
-    return tuple(_build_graph(rules, frame, (tick, unit), most, outputs, bounds=bounds) for rules, frame in made)
+    pairs = zip(rule_sets, frames, strict=True)
+    return tuple(_build_graph(rules, frame, (tick, unit), most, outputs, bounds=bounds) for rules, frame in pairs)
 
 
 def settle_bounds(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> RuleBounds:
@@ -136,11 +136,11 @@ def longest_pause(frames: Sequence[RuleFrame]) -> int:
 
 def output_tables(frames: Sequence[RuleFrame]) -> dict[tuple[str, str], ValueTable]:
     """Return the values of the attributes of composites that some of the rule sets emit."""
-    found: dict[tuple[str, str], ValueTable] = {}
+    tables: dict[tuple[str, str], ValueTable] = {}
     for frame in frames:
         for key in ((rule.emits, each.name) for rule in frame.rules.rules for each in frame.evaluations(rule)):
-            found[key] = found.get(key, ValueTable(())) | frame.table(*key)
-    return found
+            tables[key] = tables.get(key, ValueTable(())) | frame.table(*key)
+    return tables
 
 
 def align_types(left: RuleSet, right: RuleSet) -> tuple[RuleSet, RuleSet]:
@@ -190,8 +190,8 @@ def _input_domains(
     """Yield the types of streams of events, and of arbitrary facts."""
     for name in fed:
         names = rules.declarations[name].domains if name in rules.declarations else ()
-        shown = {each: ValueEncoding.of(tables[name, each], exact=True).domain for each in names}
-        yield Record(tuple(shown.values()), tuple(shown)) if shown else COMES
+        domains = {each: ValueEncoding.of(tables[name, each], exact=True).domain for each in names}
+        yield Record(tuple(domains.values()), tuple(domains)) if domains else COMES
 
 
 @dataclass(frozen=True)
@@ -246,23 +246,25 @@ class FrameSearch:
         """Make frames with these tables, and note the values that a step with each of them produces."""
         bounds, rule_sets = self.bounds, self.rule_sets
         composites = [(rules, name) for rules in rule_sets for name in rules.composites]
-        made = [(name, each) for rules, name in composites for each in rules.declarations[name].domains]
-        whole = {**dict.fromkeys(made, ValueTable(())), **tables}
+        keys = [(name, each) for rules, name in composites for each in rules.declarations[name].domains]
+        whole = {**dict.fromkeys(keys, ValueTable(())), **tables}
         frames, without = [], frozenset(each for rules in rule_sets for each in _time_attributes(rules))
         needed = rooms_for(rule_sets, bounds.growth)
         rest = needed if bounds.room is None else dict.fromkeys(needed, bounds.room)
-        found = lay_out(rule_sets, whole, bounds.rooms, rest, bounds.trex)
-        for rules, kept in zip(rule_sets, found, strict=True):
+        layouts = lay_out(rule_sets, whole, bounds.rooms, rest, bounds.trex)
+        for rules, layout in zip(rule_sets, layouts, strict=True):
             absences = [rule for rule in rules.rules if rule.absence is not None]
             waits = {rule.name: bounds.rooms.get(waiting_of(rule), needed[waiting_of(rule)]) for rule in absences}
-            kept = replace(kept, waits=waits, tick=bounds.tick or 1)
+            layout = replace(layout, waits=waits, tick=bounds.tick or 1)
             depth = rules.graph.longest_chain or max(bounds.depth, chain_needed(rules)) * bounds.growth
-            given, changing = bounds.any_facts, frozenset(bounds.changing)
-            frame = RuleFrame(rules, whole, kept, bounds.facts, given, depth, without, self.rates, changing=changing)
+            any_facts, changing = bounds.any_facts, frozenset(bounds.changing)
+            frame = RuleFrame(
+                rules, whole, layout, bounds.facts, any_facts, depth, without, self.rates, changing=changing
+            )
             frames.append(frame)
         if self.rates and roomy:
             frames = [frame.with_rooms(_count_rooms(frames, bounds)) for frame in frames]
-        outputs = {key: whole[key] for key in made if key not in without}
+        outputs = {key: whole[key] for key in keys if key not in without}
         for rules, frame in zip(rule_sets, frames, strict=True):
             fed = (*(self.fed or rules.primitives), *frame.fact_inputs)
             processor = ModelledRules(rules, fed, frame=frame, tick=1, most=1, outputs=outputs)
@@ -272,12 +274,12 @@ class FrameSearch:
 
 def _count_rooms(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[str, int]:
     """Return capacities that suffice by rates, smallest first up to a total; the same for all rule sets."""
-    found: dict[str, float] = {}
+    capacities: dict[str, float] = {}
     for frame in frames:
         for name, room in RuleCounting(frame).count_rooms().items():
-            found[name] = max(found.get(name, 1), room)
+            capacities[name] = max(capacities.get(name, 1), room)
     few: dict[str, int] = {}
-    for name, room in sorted(found.items(), key=lambda each: each[1]):
+    for name, room in sorted(capacities.items(), key=lambda each: each[1]):
         if name not in bounds.rooms and sum(few.values()) + room <= MOST_RATED:
             few[name] = int(room)
     return few
@@ -287,8 +289,8 @@ def _greatest_tick(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> int:
     """Return the greatest common divisor of all windows and rates, or a fraction, for times inside all of them."""
     finer = bool(bounds.trex) or bounds.variety > 1
     rates = (rate.time for rate in bounds.rates.values())
-    found = math.gcd(*rates, *(each for rules in rule_sets for each in _time_amounts(rules))) or 1
-    return found // next((each for each in range(2, found + 1) if found % each == 0), 1) if finer else found
+    divisor = math.gcd(*rates, *(each for rules in rule_sets for each in _time_amounts(rules))) or 1
+    return divisor // next((each for each in range(2, divisor + 1) if divisor % each == 0), 1) if finer else divisor
 
 
 def rates_in_ticks(
@@ -301,9 +303,9 @@ def rates_in_ticks(
     InputError: a rate has a unit, and windows have none, or vice versa.
     """
     windows = any(has_units(rules) or any(_time_amounts(in_units(rules))) for rules in rule_sets)
-    told = any(map(has_units, rule_sets)) if windows else united
+    needs_unit = any(map(has_units, rule_sets)) if windows else united
     for rate in bounds.rates.values():
-        if rate.united != told:
+        if rate.united != needs_unit:
             what = "has a unit of time, and windows have none" if rate.united else "has no unit of time, and windows do"
             hint = "write --rate Temp=3/60" if rate.united else "write --rate 'Temp=3/1 min'"
             raise InputError(f"a rate of {rate} {what}", hint=hint)
@@ -326,11 +328,12 @@ def _time_attributes(rules: RuleSet) -> Iterator[tuple[str, str]]:
     """Yield the attributes of composites that are times, which no rule may read."""
     read = set(read_attributes(rules))
     for rule in rules.resolved:
-        for asked in deciding(rule):
-            degree = time_degree(rule, asked)
+        for expression in deciding(rule):
+            degree = time_degree(rule, expression)
             if not degree.known or degree.count:
                 raise Refused(
-                    f"{asked} depends on when events come: a model has only how long ago they came", where=asked.where,
+                    f"{expression} depends on when events come: a model has only how long ago they came",
+                    where=expression.where,
                     hint="compare a time with another: TIME(A) - TIME(B) < 5",
                 )  # fmt: skip
         for each in rule.evaluations:
@@ -366,8 +369,8 @@ def _refuse_unknown(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> None:
         if name not in bounds.any_facts:
             hint = did_you_mean(name, bounds.any_facts)
             raise InputError(f"how many rows '{name}' has at most is not stated, and it changes", hint=hint)
-    shown = [(rules, name) for rules in rule_sets for name in (*rules.primitives, *bounds.any_facts)]
-    known = [f"{name}.{a}" for rules, name in shown for a in rules.declarations[name].domains]
+    inputs = [(rules, name) for rules in rule_sets for name in (*rules.primitives, *bounds.any_facts)]
+    known = [f"{name}.{a}" for rules, name in inputs for a in rules.declarations[name].domains]
     for name in map(".".join, bounds.values):
         if name not in known:
             raise InputError(f"events have no attribute '{name}'", hint=did_you_mean(name, known))

@@ -66,10 +66,10 @@ class RuleCounting:
             return WITHOUT_END if again else sum(self._count_emitted(rule, reach) for rule in rules)
 
     def _count_emitted(self, rule: ResolvedRule, reach: int) -> float:
-        found = _product(self._count_triggers(rule, reach), self.count_matches(rule))
+        count = _product(self._count_triggers(rule, reach), self.count_matches(rule))
         if rule.pause is not None and rule.pause.amount:
-            found = min(found, self._count_keys(rule) * (reach // int(rule.pause.amount) + 1))
-        return found
+            count = min(count, self._count_keys(rule) * (reach // int(rule.pause.amount) + 1))
+        return count
 
     def _count_keys(self, rule: ResolvedRule) -> float:
         """Count the tuples of values of `per` of a rule."""
@@ -111,15 +111,15 @@ class RuleCounting:
 
     def count_matches(self, rule: ResolvedRule) -> float:
         """Bound the number of composites that a trigger of a rule causes."""
-        found = min(WITHOUT_END if rule.limit is None else rule.limit, self._count_combinations(rule))
+        count = min(WITHOUT_END if rule.limit is None else rule.limit, self._count_combinations(rule))
         if rule.pause is None or not rule.pause.amount:
-            return found
-        return min(found, 1 if _is_known_by_trigger(rule) else self._count_keys(rule))
+            return count
+        return min(count, 1 if _is_known_by_trigger(rule) else self._count_keys(rule))
 
     def _count_combinations(self, rule: ResolvedRule) -> float:
         """Bound the number of matches of a trigger: the product of the candidates of all predicates."""
         roles = {role.place: role for role in roles_of(rule, self.frame.layout.trex)}
-        found, bound = 1.0, [(rule.trigger.type, 0)]
+        count, bound = 1.0, [(rule.trigger.type, 0)]
         for place, part in enumerate(rule.predicates, 1):
             if self._too_few(rule, roles.get(place)):
                 return 0
@@ -130,8 +130,8 @@ class RuleCounting:
                 bound += [(part.type, role.lookback.time)] if role.lookback.time is not None else []
             else:
                 most = self.frame.given.get(part.type, len(self.frame.facts.get(part.type, ())))
-            found = _product(found, most if part.policy.many else min(most, 1))
-        return found
+            count = _product(count, most if part.policy.many else min(most, 1))
+        return count
 
     def _too_few(self, rule: ResolvedRule, role: Role | None) -> bool:
         """Whether a rule requires more events by a count than there can be."""
@@ -160,18 +160,18 @@ class RuleCounting:
             if again:
                 return WITHOUT_END
             rules = [rule for rule in self.rules.resolved if rule.trigger.type == type and rule.absence is None]
-            made = {rule.name: self._with_effects(rule, self.count_matches(rule)) for rule in rules}
-            return max(sum(made[rule.name] for rule in each) for each in self._group_triggered(rules, type, known))
+            counts = {rule.name: self._with_effects(rule, self.count_matches(rule)) for rule in rules}
+            return max(sum(counts[rule.name] for rule in each) for each in self._group_triggered(rules, type, known))
 
     def _group_triggered(
         self, rules: Sequence[ResolvedRule], type: str, known: Attributes
     ) -> Iterator[Sequence[ResolvedRule]]:
         """Yield, for each kind of events of a type, the rules that such an event may trigger."""
         own = {rule.name: list(filter(is_plain, rule.trigger.constraints)) for rule in rules}
-        asked = {slot.name for constraints in own.values() for slot in slots(*constraints)}
-        values: dict[str, Sequence[Value | None]] = {name: [known[name]] for name in asked & set(known)}
+        names = {slot.name for constraints in own.values() for slot in slots(*constraints)}
+        values: dict[str, Sequence[Value | None]] = {name: [known[name]] for name in names & set(known)}
         if self.valued and type not in self.rules.composites:
-            values |= {name: self.frame.tables[type, name].values for name in asked}
+            values |= {name: self.frame.tables[type, name].values for name in names}
         if math.prod(map(len, values.values())) > MOST_KINDS:
             yield rules
             return
@@ -182,12 +182,12 @@ class RuleCounting:
     def count_due(self) -> float:
         """Bound the number of composites at a moment at which deadlines pass."""
         rules = self.frame.absences
-        made = ((rule, _product(self._count_triggers(rule, 0), self.count_matches(rule))) for rule in rules)
-        return sum(self._with_effects(*each) for each in made)
+        counts = ((rule, _product(self._count_triggers(rule, 0), self.count_matches(rule))) for rule in rules)
+        return sum(self._with_effects(*each) for each in counts)
 
-    def _with_effects(self, rule: ResolvedRule, made: float) -> float:
+    def _with_effects(self, rule: ResolvedRule, count: float) -> float:
         emitted = {each.name: each.value.value for each in rule.evaluations if isinstance(each.value, t.Literal)}
-        return _product(made, 1 + self.count_caused(rule.emits, emitted))
+        return _product(count, 1 + self.count_caused(rule.emits, emitted))
 
     @contextmanager
     def _entering(self, question: str) -> Iterator[bool]:
@@ -206,14 +206,14 @@ def _keys_awaited_again(rule: ResolvedRule) -> list[str] | None:
     part, trigger = rule.absence, rule.trigger
     if part is None or part.type != trigger.type or part.assignments:
         return None
-    found, own = list[str](), {str(each) for each in trigger.constraints}
+    keys, own = list[str](), {str(each) for each in trigger.constraints}
     for each in part.constraints:
         sides = [(one, expand_parameters(other)) for sign, one, other in readings(each) if sign == "=="]
         names = [one.name for one, other in sides if reads(one, OWN) and reads(other, 0) and one.name == other.name]
         if not names and not (is_plain(each) and str(each) in own):
             return None
-        found += names[:1]
-    return found
+        keys += names[:1]
+    return keys
 
 
 def _asks_more(condition: t.Expression, place: int, most: float) -> bool:

@@ -50,14 +50,14 @@ class ValueEncoding(NamedTuple):
 
     @classmethod
     def of_pairs(
-        cls, table: ValueTable, domain: Domain, values: Iterable[Value | None], shown: Iterable[Value | None]
+        cls, table: ValueTable, domain: Domain, values: Iterable[Value | None], codes: Iterable[Value | None]
     ) -> ValueEncoding:
         """Make an encoding from some values of a table and their codes."""
-        return cls(table, domain, dict(zip(map(exactly, values), shown, strict=True)))
+        return cls(table, domain, dict(zip(map(exactly, values), codes, strict=True)))
 
-    def decode_value(self, shown: Value) -> Value | None:
+    def decode_value(self, code: Value) -> Value | None:
         """Return the value with a code."""
-        key = next(key for key, each in self.codes.items() if each == shown)
+        key = next(key for key, each in self.codes.items() if each == code)
         return self.table.values[self.table.places[key]]
 
     def decode(self, item: Term) -> GuardedValue:
@@ -85,11 +85,11 @@ class ValueEncoding(NamedTuple):
             return Conversion.to(as_term(exact.encode(chosen), exact.domain), domain)
         if chosen.place is not None and isinstance(domain, Range) and table is not None and self._in_places(table):
             return ADD(chosen.place, domain.lo)
-        found: Any = const(domain.default, domain)
+        code: Any = const(domain.default, domain)
         for key, (_, when) in chosen.cases.items():
             if key in self.codes:
-                found = ite(when, const(self.codes[key], domain), found)
-        return found
+                code = ite(when, const(self.codes[key], domain), code)
+        return code
 
     def _in_places(self, table: ValueTable) -> bool:
         """Whether codes are the places of a table, counted from the least number."""
@@ -115,7 +115,7 @@ def ticks_of(pause: Any) -> Any:
     if not isinstance(pause.domain, Enum):
         return pause
     *labels, last = pause.domain.labels
-    found: Any = const(int(last), Range(int(last), int(last)))
+    ticks: Any = const(int(last), Range(int(last), int(last)))
     for label in labels:
-        found = ite(EQ(pause, const(label, pause.domain)), int(label), found)
-    return found
+        ticks = ite(EQ(pause, const(label, pause.domain)), int(label), ticks)
+    return ticks

@@ -59,15 +59,15 @@ class GivenFacts(NamedTuple):
 
     def order_rows(self, ordering: Sequence[t.OrderedBy]) -> list[ModelRow]:
         """Return the rows in the stated order, ties in their own order."""
-        found: list[ModelRow] = []
+        rows: list[ModelRow] = []
         for number, row in enumerate(self.rows):
             own = {name: GuardedValue.at(p, table) for p, (name, table) in zip(row, self.tables.items(), strict=True)}
-            found.append((GT(self.count, number), own))
+            rows.append((GT(self.count, number), own))
         for by in reversed(ordering):  # the first one has the highest priority
-            for end in range(len(found) - 1, 0, -1):
+            for end in range(len(rows) - 1, 0, -1):
                 for i in range(end):
-                    found[i : i + 2] = _sort_pair(found[i], found[i + 1], by)
-        return found
+                    rows[i : i + 2] = _sort_pair(rows[i], rows[i + 1], by)
+        return rows
 
 
 def _sort_pair(one: ModelRow, other: ModelRow, by: t.OrderedBy) -> list[ModelRow]:

@@ -104,12 +104,12 @@ class GuardedValue:
     @classmethod
     def of(cls, cases: Iterable[tuple[Value | None, Term]]) -> GuardedValue:
         """Make a value from values with their conditions."""
-        found: dict[Any, tuple[Value | None, Term]] = {}
+        by_key: dict[Any, tuple[Value | None, Term]] = {}
         for value, when in cases:
             if when is not FALSE:
                 key = exactly(value)
-                found[key] = (value, either(found[key][1], when) if key in found else when)
-        return cls(found)
+                by_key[key] = (value, either(by_key[key][1], when) if key in by_key else when)
+        return cls(by_key)
 
     @property
     def values(self) -> list[Value | None]:
@@ -125,14 +125,14 @@ class GuardedValue:
         """Return its place in a table, and the condition that it is not in the table."""
         if self.place is not None and self.table == table:
             return restrict_to_range(self.place, table.domain), FALSE
-        found: Any = const(0, table.domain)
+        index: Any = const(0, table.domain)
         outside = []
         for key, (_, when) in self.cases.items():
             if key in table.places:
-                found = ite(when, const(table.places[key], table.domain), found)
+                index = ite(when, const(table.places[key], table.domain), index)
             else:
                 outside.append(when)
-        return found, disjunction(outside) if outside else FALSE
+        return index, disjunction(outside) if outside else FALSE
 
 
 def apply(function: Callable[..., Value | None], operands: Sequence[GuardedValue]) -> GuardedValue:
@@ -141,8 +141,10 @@ def apply(function: Callable[..., Value | None], operands: Sequence[GuardedValue
     if count > MOST:
         hint = "give its attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
         raise Refused(f"an expression of rules has {count} combinations of values", hint=hint)
-    found = itertools.product(*(each.cases.values() for each in operands))
-    return GuardedValue.of((function(*(v for v, _ in each)), conjunction(when for _, when in each)) for each in found)
+    combinations = itertools.product(*(each.cases.values() for each in operands))
+    return GuardedValue.of(
+        (function(*(v for v, _ in each)), conjunction(when for _, when in each)) for each in combinations
+    )
 
 
 def choose_value(when: Term, one: GuardedValue, other: GuardedValue) -> GuardedValue:
@@ -166,10 +168,10 @@ def select(cases: Sequence[tuple[Term, GuardedValue]]) -> GuardedValue:
         return cases[0][1]
     tables = {each.table for _, each in cases}
     if len(tables) == 1 and None not in tables:
-        *others, (_, found) = cases
+        *others, (_, choice) = cases
         for when, each in reversed(others):
-            found = choose_value(when, each, found)
-        return found
+            choice = choose_value(when, each, choice)
+        return choice
     return GuardedValue.of((value, both(when, case)) for when, each in cases for value, case in each.cases.values())
 
 
@@ -197,9 +199,9 @@ def evaluate(expression: t.Expression, look: Lookup) -> GuardedValue:
 
 def holds(conditions: Iterable[t.Expression], look: Lookup) -> Term:
     """Return the term that all conditions are true."""
-    found: Any = TRUE
+    term: Any = TRUE
     for each in conditions:
-        if found is FALSE:
+        if term is FALSE:
             break
-        found = both(found, evaluate(each, look).is_true)
-    return found  # type: ignore[no-any-return]
+        term = both(term, evaluate(each, look).is_true)
+    return term  # type: ignore[no-any-return]

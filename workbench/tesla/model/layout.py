@@ -166,13 +166,13 @@ class LineLayout:
     @cached_property
     def consuming(self) -> tuple[Consumer, ...]:
         """The consumers that an event records: rules that could select it again; in T-Rex by predicate."""
-        found = {
+        consumers = {
             self.consumer(rule, place): None
             for rule in self.rules.resolved
             for place in sorted(rule.consumed)
             if (place if self.trex else may_select(rule, rule.parts[place].type))
         }
-        return tuple(found)
+        return tuple(consumers)
 
     @cached_property
     def waiting_consumers(self) -> tuple[tuple[str, int, int], ...]:
@@ -229,12 +229,12 @@ def lay_out(
             has capacity for one of each.
     trex: the indices of the rule sets whose windows and consumption are as in T-Rex.
     """
-    found: dict[str, list[Role]] = {}
+    by_type: dict[str, list[Role]] = {}
     for number, rules in enumerate(rule_sets):
         for role in (role for rule in rules.resolved for role in roles_of(rule, number in trex)):
-            found.setdefault(role.part.type, []).append(role)
+            by_type.setdefault(role.part.type, []).append(role)
     columns: dict[str, ColumnLayout] = {}
-    for kind, (name, roles) in enumerate(found.items(), 1):
+    for kind, (name, roles) in enumerate(by_type.items(), 1):
         columns[name] = _lay_out_column(name, kind, tuple(roles), tables, rest[name]).with_room(rooms.get(name))
     sizes = _find_sizes([column for column in columns.values() if not column.apart], tables)
     return [LineLayout(rules, columns, sizes, n in trex) for n, rules in enumerate(rule_sets)]
@@ -289,7 +289,7 @@ def _find_newest_keys(roles: Sequence[Role]) -> tuple[str, ...] | None:
     trigger, and compare attributes by equality only: whatever holds for an older event then holds for the newer one.
     For unbounded windows the same holds for the oldest event and `first`.
     """
-    found: dict[str, None] = {}
+    keys: dict[str, None] = {}
     oldest = _selects_oldest(roles)
     for role in roles:
         part, window, rule = role.part, role.part.window, role.rule
@@ -309,10 +309,10 @@ def _find_newest_keys(roles: Sequence[Role]) -> tuple[str, ...] | None:
             key = _find_equated_attribute(constraint)
             if key is None:
                 return None
-            found[key] = None
+            keys[key] = None
         for constraint in () if _filters_alike(roles) else role.plain:
-            found |= {slot.name: None for slot in slots(constraint)}
-    return tuple(found)
+            keys |= {slot.name: None for slot in slots(constraint)}
+    return tuple(keys)
 
 
 def _selects_oldest(roles: Sequence[Role]) -> bool:
@@ -355,13 +355,13 @@ def _find_equated_attribute(constraint: t.Expression) -> str | None:
 def _attributes_read(roles: Sequence[Role]) -> set[str]:
     """Return the attributes that are read after an event is retained."""
     same = _filters_alike(roles)
-    found: set[str] = set()
+    names: set[str] = set()
     for role in roles:
         expressions = [*role.linking_constraints, *(() if same else role.plain)]
         expressions += [each.value for each in role.part.assignments]
         if role.part.attribute:
-            found.add(role.part.attribute)
+            names.add(role.part.attribute)
         read = [slot for slot in slots(*expressions) if slot.place == OWN]
         read += [slot for slot in slots(*role.rule.expressions) if slot.place == role.place]
-        found |= {slot.name for slot in read if slot.is_attribute}
-    return found | set(_find_newest_keys(roles) or ())
+        names |= {slot.name for slot in read if slot.is_attribute}
+    return names | set(_find_newest_keys(roles) or ())

@@ -84,17 +84,17 @@ class ModelledRules(RulesInTicks):
         emitted = self.emitted(ways)
         return (*after, *full), self.bursts(emitted, max(1, *map(len, emitted)))
 
-    def way(self, state: State, place: int, given: Any) -> ModelCourse:
+    def way(self, state: State, place: int, item: Any) -> ModelCourse:
         """Return the course for an item on one input: time passes, or an event comes."""
         course = ModelCourse.read(self.frame, state)
         if place == 0:
-            course.passes(TRUE, ticks_of(given))
+            course.passes(TRUE, ticks_of(item))
         elif type := self.frame.clearing_inputs.get(name := self.ports[place]):
             course.clear_facts(type)
         elif name in self.frame.given:
-            course.add_fact(name, self._read(name, given))
+            course.add_fact(name, self._read(name, item))
         else:
-            course.happens(TRUE, name, self._read(name, given))
+            course.happens(TRUE, name, self._read(name, item))
         return course
 
     def _may_come(self, state: State, front: tuple[Any, ...]) -> Mapping[int, Term]:
@@ -103,9 +103,9 @@ class ModelledRules(RulesInTicks):
         recent = ModelCourse.read(self.frame, state).recent
         return {self.ports.index(type): rate.may_come(recent[type]) for type, rate in self.frame.rates.items()}
 
-    def _read(self, name: str, given: Any) -> dict[str, GuardedValue]:
+    def _read(self, name: str, code: Any) -> dict[str, GuardedValue]:
         """Read the attributes of an event of a stream."""
-        return {each: self._input_encodings[name, each].decode(item) for each, item in self.attributes(name, given)}
+        return {each: self._input_encodings[name, each].decode(item) for each, item in self.attributes(name, code)}
 
     def emitted(self, ways: Sequence[tuple[Term, ModelCourse]]) -> list[list[Maybe]]:
         """Return the emissions of each output, in the order of publication, for whichever way the step takes."""
@@ -133,10 +133,10 @@ class ModelledRules(RulesInTicks):
         """Return the item in a slot of an output, of which one alternative holds; `typed`: its type."""
         if typed:
             kinds = Enum(self.rules.composites)
-            found: Any = const(kinds.labels[0], kinds)
+            kind: Any = const(kinds.labels[0], kinds)
             for when, composite in here:
-                found = ite(when, const(composite.type, kinds), found)
-            return found
+                kind = ite(when, const(composite.type, kinds), kind)
+            return kind
         type = here[0][1].type
         return tuple(self.choose_attribute(here, name) for of, name in self._output_encodings if of == type) or TRUE
 

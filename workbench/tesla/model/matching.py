@@ -71,12 +71,12 @@ class RuleMatching:
 
     def matches(self, when: Term, trigger: Mapping[str, GuardedValue]) -> list[GuardedMatch]:
         """Return all matches of a trigger, in order, with `where`; a trigger of `absent` is still undecided."""
-        found = self._bind(GuardedMatch(when), 0, trigger.__getitem__, TRIGGER)
-        partials = [] if found is None else [found]
+        start = self._bind(GuardedMatch(when), 0, trigger.__getitem__, TRIGGER)
+        partials = [] if start is None else [start]
         for place in range(1, len(self.rule.parts)):
             partials = [grown for partial in partials for grown in self._extend(partial, place)]
-        kept = [replace(p, when=both(p.when, holds(self.rule.where_clause, p.look()))) for p in partials]
-        return [each for each in kept if each.when is not FALSE]
+        matches = [replace(p, when=both(p.when, holds(self.rule.where_clause, p.look()))) for p in partials]
+        return [each for each in matches if each.when is not FALSE]
 
     def _extend(self, partial: GuardedMatch, place: int) -> list[GuardedMatch]:
         part = self.rule.parts[place]
@@ -85,17 +85,17 @@ class RuleMatching:
             return [replace(partial, bound=bound)]
         if part.policy.later:
             return [partial]
-        found = list(self._candidates(partial, place, part))
+        candidates = list(self._candidates(partial, place, part))
         if part.policy.forbids:
-            for candidate in found:
+            for candidate in candidates:
                 partial = replace(partial, when=both(partial.when, negate(candidate.when)))
             return [] if partial.when is FALSE else [partial]
         if part.policy.many:
-            return [replace(each, choice=(*each.choice, i)) for i, each in enumerate(found)]
+            return [replace(each, choice=(*each.choice, i)) for i, each in enumerate(candidates)]
         if not part.policy.ends:
             what = f"models have no policy '{part.policy.value}'"
             raise Refused(what, where=part.where, hint="write each, first or last")
-        ordered = found if part.policy.oldest else list(reversed(found))
+        ordered = candidates if part.policy.oldest else list(reversed(candidates))
         taken: list[GuardedMatch] = []
         free: Any = TRUE
         for each in ordered:
@@ -115,8 +115,8 @@ class RuleMatching:
                 if consumer in layout.consuming:
                     when = both(when, negate(self.line.slots[slot].used[layout.consuming.index(consumer)]))
             grown = replace(partial, when=both(partial.when, when))
-            if (found := self._bind(grown, place, own, slot)) is not None:
-                yield found
+            if (match := self._bind(grown, place, own, slot)) is not None:
+                yield match
 
     def _sources(self, partial: GuardedMatch, place: int) -> Iterator[tuple[Term, ReadsValue, int | None]]:
         """Yield the rows, or the events in the window, in order: a condition, a reader, and the slot."""
@@ -189,8 +189,8 @@ class RuleMatching:
         ago = SUB(ago, since[0]) if since else ago
         if self.line.layout.trex and not counted:
             return both(GT(ago, least), TRUE if most is None else LT(ago, most))
-        found = TRUE if most is None else LE(ago, most)
-        return both(GE(ago, least), found) if least else found
+        is_recent = TRUE if most is None else LE(ago, most)
+        return both(GE(ago, least), is_recent) if least else is_recent
 
     def _at(self, slot: int, anchor: int) -> list[RetainedEvent]:
         return [self.line.slots[slot], *([] if anchor == TRIGGER else [self.line.slots[anchor]])]
@@ -226,8 +226,8 @@ class RuleMatching:
                 value = own(part.attribute) if part.attribute else GuardedValue.constant(True)
                 more = apply(lambda one, other: _add_member(aggregate, domain, one, other), (bag, value))
                 bag = choose_value(when, more, bag)
-        found = apply(lambda values: aggregate.over(values, domain), (bag,))
-        return lambda _: found
+        parameter = apply(lambda values: aggregate.over(values, domain), (bag,))
+        return lambda _: parameter
 
 
 def _add_member(row: AggregateRow, domain: Domain | None, bag: Any, value: Value | None) -> tuple[Value | None, ...]:

@@ -35,10 +35,10 @@ def rooms_for(rule_sets: Sequence[RuleSet], growth: int) -> dict[str, int]:
 
 def needs(rules: RuleSet) -> Counter[str]:
     """Return the maximum number of events of each type, and of waiting matches, that some rule needs at once."""
-    found = Counter[str]()
+    counts = Counter[str]()
     for rule in rules.resolved:
-        found |= _needs(rules, rule, 1, frozenset())
-    return found
+        counts |= _needs(rules, rule, 1, frozenset())
+    return counts
 
 
 def growth_for(rules: RuleSet) -> int:
@@ -58,27 +58,27 @@ def _needs(rules: RuleSet, rule: ResolvedRule, times: int, inside: frozenset[str
         else:
             counted[part.type] = max(counted[part.type], 1)
     own += counted
-    found = Counter({type: count * (times if rule.consuming else 1) for type, count in own.items()})
-    if rule.trigger.type in found:  # the trigger is retained, too
-        found[rule.trigger.type] += 1
+    counts = Counter({type: count * (times if rule.consuming else 1) for type, count in own.items()})
+    if rule.trigger.type in counts:  # the trigger is retained, too
+        counts[rule.trigger.type] += 1
     if rule.absence is not None:
-        found[waiting_of(rule)] = times
+        counts[waiting_of(rule)] = times
     inside |= {rule.name}
     for source in rules.resolved:
         if source.name not in inside and source.emits in rule.types:
             often = max(own[source.emits], times if source.emits == rule.trigger.type else 1)
-            found |= _needs(rules, source, often, inside)
-    return found
+            counts |= _needs(rules, source, often, inside)
+    return counts
 
 
 def _threshold(rule: ResolvedRule, place: int) -> int:
     """Return the least count beyond all constants that a rule compares it with."""
-    found = [1]
+    thresholds = [1]
     for each in (each for whole in rule.expressions for each in t.within(whole)):
         if is_comparison(each) and any(slot.place == place for slot in slots(each)):
             bare = [leaf.value for leaf in each.operands if isinstance(leaf, t.Literal)]
-            found += [math.floor(n) + 1 for n in bare if isinstance(n, int | float) and math.isfinite(n)]
-    return max(found)
+            thresholds += [math.floor(n) + 1 for n in bare if isinstance(n, int | float) and math.isfinite(n)]
+    return max(thresholds)
 
 
 def chain_needed(rules: RuleSet) -> int:

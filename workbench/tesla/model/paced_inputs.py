@@ -47,10 +47,10 @@ class PacedInputs(Listening):
     @property
     def assumes(self) -> tuple[str, ...]:
         times = [each.ticks * self.tick for each in self.rates.values()]
-        shown = [format_time(time) if self.unit else str(time) for time in times]
+        periods = [format_time(time) if self.unit else str(time) for time in times]
         return tuple(
             f"at most {rate.most} {name} come in any {time}"
-            for (name, rate), time in zip(self.rates.items(), shown, strict=True)
+            for (name, rate), time in zip(self.rates.items(), periods, strict=True)
         )
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
@@ -70,12 +70,12 @@ class PacedInputs(Listening):
 
     def _now(self, state: State, front: tuple[Any, ...]) -> list[list[Any]]:
         """Return for each input the ages of its latest events, after the time of this step."""
-        time, left, found = front[0], list(state), list[list[Any]]()
+        time, left, ages = front[0], list(state), list[list[Any]]()
         passed = 0 if time is NOTHING else ite(time.present, ticks_of(time.value), 0)
         for rate in self.rates.values():
-            found.append(rate.later(left[: rate.most], passed))
+            ages.append(rate.later(left[: rate.most], passed))
             del left[: rate.most]
-        return found
+        return ages
 
     def _may_come(self, state: State, front: tuple[Any, ...]) -> Mapping[int, Any]:
         """Return, for each input, the condition that another event keeps the rate."""
@@ -83,10 +83,10 @@ class PacedInputs(Listening):
         return {place: rate.may_come(own) for place, (rate, own) in enumerate(ages, 1)}
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        found: list[Any] = []
+        next_ages: list[Any] = []
         for event, ages in zip(front[1:], self._now(state, front), strict=True):
-            found += [ite(event.present, one, age) for one, age in zip((0, *ages), ages, strict=False)]
-        return tuple(found), ()
+            next_ages += [ite(event.present, one, age) for one, age in zip((0, *ages), ages, strict=False)]
+        return tuple(next_ages), ()
 
     def __str__(self) -> str:
         return f"rates({', '.join(self.rates)})"

@@ -64,9 +64,9 @@ def model_pipelines(
     tick, unit = choose_tick([each.rules for each in rules], replace(bounds, trex=trex))
     inputs = dict.fromkeys(name for each in flat for name, _ in each.inputs if name not in each.clocks)
     rates = rates_in_ticks([each.rules for each in rules], inputs, bounds, tick, united=unit is not None)
-    found = [_make_finite(each, integers, replace(bounds, tick=tick, any_facts={}), unit, rates) for each in flat]
+    models = [_make_finite(each, integers, replace(bounds, tick=tick, any_facts={}), unit, rates) for each in flat]
     frames = [
-        node.processor.frame for each in found for node in each.nodes if isinstance(node.processor, RulesInPipeline)
+        node.processor.frame for each in models for node in each.nodes if isinstance(node.processor, RulesInPipeline)
     ]
     most = longest_pause(frames)
     if not any(frame.absences for frame in frames):
@@ -74,17 +74,17 @@ def model_pipelines(
     elif still and any(rate.ticks > most for rate in rates.values()):
         what = "rates of inputs that come together, at steps in which a tick passes at most"
         raise Refused(what, hint="rules that wait for something not to come have no longer steps: use free inputs")
-    return tuple(_assume_rates(_with_ticks(each, most, still=still), rates, tick, unit) for each in found)
+    return tuple(_assume_rates(_with_ticks(each, most, still=still), rates, tick, unit) for each in models)
 
 
-def _assume_rates(found: Pipeline, rates: Mapping[str, EventRate], tick: int, unit: str | None) -> Pipeline:
+def _assume_rates(pipeline: Pipeline, rates: Mapping[str, EventRate], tick: int, unit: str | None) -> Pipeline:
     """Add a processor that assumes the rates of a pipeline's inputs."""
-    inputs = dict(found.inputs)
+    inputs = dict(pipeline.inputs)
     own = {name: rate for name, rate in rates.items() if name in inputs}
     if not own or ELAPSED not in inputs:
-        return found
-    name = free_name(RATES, {each.name for each in found.nodes})
-    return replace(found, nodes=(*found.nodes, Node(name, PacedInputs(own, tick, unit), (ELAPSED, *own), ())))
+        return pipeline
+    name = free_name(RATES, {each.name for each in pipeline.nodes})
+    return replace(pipeline, nodes=(*pipeline.nodes, Node(name, PacedInputs(own, tick, unit), (ELAPSED, *own), ())))
 
 
 def _refuse_unknown(flat: Sequence[Pipeline], bounds: RuleBounds) -> None:
@@ -107,15 +107,15 @@ def _refuse_unknown(flat: Sequence[Pipeline], bounds: RuleBounds) -> None:
             raise InputError(f"no input is '{f'{name}.{part}'.strip('.')}'", hint=did_you_mean(name, known))
 
 
-def _with_ticks(found: Pipeline, most: int, *, still: bool) -> Pipeline:
+def _with_ticks(pipeline: Pipeline, most: int, *, still: bool) -> Pipeline:
     """Give a pipeline an input for ticks, at most `most` of them in a step."""
-    inputs = [(n, pause_domain(most, 0 if still else 1) if n == ELAPSED else domain) for n, domain in found.inputs]
+    inputs = [(n, pause_domain(most, 0 if still else 1) if n == ELAPSED else domain) for n, domain in pipeline.inputs]
     nodes = [
         replace(node, processor=replace(node.processor, most=most, still=still))
         if isinstance(node.processor, RulesInPipeline) else node
-        for node in found.nodes
+        for node in pipeline.nodes
     ]  # fmt: skip
-    return replace(found, inputs=tuple(inputs), nodes=tuple(nodes))
+    return replace(pipeline, inputs=tuple(inputs), nodes=tuple(nodes))
 
 
 def _make_finite(
@@ -124,8 +124,8 @@ def _make_finite(
     """Convert a pipeline to finite domains, processor by processor; one tick passes in a step."""
     time = _time_input(flat)
     read = ((name, domain) for name, domain in flat.inputs if name != time)
-    given = {name: _input_domain(flat, name, domain, integers, bounds, unit) for name, domain in read}
-    inputs = [(name, given[name]) if name != time else (ELAPSED, Range(1, 1)) for name, _ in flat.inputs]
+    input_domains = {name: _input_domain(flat, name, domain, integers, bounds, unit) for name, domain in read}
+    inputs = [(name, input_domains[name]) if name != time else (ELAPSED, Range(1, 1)) for name, _ in flat.inputs]
     domains, nodes, behind = dict(inputs), list[Node](), set[str]()
     for node in flat.nodes:
         if isinstance(node.processor, RuleProcessor):
@@ -189,7 +189,7 @@ def _input_domain(
 
 def _values_read(flat: Pipeline, name: str, label: str, bounds: RuleBounds, unit: str | None) -> Sequence[Value | None]:
     """Return the values of an input or of its field that rules distinguish; none if other processors read it."""
-    found = ValueTable(())
+    table = ValueTable(())
     domain = dict(flat.inputs)[name]
     for node in flat.nodes:
         if name not in node.inputs:
@@ -201,8 +201,8 @@ def _values_read(flat: Pipeline, name: str, label: str, bounds: RuleBounds, unit
         for type in (each for each, pipe in fed if pipe == name):
             for attribute, place, _ in places_of(rules.declarations[type], domain):
                 if place is None or not label or getattr(domain, "labels", ())[place] == label:
-                    found |= tables.get((type, attribute), ValueTable(()))
-    return found.values
+                    table |= tables.get((type, attribute), ValueTable(()))
+    return table.values
 
 
 def _model_rules(

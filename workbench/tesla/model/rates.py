@@ -60,8 +60,8 @@ class EventRate(NamedTuple):
 
     def may_come(self, ages: Sequence[Any]) -> Term:
         """Whether one more event keeps the rate."""
-        found: Term = EQ(ages[-1], self.ticks)
-        return found
+        condition: Term = EQ(ages[-1], self.ticks)
+        return condition
 
     def later(self, ages: Sequence[Any], elapsed: Any) -> list[Any]:
         """Return the ages after some ticks."""

@@ -37,14 +37,14 @@ class RetainedEvent(NamedTuple):
     @property
     def present(self) -> Term:
         """Whether it holds an event."""
-        found: Term = NE(self.kind, 0)
-        return found
+        condition: Term = NE(self.kind, 0)
+        return condition
 
     @property
     def vacant(self) -> Term:
         """Whether it is empty."""
-        found: Term = negate(self.present)
-        return found
+        condition: Term = negate(self.present)
+        return condition
 
     @property
     def empty(self) -> RetainedEvent:
@@ -53,8 +53,8 @@ class RetainedEvent(NamedTuple):
 
     def of(self, column: ColumnLayout) -> Term:
         """Whether it holds an event of a column."""
-        found: Term = EQ(self.kind, column.kind)
-        return found
+        condition: Term = EQ(self.kind, column.kind)
+        return condition
 
     def attribute(self, column: ColumnLayout, name: str, tables: Tables) -> GuardedValue:
         """Return an attribute of its event, which is of this column."""
@@ -163,15 +163,15 @@ class EventLine:
         return self._replace_slots(self._age(0, 1), self.apart) if self.layout.places else self
 
     def _age(self, elapsed: Any, events: int) -> list[RetainedEvent]:
-        found, columns = [], self.layout.line_columns
+        slots, columns = [], self.layout.line_columns
         for slot in self.lined:
             age, back = ADD(slot.age, elapsed), ADD(slot.back, events)
             gone = disjunction(both(slot.of(c), _is_too_old(c, age, back)) for c in columns)
             back = restrict_to_range(back, Range(0, self.layout.places + 1))
             aged = slot._replace(age=restrict_to_range(age, self.layout.ages), back=back)
-            found.append(choose(both(slot.present, negate(gone)), aged, slot.empty))
+            slots.append(choose(both(slot.present, negate(gone)), aged, slot.empty))
         kinds = {(column.limit, column.places, column.endless) for column in columns}
-        return compact(found) if len(kinds) > 1 or self.layout.places else found
+        return compact(slots) if len(kinds) > 1 or self.layout.places else slots
 
     def with_event(
         self, column: ColumnLayout, when: Term, values: Mapping[str, GuardedValue], used: Sequence[Term]
@@ -211,19 +211,19 @@ class EventLine:
         return slot.where(mine, 0, places)
 
     def _is_wanted(self, column: ColumnLayout, values: Mapping[str, GuardedValue]) -> Term:
-        found: Term = disjunction(holds(role.plain, lambda own: values[own.name]) for role in column.roles)
-        return found
+        condition: Term = disjunction(holds(role.plain, lambda own: values[own.name]) for role in column.roles)
+        return condition
 
     def _is_same(self, slot: RetainedEvent, column: ColumnLayout, values: Mapping[str, GuardedValue]) -> Term:
         """Whether a slot's event equals a new one in the attributes that distinguish events."""
         assert column.newest is not None
-        found: Any = TRUE
+        condition: Any = TRUE
         for name in column.newest:
             if (place := column.attributes.get(name)) is not None:
-                found = both(
-                    found, EQ(slot.attributes[place], values[name].place_in(self.tables[column.type, name])[0])
+                condition = both(
+                    condition, EQ(slot.attributes[place], values[name].place_in(self.tables[column.type, name])[0])
                 )
-        return found  # type: ignore[no-any-return]
+        return condition  # type: ignore[no-any-return]
 
     def mark(self, mark: int, marks: Sequence[Term], *, also: Any = TRUE) -> EventLine:
         """Mark events; events that had the mark before keep it if `also`."""

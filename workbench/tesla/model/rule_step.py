@@ -84,20 +84,20 @@ class ModelCourse:
     @property
     def lengths(self) -> tuple[Any, ...]:
         """The length of each column, and the number of waiting matches."""
-        found = [self.line.length(column) for column in self.frame.layout.columns.values()]
+        lengths = [self.line.length(column) for column in self.frame.layout.columns.values()]
         for rule in self.frame.absences:
             total: Any = const(0, Range(0, 0))
             for each in self.waiting[rule.name]:
                 total = ADD(total, ite(EQ(each.left, 0), 0, 1))
-            found.append(total)
-        return tuple(found)
+            lengths.append(total)
+        return tuple(lengths)
 
     @property
     def state(self) -> tuple[Any, ...]:
         """The values of the state variables."""
         since, waiting, recent = (tuple(map(tuple, each.values())) for each in (self.since, self.waiting, self.recent))
-        given = tuple(self.given.values())
-        now = CourseState(self.line.lined, self.line.apart, since, waiting, given, self.begun, recent)
+        facts = tuple(self.given.values())
+        now = CourseState(self.line.lined, self.line.apart, since, waiting, facts, self.begun, recent)
         return values_of(self.frame.template, now)
 
     # --- steps ---
@@ -163,15 +163,17 @@ class ModelCourse:
 
     def _match_trigger(self, rule: ResolvedRule, when: Term, values: Values, used: list[Any]) -> list[ModelComposite]:
         """Return the composites that a rule emits for a trigger, and mark the events that they consume."""
-        asked = RuleMatching(rule, self.line, self.frame.facts, self.given)
-        found = [
+        matching = RuleMatching(rule, self.line, self.frame.facts, self.given)
+        emissions = [
             (either_all(p.when for p in group), *self._evaluate_emission(rule, group), group)
-            for group in _group_exclusive(asked.matches(when, values))
+            for group in _group_exclusive(matching.matches(when, values))
         ]
         if rule.absence is not None:
-            self._let_wait(rule, found, used)
+            self._let_wait(rule, emissions, used)
             return []
-        consumed = [(now, made, keys, self._find_consumed(rule, group)) for now, made, keys, group in found]
+        consumed = [
+            (now, attributes, keys, self._find_consumed(rule, group)) for now, attributes, keys, group in emissions
+        ]
         return self._emit_matches(rule, consumed, used)
 
     def _evaluate_emission(
@@ -182,9 +184,9 @@ class ModelCourse:
         declared = self.frame.rules.declarations[rule.emits].domains
         for each in self.frame.evaluations(rule):
             table = self.frame.table(rule.emits, each.name)
-            found = _fit(_evaluate_in(group, each.value), declared[each.name])
-            self.frame.note((rule.emits, each.name), found)
-            place, outside = found.place_in(table)
+            attribute = _fit(_evaluate_in(group, each.value), declared[each.name])
+            self.frame.note((rule.emits, each.name), attribute)
+            place, outside = attribute.place_in(table)
             self.beyond = either(self.beyond, both(either_all(p.when for p in group), outside))
             values[each.name] = GuardedValue.at(place, table)
         keys = [_evaluate_in(group, each) for each in rule.per]
@@ -195,13 +197,13 @@ class ModelCourse:
     def _emit_matches(
         self,
         rule: ResolvedRule,
-        found: Sequence[tuple[Term, Values, list[GuardedValue], ConsumedSlots]],
+        emissions: Sequence[tuple[Term, Values, list[GuardedValue], ConsumedSlots]],
         used: list[Any],
     ) -> list[ModelComposite]:
         """Return the composites of matches: `limit`, then `at most once`; only these consume (`meaning._decide`)."""
-        made: list[ModelComposite] = []
+        composites: list[ModelComposite] = []
         count: Any = const(0, Range(0, 0))
-        for when, values, key, consumed in found:
+        for when, values, key, consumed in emissions:
             if rule.limit is not None:
                 before, count = count, ADD(count, ite(when, 1, 0))
                 when = both(when, LT(before, rule.limit))
@@ -210,8 +212,8 @@ class ModelCourse:
             for consumer, slots in consumed.items():
                 self._mark_events(self.frame.layout.consuming.index(consumer), when, slots, used)
             if when is not FALSE:
-                made.append(ModelComposite(when, rule.emits, values, rule.name))
-        return made
+                composites.append(ModelComposite(when, rule.emits, values, rule.name))
+        return composites
 
     def _emit_and_restart_pause(self, rule: ResolvedRule, when: Term, key: Sequence[GuardedValue]) -> Term:
         """Whether a match is emitted by a rule with a pause; if it is, the pause restarts."""
@@ -228,12 +230,12 @@ class ModelCourse:
 
     def _find_consumed(self, rule: ResolvedRule, group: Sequence[GuardedMatch]) -> ConsumedSlots:
         """Return the events that matches consume, if anything depends on that later."""
-        found: dict[Consumer, list[tuple[int, Term]]] = {}
+        by_consumer: dict[Consumer, list[tuple[int, Term]]] = {}
         for place in rule.consumed:
             consumer = self.frame.layout.consumer(rule, place)
             if consumer in self.frame.layout.consuming:
-                found.setdefault(consumer, []).extend((p.slots[place], p.when) for p in group)
-        return found
+                by_consumer.setdefault(consumer, []).extend((p.slots[place], p.when) for p in group)
+        return by_consumer
 
     def _mark_events(
         self, mark: int, when: Any, slots: Sequence[tuple[int, Term]], used: list[Any], *, also: Any = TRUE
@@ -252,12 +254,12 @@ class ModelCourse:
     def _let_wait(
         self,
         rule: ResolvedRule,
-        found: Sequence[tuple[Term, Values, list[GuardedValue], Sequence[GuardedMatch]]],
+        emissions: Sequence[tuple[Term, Values, list[GuardedValue], Sequence[GuardedMatch]]],
         used: list[Any],
     ) -> None:
         """Append matches of an `absent` rule to the waiting ones."""
         starts: Any = TRUE
-        for when, values, keys, group in found:
+        for when, values, keys, group in emissions:
             whole = [*(_evaluate_in(group, leaf) for leaf in list_needed_later(rule)), *values.values(), *keys]
             places = []
             for chosen, (key, table) in zip(whole, self.frame.list_remembered(rule), strict=True):
@@ -295,12 +297,12 @@ class ModelCourse:
     def _find_reserved(self, rule: ResolvedRule, waiting: WaitingMatch) -> ConsumedSlots:
         """Return the events that a match consumes after it has waited."""
         layout = self.frame.layout
-        found: dict[Consumer, list[tuple[int, Term]]] = {}
+        by_consumer: dict[Consumer, list[tuple[int, Term]]] = {}
         for mark, (of, name, tag) in enumerate(layout.waiting_consumers, len(layout.consuming)):
             if of == rule.name:
                 known = [(i, both(EQ(waiting.tag, tag), slot.used[mark])) for i, slot in enumerate(self.line.slots)]
-                found.setdefault((of, name), []).extend(known)
-        return found
+                by_consumer.setdefault((of, name), []).extend(known)
+        return by_consumer
 
     def _drop_refuted(self, rule: ResolvedRule, type: str, when: Term, values: Values) -> None:
         """Drop the waiting matches whose `absent` predicate an event satisfies."""
@@ -326,23 +328,23 @@ class ModelCourse:
 
     def _recall_emission(self, rule: ResolvedRule, waiting: WaitingMatch) -> tuple[Values, list[GuardedValue]]:
         """Return the attributes that a match emits after it has waited, and its values of `per`."""
-        found = self._read_memory(rule, waiting)[len(list_needed_later(rule)) :]
+        memory = self._read_memory(rule, waiting)[len(list_needed_later(rule)) :]
         names = [each.name for each in self.frame.evaluations(rule)]
-        return dict(zip(names, found, strict=False)), found[len(names) :]
+        return dict(zip(names, memory, strict=False)), memory[len(names) :]
 
     def _emit_due(self, rule: ResolvedRule, when: Term) -> None:
         """Emit the matches of the first trigger that are due when a tick passes (`meaning._judge`)."""
         line = self.waiting[rule.name]
         due = first_due(line, when, several=has_several_matches(rule))
-        found = [
+        emissions = [
             (now, *self._recall_emission(rule, each), self._find_reserved(rule, each))
             for now, each in zip(due, line, strict=True)
             if now is not FALSE
         ]
         self.waiting[rule.name] = remove(line, due)
-        made = self._emit_matches(rule, found, [])
+        composites = self._emit_matches(rule, emissions, [])
         self._release_events(rule)
-        self._publish(made, 0)
+        self._publish(composites, 0)
 
 
 def _group_exclusive(partials: Sequence[GuardedMatch]) -> Iterator[list[GuardedMatch]]:
@@ -357,14 +359,14 @@ def _evaluate_in(group: Sequence[GuardedMatch], expression: t.Expression) -> Gua
     return select([(each.when, evaluate(expression, each.look())) for each in group])
 
 
-def _fit(found: GuardedValue, domain: Domain) -> GuardedValue:
+def _fit(attribute: GuardedValue, domain: Domain) -> GuardedValue:
     """Convert a value to the type of an attribute."""
-    if all(exactly(fit_value(value, domain)) == key for key, (value, _) in found.cases.items()):
-        return found
-    return GuardedValue.of((fit_value(value, domain), when) for value, when in found.cases.values())
+    if all(exactly(fit_value(value, domain)) == key for key, (value, _) in attribute.cases.items()):
+        return attribute
+    return GuardedValue.of((fit_value(value, domain), when) for value, when in attribute.cases.values())
 
 
 def either_all(conditions: Any) -> Term:
     """Return the disjunction of conditions."""
-    found: Term = disjunction((FALSE, *conditions))
-    return found
+    term: Term = disjunction((FALSE, *conditions))
+    return term

@@ -76,13 +76,13 @@ class RulesInPipeline(ModelledRules):
         return both(slot.present, NE(slot.value, 0))
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
-        found = super().machine(inputs, horizon)
-        return found._replace(step=self._front)
+        machine = super().machine(inputs, horizon)
+        return machine._replace(step=self._front)
 
     def _front(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         """Process one event, or the time that passes, as terms."""
-        place, given = front
-        way = self.way(state, place, given)
+        place, item = front
+        way = self.way(state, place, item)
         if way.beyond is not FALSE:
             leaves_domain(way.beyond)
         emitted = self.bursts(self.emitted([(TRUE, way)]), self._bursts[place])
@@ -98,18 +98,18 @@ class RulesInPipeline(ModelledRules):
 
     @cached_property
     def _input_encodings(self) -> Mapping[tuple[str, str], ValueEncoding]:
-        found = {}
+        encodings = {}
         for name, places in self._places.items():
             domains = self.rules.declarations[name].domains
             for attribute, _, part in places:
-                shown, table = list(part.values()), self.frame.tables[name, attribute]
-                meanings = (meaning_of(each, domains[attribute]) for each in shown)
-                found[name, attribute] = ValueEncoding.of_pairs(table, part, meanings, shown)
-        return found
+                codes, table = list(part.values()), self.frame.tables[name, attribute]
+                meanings = (meaning_of(each, domains[attribute]) for each in codes)
+                encodings[name, attribute] = ValueEncoding.of_pairs(table, part, meanings, codes)
+        return encodings
 
-    def attributes(self, name: str, given: Any) -> Iterator[tuple[str, Any]]:
+    def attributes(self, name: str, code: Any) -> Iterator[tuple[str, Any]]:
         for attribute, place, _ in self._places[name]:
-            yield attribute, given if place is None else given[place]
+            yield attribute, code if place is None else code[place]
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         return tuple(self._everything if each.name == ALL else self._record(each.type) for each in self._outputs)
@@ -117,23 +117,27 @@ class RulesInPipeline(ModelledRules):
     def _record(self, type: str) -> Domain:
         """Return the fields of composites in a run, in their order; a model lacks the values of some."""
         names = self.rules.declarations[type].domains
-        found = [shown.domain if (shown := self._output_encodings.get((type, name))) else UNKNOWN for name in names]
-        return Record(tuple(found), tuple(names)) if names else BOOL
+        domains = [
+            encoding.domain if (encoding := self._output_encodings.get((type, name))) else UNKNOWN for name in names
+        ]
+        return Record(tuple(domains), tuple(names)) if names else BOOL
 
     @cached_property
     def _everything(self) -> Record:
         types = self.rules.composites
         columns: dict[str, Domain] = {"type": Enum(types), "time": UNKNOWN}
         for name in find_shared_domains(self.rules.declarations[each] for each in types):
-            found = {shown.domain if (shown := self._output_encodings.get((of, name))) else UNKNOWN for of in types}
-            columns[name] = found.pop() if len(found) == 1 else UNKNOWN
+            domains = {
+                encoding.domain if (encoding := self._output_encodings.get((of, name))) else UNKNOWN for of in types
+            }
+            columns[name] = domains.pop() if len(domains) == 1 else UNKNOWN
         return Record(tuple(columns.values()), tuple(columns))
 
     @cached_property
     def _output_encodings(self) -> Mapping[tuple[str, str], ValueEncoding]:
-        given = dict.fromkeys(self.fed, frozenset[str]())
+        events = dict.fromkeys(self.fed, frozenset[str]())
         facts = {name: self._null_in(name) for name in self.looks_up}
-        nulls = may_be_null(self.rules, {**given, **facts})
+        nulls = may_be_null(self.rules, {**events, **facts})
         return {
             (of, name): self._encode_attribute(domain, self.outputs[of, name])
             for of in self.rules.composites
@@ -164,7 +168,7 @@ class RulesInPipeline(ModelledRules):
     @cached_property
     def _beyond(self) -> bool:
         """Whether there are numbers outside the domain of the pipeline's `int`."""
-        keys = (key for shown in self._input_encodings.values() for key in shown.codes)
+        keys = (key for encoding in self._input_encodings.values() for key in encoding.codes)
         return any(type is int and value not in self.integers for type, value in keys)
 
     def row(self, output: ModelOutput, type: str, values: Mapping[str, Value]) -> Value:
@@ -190,18 +194,18 @@ class RulesInPipeline(ModelledRules):
     def _fields(record: Record) -> Iterator[tuple[str, Domain]]:
         return zip(record.labels, record.fields, strict=True)
 
-    def _encode_outputs(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
+    def _encode_outputs(self, composites: Sequence[Occurrence]) -> tuple[list[Value], ...]:
         if isinstance(self.integers, Integer) and self.integers.overflow is Overflowing.CHECKED:
-            for each in found:
+            for each in composites:
                 for name, value in zip(self.rules.declarations[each.type].positions, each.values, strict=True):
-                    shown = self._output_encodings.get((each.type, name))
-                    if shown and shown.domain == self.integers and value not in self.integers:
+                    encoding = self._output_encodings.get((each.type, name))
+                    if encoding and encoding.domain == self.integers and value not in self.integers:
                         raise Overflow(f"{value} leaves the domain {self.integers}", hint="choose a larger domain")
-        return super()._encode_outputs(found)
+        return super()._encode_outputs(composites)
 
 
-def meaning_of(shown: Value, domain: Domain) -> Value:
+def meaning_of(code: Value, domain: Domain) -> Value:
     """Return the attribute's value for a value on a stream of a model, which may be its name."""
     if domain == FLOAT:
-        return float(shown)
-    return int(shown) if domain == INT else shown
+        return float(code)
+    return int(code) if domain == INT else code

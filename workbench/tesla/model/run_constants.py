@@ -78,9 +78,9 @@ class RuleFrame:
     noted: dict[tuple[str, str], dict[Any, Value | None]] = field(default_factory=dict)
     changing: frozenset[str] = frozenset()
 
-    def note(self, key: tuple[str, str], found: GuardedValue) -> None:
+    def note(self, key: tuple[str, str], entry: GuardedValue) -> None:
         """Note the possible values of a table's entry."""
-        self.noted.setdefault(key, {}).update((exactly(value), value) for value in found.values)
+        self.noted.setdefault(key, {}).update((exactly(value), value) for value in entry.values)
 
     @cached_property
     def clearing_inputs(self) -> Mapping[str, str]:
@@ -149,10 +149,10 @@ class RuleFrame:
 
     def list_remembered(self, rule: ResolvedRule) -> list[tuple[tuple[str, str], ValueTable]]:
         """List what a waiting match has to remember: the key of each value, and its table."""
-        found = [(memory_of(rule), f"absent {i}") for i in range(len(list_needed_later(rule)))]
-        found += [(rule.emits, each.name) for each in self.evaluations(rule)]
-        found += [(memory_of(rule), f"per {i}") for i in range(len(rule.per))]
-        return [(key, self.table(*key)) for key in found]
+        keys = [(memory_of(rule), f"absent {i}") for i in range(len(list_needed_later(rule)))]
+        keys += [(rule.emits, each.name) for each in self.evaluations(rule)]
+        keys += [(memory_of(rule), f"per {i}") for i in range(len(rule.per))]
+        return [(key, self.table(*key)) for key in keys]
 
     def table(self, of: str, name: str) -> ValueTable:
         """Return the values of an attribute, or of an entry of a rule's memory; empty if none are known."""

@@ -30,8 +30,8 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 def variables(template: tuple[Any, ...]) -> list[Slot]:
     """Return the variables of a template, in order."""
-    found = (each for each in leaves(template) if isinstance(each, VariablePart))
-    return [Slot(each.name, each.domain, each.initial) for each in found]
+    parts = (each for each in leaves(template) if isinstance(each, VariablePart))
+    return [Slot(each.name, each.domain, each.initial) for each in parts]
 
 
 def fill_in(template: T, values: Iterator[Any]) -> T:
@@ -43,8 +43,8 @@ def fill_in(template: T, values: Iterator[Any]) -> T:
         parts = list(map(fill, part))
         return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
 
-    found: T = fill(template)
-    return found
+    state: T = fill(template)
+    return state
 
 
 def values_of(template: tuple[Any, ...], state: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -75,8 +75,8 @@ R = TypeVar("R", bound=LineRecord)
 def choose(when: Any, one: R, other: R) -> R:
     """Return one record if a condition holds, otherwise the other."""
     make: Any = type(one)
-    found: R = make(*ite(when, one, other))
-    return found
+    record: R = make(*ite(when, one, other))
+    return record
 
 
 def compact(line: Sequence[R]) -> list[R]:

@@ -78,8 +78,8 @@ class SwappedEvents(Listening):
             end = next((at for at, (place, _) in enumerate(rest) if place == 0), len(rest))
             first, second, turns = first + rest[:end], second + pair[:1] + rest[:end], [1, 2, 3]
         places = range(1, self.in_arity)
-        given = ([value for place, value in side if place == i] for side in (first, second) for i in places)
-        return (*given, turns)
+        outputs = ([value for place, value in side if place == i] for side in (first, second) for i in places)
+        return (*outputs, turns)
 
     @property
     def swapped_inputs(self) -> slice:
@@ -97,10 +97,10 @@ class SwappedEvents(Listening):
         return Machine(tuple(slots), self.step)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        phase, *kept = state
+        phase, *slots = state
         swap, elapsed, *_ = front
         events, others = front[1:][self.swapped_inputs], [elapsed, *front[1:][self.swapped_inputs.stop :]]
-        held = [Maybe(*kept[i : i + 2]) for i in range(0, len(kept), 2)]
+        held = [Maybe(*slots[i : i + 2]) for i in range(0, len(slots), 2)]
         comes = disjunction(each.present for each in events)
 
         def at(*phases: int) -> Any:

@@ -78,10 +78,10 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     @cached_property
     def _outputs(self) -> tuple[ModelOutput, ...]:
-        found = [ModelOutput(name, type=name) for name in self.rules.composites]
-        found.append(ModelOutput(ALL))
-        found += [ModelOutput(output_of(rule), rule=rule.name) for rule in self.rules.rules if self.by_rule]
-        return (*found, ModelOutput(CHAIN, chain=self.chain)) if self.chain else tuple(found)
+        outputs = [ModelOutput(name, type=name) for name in self.rules.composites]
+        outputs.append(ModelOutput(ALL))
+        outputs += [ModelOutput(output_of(rule), rule=rule.name) for rule in self.rules.rules if self.by_rule]
+        return (*outputs, ModelOutput(CHAIN, chain=self.chain)) if self.chain else tuple(outputs)
 
     @cached_property
     def scaled(self) -> RuleSet:
@@ -102,8 +102,8 @@ class RulesInTicks(RuleProcessor, Keeping):
         return tuple(self._record(type) if type else kinds for type in types)
 
     def _record(self, type: str) -> Domain:
-        shown = {name: each.domain for (of, name), each in self._output_encodings.items() if of == type}
-        return Record(tuple(shown.values()), tuple(shown)) if shown else BOOL
+        domains = {name: each.domain for (of, name), each in self._output_encodings.items() if of == type}
+        return Record(tuple(domains.values()), tuple(domains)) if domains else BOOL
 
     @cached_property
     def _output_encodings(self) -> Mapping[tuple[str, str], ValueEncoding]:
@@ -118,17 +118,17 @@ class RulesInTicks(RuleProcessor, Keeping):
             for name in self._types
             for attribute in self.rules.declarations[name].domains
         ]
-        found = [f"times are multiples of {self._time(1)}{longest}"]
+        assumptions = [f"times are multiples of {self._time(1)}{longest}"]
         changes = dict.fromkeys(self.frame.changing, ", which may change between two events")
-        found += [
+        assumptions += [
             f"{name} has any rows, at most {most}{changes.get(name, '')}" for name, most in self.frame.given.items()
         ]
         rates = self.frame.rates.items()
-        found += [f"at most {rate.most} {name} come in any {self._time(rate.ticks)}" for name, rate in rates]
-        found += [f"windows and consumption of {self.rules.name} are as in T-Rex"] if self.trex else []
+        assumptions += [f"at most {rate.most} {name} come in any {self._time(rate.ticks)}" for name, rate in rates]
+        assumptions += [f"windows and consumption of {self.rules.name} are as in T-Rex"] if self.trex else []
         nulls = any(None in self.frame.tables[key].values for key in self._input_encodings)
         rest = "no other one is null" if nulls else "none is null"
-        return (*found, *([f"{', '.join(values)}; {rest}"] if values else []))
+        return (*assumptions, *([f"{', '.join(values)}; {rest}"] if values else []))
 
     def _time(self, ticks: int) -> str:
         return format_time(ticks * self.tick) if self.unit else str(ticks * self.tick)
@@ -143,37 +143,41 @@ class RulesInTicks(RuleProcessor, Keeping):
         return replace(self, frame=self.frame.with_rooms(rooms))
 
     def waiting(self, state: State) -> tuple[int, ...]:
-        _, memory, kept, *_ = state
-        types = [event.type for event, _ in kept]
+        _, memory, events, *_ = state
+        types = [event.type for event, _ in events]
         waits = memory.awaiting if self.frame.absences and isinstance(memory, RuleMemory) else {}
         return (*map(types.count, self.frame.layout.columns), *(waits.get(r.name, 0) for r in self.frame.absences))
 
     @property
     def queue_domains(self) -> tuple[Domain, ...]:
         """The types of columns as queues: their events with their ages in ticks."""
-        found = []
+        records = []
         for name in self.frame.layout.columns:
-            shown = self._attributes(name)
-            age = "age" if "age" not in shown else "ticks"
-            domains = (INT, *(each.domain for each in shown.values()))
-            found.append(Record(domains, (age, *shown)))
-        return tuple(found)
+            encodings = self._attributes(name)
+            age = "age" if "age" not in encodings else "ticks"
+            domains = (INT, *(each.domain for each in encodings.values()))
+            records.append(Record(domains, (age, *encodings)))
+        return tuple(records)
 
     def queue_contents(self, state: State) -> tuple[Sequence[Value], ...]:
-        now, _, kept, *_ = state
-        found: dict[str, list[Value]] = {name: [] for name in self.frame.layout.columns}
-        for event, _ in kept:
-            places, shown = self.rules.declarations[event.type].positions, self._attributes(event.type)
+        now, _, events, *_ = state
+        contents: dict[str, list[Value]] = {name: [] for name in self.frame.layout.columns}
+        for event, _ in events:
+            places, encodings = self.rules.declarations[event.type].positions, self._attributes(event.type)
             own = dict(zip(places, event.values, strict=True))
-            values = [each.codes[exactly(own[name])] for name, each in shown.items()]
+            values = [each.codes[exactly(own[name])] for name, each in encodings.items()]
             age = min((now - event.time) // self.tick, max(self.frame.layout.columns[event.type].limit, 1))
-            found[event.type].append((age, *values))
-        return tuple(found.values())
+            contents[event.type].append((age, *values))
+        return tuple(contents.values())
 
     def _attributes(self, type: str) -> dict[str, ValueEncoding]:
         """Return the attributes that a column retains of its events, with their encodings."""
-        shown = {**self._input_encodings, **self._output_encodings}
-        return {name: shown[type, name] for name in self.frame.layout.columns[type].attributes if (type, name) in shown}
+        encodings = {**self._input_encodings, **self._output_encodings}
+        return {
+            name: encodings[type, name]
+            for name in self.frame.layout.columns[type].attributes
+            if (type, name) in encodings
+        }
 
     # --- meaning and operation ---
 
@@ -186,41 +190,41 @@ class RulesInTicks(RuleProcessor, Keeping):
         return (0, "", (), 0, ())
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        state, found, _ = self.process(state, front)
-        return state, tuple(map(emission, self._encode_outputs(found))) if found else self._silent
+        state, composites, _ = self.process(state, front)
+        return state, tuple(map(emission, self._encode_outputs(composites))) if composites else self._silent
 
     def process(self, state: State, front: tuple[Any, ...]) -> tuple[State, Sequence[Occurrence], Mapping[str, int]]:
         """Make a step: return the next state, the composites, and the maximum lengths of columns and waiting lines."""
-        (now, memory, kept, count, rows), (place, given) = state, front
+        (now, memory, events, count, rows), (place, item) = state, front
         if (name := self.ports[place]) in self.frame.fact_inputs:
-            before, rows = rows, self._with_row(rows, name, given, begun=bool(memory))
+            before, rows = rows, self._with_row(rows, name, item, begun=bool(memory))
             if memory and rows != before:  # an engine with the new facts continues from its state
                 memory = RuleMemory(
                     self._on(rows)._start_engine, str(memory.saved() if isinstance(memory, RuleMemory) else memory)
                 )
-            return (now, memory, kept, count, rows), (), {}
+            return (now, memory, events, count, rows), (), {}
         if place == 0:
-            if not (passed := ticks_of(given)):
+            if not (passed := ticks_of(item)):
                 return state, (), {}
             now += passed * self.tick
         if not isinstance(memory, RuleMemory):
             memory = RuleMemory(self._on(rows)._start_engine, memory)
-        happens = now if place == 0 else self.event(name, given, now)
+        happens = now if place == 0 else self.event(name, item, now)
         try:
-            memory, found = memory.after(happens)
+            memory, composites = memory.after(happens)
         except EndlessChain as error:
             raise Overflow(error.what, hint="let a condition or a window end the cascade") from error
         # composites of a deadline have its time, and precede the present
-        came, held = [*found, happens] if place == 0 else [happens, *found], dict[str, int]()
+        came, held = [*composites, happens] if place == 0 else [happens, *composites], dict[str, int]()
         for each in came:
             if isinstance(each, Occurrence):
                 count += 1
-                kept = self._with_event(self._drop_old(kept, each.time, count), replace(each, number=count - 1))
-                held[each.type] = max(held.get(each.type, 0), sum(other.type == each.type for other, _ in kept))
-        kept = self._drop_old(kept, now, count)
-        return (now, memory, kept, count, rows), found, {**held, **self._check_waiting(memory, found)}
+                events = self._with_event(self._drop_old(events, each.time, count), replace(each, number=count - 1))
+                held[each.type] = max(held.get(each.type, 0), sum(other.type == each.type for other, _ in events))
+        events = self._drop_old(events, now, count)
+        return (now, memory, events, count, rows), composites, {**held, **self._check_waiting(memory, composites)}
 
-    def _check_waiting(self, memory: RuleMemory, found: Sequence[Occurrence]) -> Mapping[str, int]:
+    def _check_waiting(self, memory: RuleMemory, composites: Sequence[Occurrence]) -> Mapping[str, int]:
         """Return the numbers of waiting matches; Overflow if they exceed the capacity, or a chain exceeds the depth."""
         waits = memory.awaiting if self.frame.absences else {}
         for rule in self.frame.absences:
@@ -228,14 +232,14 @@ class RulesInTicks(RuleProcessor, Keeping):
                 queue = waiting_of(rule)
                 what = f"queue '{queue}' overflows: its capacity is {self.frame.waits[rule.name]} and more matches wait"
                 raise Overflow(what, hint=f"give it more capacity: -Q NAME.{queue}={waits[rule.name]}", queue=queue)
-        for each, chain in _measure_chains(found):
+        for each, chain in _measure_chains(composites):
             if chain > self.frame.depth and each.type in self.frame.types_read:
                 raise Overflow(
                     f"a chain of more than {self.frame.depth} composites", hint="let a condition end the cascade sooner"
                 )
         return {waiting_of(rule): waits[rule.name] for rule in self.frame.absences}
 
-    def _drop_old(self, kept: tuple[Any, ...], now: int, count: int) -> tuple[Any, ...]:
+    def _drop_old(self, events: tuple[Any, ...], now: int, count: int) -> tuple[Any, ...]:
         """Return the events that can still be selected at a time, after this number of events."""
 
         def stays(event: Occurrence) -> bool:
@@ -243,25 +247,25 @@ class RulesInTicks(RuleProcessor, Keeping):
             recent = now - event.time <= column.limit * self.tick
             return recent or count - event.number <= column.places or column.endless
 
-        return tuple(each for each in kept if stays(each[0]))
+        return tuple(each for each in events if stays(each[0]))
 
-    def _with_event(self, kept: tuple[Any, ...], event: Occurrence) -> tuple[Any, ...]:
+    def _with_event(self, events: tuple[Any, ...], event: Occurrence) -> tuple[Any, ...]:
         column = self.frame.layout.columns.get(event.type)
         if column is None:
-            return kept
+            return events
         own = dict(zip(self.rules.declarations[event.type].positions, event.values, strict=True))
-        if not any(all(value(each, Selected(), own) is True for each in asked) for asked in column.filters):
-            return kept
+        if not any(all(value(each, Selected(), own) is True for each in constraints) for constraints in column.filters):
+            return events
         key = None if column.newest is None else tuple(exactly(own[name]) for name in column.newest)
-        if column.oldest and any(each[0].type == event.type and each[1] == key for each in kept):
-            return kept
-        kept = tuple(each for each in kept if key is None or each[0].type != event.type or each[1] != key)
-        if sum(each[0].type == event.type for each in kept) >= column.room:
+        if column.oldest and any(each[0].type == event.type and each[1] == key for each in events):
+            return events
+        events = tuple(each for each in events if key is None or each[0].type != event.type or each[1] != key)
+        if sum(each[0].type == event.type for each in events) >= column.room:
             what = f"queue '{event.type}' overflows: its capacity is {column.room} and more events would be kept"
             raise Overflow(
                 what, hint=f"give it more capacity: -Q NAME.{event.type}={column.room + 1}", queue=event.type
             )
-        return (*kept, (event, key))
+        return (*events, (event, key))
 
     # --- events and values ---
 
@@ -275,15 +279,15 @@ class RulesInTicks(RuleProcessor, Keeping):
         """The types whose events or facts inputs bring."""
         return (name for name in self.fed if name not in self.frame.clearing_inputs)
 
-    def event(self, name: str, given: Value, now: int) -> Occurrence:
+    def event(self, name: str, code: Value, now: int) -> Occurrence:
         """Decode an event of a type from its value on a stream."""
-        values = [self._input_encodings[name, each].decode_value(item) for each, item in self.attributes(name, given)]
+        values = [self._input_encodings[name, each].decode_value(item) for each, item in self.attributes(name, code)]
         return Occurrence(name, now, tuple(values))
 
-    def attributes(self, name: str, given: Any) -> Iterator[tuple[str, Any]]:
+    def attributes(self, name: str, code: Any) -> Iterator[tuple[str, Any]]:
         """Yield the attributes of an event of a type, each with its value on a stream."""
         domains = self.rules.declarations[name].domains
-        return zip(domains, given if domains else (), strict=True)
+        return zip(domains, code if domains else (), strict=True)
 
     def happenings(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[HappensOrFacts]:
         """Yield the happenings of a run: events with times, times that the clock reaches, in `unit`, and new facts."""
@@ -293,66 +297,66 @@ class RulesInTicks(RuleProcessor, Keeping):
         """Yield the happenings of each step."""
         now, begun, rows = 0, False, _ROWS
         for step in steps:
-            found: list[HappensOrFacts] = []
-            for name, given in step.items():
+            happenings: list[HappensOrFacts] = []
+            for name, item in step.items():
                 if name in self.frame.fact_inputs:
-                    before, rows = rows, self._with_row(rows, name, given, begun=begun)
-                    found += [self._on(rows).frame.facts] if begun and rows != before else []
+                    before, rows = rows, self._with_row(rows, name, item, begun=begun)
+                    happenings += [self._on(rows).frame.facts] if begun and rows != before else []
                     continue
                 begun = True
-                now += ticks_of(given) * self.tick if name == self.ports[0] else 0
-                found.append(now if name == self.ports[0] else self.event(name, given, now))
-            yield found
+                now += ticks_of(item) * self.tick if name == self.ports[0] else 0
+                happenings.append(now if name == self.ports[0] else self.event(name, item, now))
+            yield happenings
 
     def growing(self, steps: Sequence[Mapping[str, Value]]) -> Mapping[str, Sequence[str]]:
         """Return the growth of the matches of each rule."""
         from workbench.tesla.match_growth import follow_matches
 
         whole = self.with_facts(steps)
-        at = [found[0] if found else None for found in self._list_happenings(steps)]
+        at = [happenings[0] if happenings else None for happenings in self._list_happenings(steps)]
         facts = {name: tuple(rows) for name, rows in whole.frame.facts.items()}
         return follow_matches(self.scaled, whole._start_engine(), at, facts, TREX if self.trex else "", self.rules)
 
     def with_facts(self, steps: Iterable[Mapping[str, Value]]) -> Self:
         """Return the processor with the facts that are given at the start of a run, if any."""
         rows = _ROWS
-        for name, given in (each for step in steps for each in step.items()):
+        for name, item in (each for step in steps for each in step.items()):
             if name not in self.frame.fact_inputs:
                 break
-            rows = self._with_row(rows, name, given, begun=False)
+            rows = self._with_row(rows, name, item, begun=False)
         return self._on(rows)
 
-    def _with_row(self, rows: GivenRows, name: str, given: Value, *, begun: bool) -> GivenRows:
+    def _with_row(self, rows: GivenRows, name: str, code: Value, *, begun: bool) -> GivenRows:
         """Return the rows after an input has brought a row, or cleared them."""
         if type := self.frame.clearing_inputs.get(name):
             return tuple(each for each in rows if each[0] != type)
         late = begun and name not in self.frame.changing
         full = sum(of == name for of, _ in rows) >= self.frame.given[name]
-        return rows if late or full else (*rows, (name, given))
+        return rows if late or full else (*rows, (name, code))
 
     def _on(self, rows: GivenRows) -> Self:
         """Return the processor with these facts."""
         if not self.frame.given:
             return self
-        found: dict[str, list[tuple[Value | None, ...]]] = {name: [] for name in self.frame.given}
-        for name, given in rows:
-            found[name].append(self.event(name, given, 0).values)
-        frame = replace(self.frame, facts={**self.frame.facts, **found})
+        facts: dict[str, list[tuple[Value | None, ...]]] = {name: [] for name in self.frame.given}
+        for name, code in rows:
+            facts[name].append(self.event(name, code, 0).values)
+        frame = replace(self.frame, facts={**self.frame.facts, **facts})
         return replace(self, frame=frame, facts=frame.facts)
 
-    def _encode_outputs(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
+    def _encode_outputs(self, composites: Sequence[Occurrence]) -> tuple[list[Value], ...]:
         outputs: dict[str, list[Value]] = {name: [] for name in self.results_named}
-        for each, chain in _measure_chains(found):
+        for each, chain in _measure_chains(composites):
             values: dict[str, Value] = {}
             for name, item in zip(self.rules.declarations[each.type].positions, each.values, strict=True):
-                if (shown := self._output_encodings.get((each.type, name))) is None:
+                if (encoding := self._output_encodings.get((each.type, name))) is None:
                     continue
-                if exactly(item) not in shown.codes or exactly(item) not in self.frame.table(each.type, name).places:
+                if exactly(item) not in encoding.codes or exactly(item) not in self.frame.table(each.type, name).places:
                     raise Overflow(
                         f"{each.type}.{name} is {item!r}, which is not among the values that the model has",
                         hint="give the attributes of events fewer values: --values TYPE.ATTRIBUTE=1..4",
                     )
-                values[name] = shown.codes[exactly(item)]
+                values[name] = encoding.codes[exactly(item)]
             for output in self._outputs:
                 if output.has(each.type, each.rule, chain):
                     outputs[output.name].append(self.row(output, each.type, values))
@@ -363,9 +367,9 @@ class RulesInTicks(RuleProcessor, Keeping):
         return type if output.typed else tuple(values.values()) or True
 
 
-def _measure_chains(found: Sequence[Occurrence]) -> Iterator[tuple[Occurrence, int]]:
+def _measure_chains(composites: Sequence[Occurrence]) -> Iterator[tuple[Occurrence, int]]:
     """Yield composites that are published together, each with the length of the chain of causes that it ends."""
     lengths: dict[int, int] = {}
-    for each in found:
+    for each in composites:
         lengths[each.number] = lengths.get(each.sources[0], 0) + 1
         yield each, lengths[each.number]

@@ -31,14 +31,14 @@ class WaitingMatch(NamedTuple):
     @property
     def present(self) -> Term:
         """Whether it exists."""
-        found: Term = NE(self.left, 0)
-        return found
+        condition: Term = NE(self.left, 0)
+        return condition
 
     @property
     def vacant(self) -> Term:
         """Whether it does not exist."""
-        found: Term = EQ(self.left, 0)
-        return found
+        condition: Term = EQ(self.left, 0)
+        return condition
 
     @property
     def empty(self) -> WaitingMatch:
@@ -53,28 +53,28 @@ def find_remaining(rule: t.Rule) -> Range:
 
 def remove(line: Sequence[WaitingMatch], gone: Sequence[Term]) -> list[WaitingMatch]:
     """Remove matches from a line; the next match with the same trigger may then be its first."""
-    found, started = [], FALSE
+    rest, started = [], FALSE
     for each, leaves in zip(line, gone, strict=True):
         starts = either(each.starts, both(each.present, started))
-        found.append(choose(leaves, each.empty, each._replace(starts=starts)))
+        rest.append(choose(leaves, each.empty, each._replace(starts=starts)))
         started = both(leaves, starts)
-    return compact(found)
+    return compact(rest)
 
 
 def first_due(line: Sequence[WaitingMatch], when: Term, *, several: bool) -> list[Term]:
     """Return which matches are due when a tick passes, and share the first one's trigger; it may have `several`."""
-    inside, found = both(when, EQ(line[0].left, 1)), []
+    inside, due = both(when, EQ(line[0].left, 1)), []
     for place, each in enumerate(line):
         if place:
             inside = both(inside, both(EQ(each.left, 1), negate(each.starts))) if several else FALSE
-        found.append(inside)
-    return found
+        due.append(inside)
+    return due
 
 
 def is_tag_used(line: Sequence[WaitingMatch], tag: int) -> Term:
     """Whether one of the matches has a tag."""
-    found: Term = disjunction(both(each.present, EQ(each.tag, tag)) for each in line)
-    return found
+    condition: Term = disjunction(both(each.present, EQ(each.tag, tag)) for each in line)
+    return condition
 
 
 def append(line: Sequence[WaitingMatch], when: Term, new: WaitingMatch) -> tuple[list[WaitingMatch], Term]:

@@ -49,7 +49,7 @@ class Known:
         self.held = tuple(t.conjuncts(*held))
         self._constants: dict[str, Value] = {}
         self._texts = {_text(each) for each in self.held}
-        self._compared = {found for each in self.held for found in self._comparisons(each)}
+        self._compared = {comparison for each in self.held for comparison in self._comparisons(each)}
 
     def implies(self, expression: t.Expression) -> bool:
         """Whether an expression holds if these hold."""
@@ -87,19 +87,19 @@ class Known:
 
     def _name_operand(self, operand: t.Expression) -> str:
         text = exact_text(operand)
-        if not leaves(operand) and (found := value(operand, Selected())) is not None:
-            self._constants[text] = found
+        if not leaves(operand) and (constant := value(operand, Selected())) is not None:
+            self._constants[text] = constant
         return text
 
     @cached_property
     def _equal(self) -> Mapping[str, set[str]]:
         """For each operand of an equation the operands that equal it, also indirectly."""
-        found: dict[str, set[str]] = {}
+        classes: dict[str, set[str]] = {}
         for sign, one, other in self._compared:
             if sign == "==" and one != other:
-                joined = found.get(one, {one}) | found.get(other, {other})
-                found.update(dict.fromkeys(joined, joined))
-        return found
+                joined = classes.get(one, {one}) | classes.get(other, {other})
+                classes.update(dict.fromkeys(joined, joined))
+        return classes
 
     def _same(self, operand: str) -> set[str]:
         return self._equal.get(operand, {operand})

@@ -20,8 +20,8 @@ from workbench.tesla.rule_simplification import RewritingStep
 def rewrite_by_laws(rules: RuleSet) -> Iterator[tuple[RewritingStep, RuleSet]]:
     """Yield the steps that laws allow, each with the rule set after it."""
     begun = time.perf_counter()
-    while (found := _find_step(rules)) is not None:
-        name, why, after = found
+    while (step := _find_step(rules)) is not None:
+        name, why, after = step
         before, rules = rules, renumber(after)
         now = time.perf_counter()
         yield RewritingStep(name, why, *differing(before, after), now - begun), rules
@@ -29,7 +29,7 @@ def rewrite_by_laws(rules: RuleSet) -> Iterator[tuple[RewritingStep, RuleSet]]:
 
 
 def _find_step(rules: RuleSet) -> tuple[str, str, RuleSet] | None:
-    return next(((law.name, law.says, made) for law in LAWS for made in law.makes(rules)), None)
+    return next(((law.name, law.says, after) for law in LAWS for after in law.makes(rules)), None)
 
 
 def renumber(rules: RuleSet) -> RuleSet:
@@ -77,8 +77,8 @@ def _shorter(rule: t.Rule, window: t.EventWindow) -> Iterator[t.Duration]:
     """Yield the durations in a rule that are shorter than a window, the shortest first."""
     windows = (part.window for part in rule.predicates if part.window is not None)
     lengths = (each for other in windows for each in reversed(other.bounds))
-    found = {str(each): each for each in lengths if each.amount > 0}
-    shorter = [each for each in found.values() if no_longer(each, window.most) and not no_longer(window.most, each)]
+    by_text = {str(each): each for each in lengths if each.amount > 0}
+    shorter = [each for each in by_text.values() if no_longer(each, window.most) and not no_longer(window.most, each)]
     least = window.least
     yield from sorted(
         (each for each in shorter if least is None or no_longer(least, each)), key=lambda each: each.amount

@@ -197,12 +197,12 @@ def _never(rules: RuleSet) -> Iterator[RuleSet]:
 def of_a_rule(makes: Callable[[ResolvedRule], Iterator[t.Rule]]) -> Callable[[RuleSet], Iterator[RuleSet]]:
     """Lift a rewriting of one rule to rule sets, applied to each rule in turn."""
 
-    def made(rules: RuleSet) -> Iterator[RuleSet]:
+    def rewrite_each(rules: RuleSet) -> Iterator[RuleSet]:
         for at, rule in enumerate(rules.resolved):
             for other in makes(rule):
                 yield replace(rules, rules=(*rules.rules[:at], unresolve(other), *rules.rules[at + 1 :]))
 
-    return made
+    return rewrite_each
 
 
 LAWS = (
@@ -259,14 +259,14 @@ LAWS = (
 
 def constraints_before(rule: ResolvedRule, upto: int) -> list[t.Expression]:
     """Return the constraints that hold for the selection before a place."""
-    found: list[t.Expression] = []
+    constraints: list[t.Expression] = []
     for place, part in enumerate(rule.parts[:upto]):
         if t.binds(part):
-            found += normalize(part.constraints, place)
+            constraints += normalize(part.constraints, place)
             if part.window is not None and part.window.before:
                 (before,) = rule.anchors[place]
-                found.append(t.Operation("<=", (_time(place), _time(before))))
-    return found
+                constraints.append(t.Operation("<=", (_time(place), _time(before))))
+    return constraints
 
 
 def _time(place: int) -> RuleSlot:
@@ -293,12 +293,12 @@ def leave_out_constraints(rule: ResolvedRule) -> Iterator[WeakerRule]:
     for place, part in enumerate(rule.parts):
         before = constraints_before(rule, place)
         for fewer, left_out in one_less(part.constraints):
-            (asked,), known = normalize([left_out], place), Known([*before, *normalize(fewer, place)])
-            yield WeakerRule(with_part(rule, place, replace(part, constraints=fewer)), left_out, asked, known)
+            (constraint,), known = normalize([left_out], place), Known([*before, *normalize(fewer, place)])
+            yield WeakerRule(with_part(rule, place, replace(part, constraints=fewer)), left_out, constraint, known)
     before = constraints_before(rule, len(rule.parts))
     for fewer, left_out in one_less(rule.where_clause):
-        (asked,), known = normalize([left_out]), Known([*before, *normalize(fewer)])
-        yield WeakerRule(replace(rule, where_clause=fewer), left_out, asked, known)
+        (constraint,), known = normalize([left_out]), Known([*before, *normalize(fewer)])
+        yield WeakerRule(replace(rule, where_clause=fewer), left_out, constraint, known)
 
 
 def one_less(constraints: tuple[t.Expression, ...]) -> Iterator[tuple[tuple[t.Expression, ...], t.Expression]]:

@@ -24,10 +24,10 @@ def merge_rules(rules: RuleSet) -> Iterator[RuleSet]:
     """Yield the rule sets in which two rules are merged."""
     for first, second in combinations(range(len(rules.rules)), 2):
         one, other = rules.resolved[first], rules.resolved[second]
-        made = None if _is_triggered_between(rules.rules[first + 1 : second], one) else _merge(one, other)
-        if made is not None:
+        union = None if _is_triggered_between(rules.rules[first + 1 : second], one) else _merge(one, other)
+        if union is not None:
             others = [each for at, each in enumerate(rules.rules) if at != second]
-            others[first] = unresolve(made)
+            others[first] = unresolve(union)
             yield replace(rules, rules=tuple(others))
 
 
@@ -80,16 +80,16 @@ def _evaluations(
     one: t.Rule, other: t.Rule, mine: t.Expression, theirs: t.Expression
 ) -> tuple[t.Evaluation, ...] | None:
     """Return the common evaluations; constants that equal an attribute of the trigger in both rules become it."""
-    found = []
+    evaluations = []
     for each, there in zip(one.evaluations, other.evaluations, strict=True) if one.emits == other.emits else ():
         if str(each) == str(there):
-            found.append(each)
+            evaluations.append(each)
             continue
         name = _find_equal_attribute(one, mine, each.value)
         if each.name != there.name or name is None or name != _find_equal_attribute(other, theirs, there.value):
             return None
-        found.append(replace(each, value=t.OtherAttribute(one.trigger.name, name)))
-    return tuple(found) if one.emits == other.emits else None
+        evaluations.append(replace(each, value=t.OtherAttribute(one.trigger.name, name)))
+    return tuple(evaluations) if one.emits == other.emits else None
 
 
 def _find_equal_attribute(rule: t.Rule, constraint: t.Expression, value: t.Expression) -> str | None:

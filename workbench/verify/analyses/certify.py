@@ -62,9 +62,11 @@ def certify(pipeline: AnyProgram, history: int | None = None, settings: Settings
     pipeline = graph_of(program_of(pipeline))
     node, processor = as_processor(pipeline)
     domains = pipeline.input_domains
-    found = by_structure(processor, domains)
-    if found is not None and (history is None or (found.settled is None and found.history <= history)):
-        return found
+    certificate = by_structure(processor, domains)
+    if certificate is not None and (
+        history is None or (certificate.settled is None and certificate.history <= history)
+    ):
+        return certificate
     settings = replace((settings or Settings()).fit(pipeline), vacuity=False)  # it is for its domains alone
     verdict: Verdict | None = None
     for events in range(1, LONGEST + 1) if history is None else (history,):
@@ -78,14 +80,14 @@ def certify(pipeline: AnyProgram, history: int | None = None, settings: Settings
 def certify_nodes(pipeline: AnyProgram) -> dict[str, Certificate]:
     """Return the certificates by structure of the processors of a pipeline, with groups expanded, by name."""
     flat = flatten(program_of(pipeline))
-    found: dict[str, Certificate] = {}
+    certificates: dict[str, Certificate] = {}
     for node in flat.nodes:
         processor = flat.typed[node.name]
         if not processor.is_timed:
             certificate = by_structure(processor, tuple(flat.domains[pipe] for pipe in node.inputs))
             if certificate is not None:
-                found[node.name] = certificate
-    return found
+                certificates[node.name] = certificate
+    return certificates
 
 
 def _check_pipelined(pipeline: Pipeline, node: Node, events: int, settings: Settings) -> Verdict:
@@ -143,6 +145,6 @@ def _describe(run: Trace) -> str:
         value = step.pipes.get(pipe)
         return "no event" if value is None else show_value(value, run.domains.get(pipe))
 
-    given = [f"{name} = {', '.join(text(name, step) for step in run.steps)}" for name in run.inputs]
+    inputs = [f"{name} = {', '.join(text(name, step) for step in run.steps)}" for name in run.inputs]
     carried = [f"{pipe} = {text(pipe, run.steps[-1])}" for pipe in run.steps[-1].pipes if pipe not in run.inputs]
-    return f"after {'; '.join(given)} there are {', '.join(carried)}"
+    return f"after {'; '.join(inputs)} there are {', '.join(carried)}"

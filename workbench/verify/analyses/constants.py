@@ -74,8 +74,8 @@ def constants(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[F
     settings = (settings or Settings()).fit(pipeline)
     flat = settings.flat(pipeline)
     sampled = Sampled(flat, settings)
-    given = {name for name, _ in flat.inputs}
-    return tuple(_decide_constant(flat, pipe, sampled, settings) for pipe in flat.domains if pipe not in given)
+    inputs = {name for name, _ in flat.inputs}
+    return tuple(_decide_constant(flat, pipe, sampled, settings) for pipe in flat.domains if pipe not in inputs)
 
 
 def _decide_constant(pipeline: Pipeline, pipe: str, sampled: Sampled, settings: Settings) -> Finding:
@@ -101,7 +101,7 @@ def _report(
         settled = PipeBehaviour.CONSTANT if values else PipeBehaviour.SILENT
         kind = settled if verdict.outcome.is_proved else PipeBehaviour.UNKNOWN
     domain, decided = pipeline.domains[pipe], kind is not PipeBehaviour.UNKNOWN
-    outputs = tuple(name for name, shown in pipeline.outputs if shown == pipe)
+    outputs = tuple(name for name, output_pipe in pipeline.outputs if output_pipe == pipe)
     name = f"{pipe} = {', '.join(outputs)}" if outputs else pipe
     says = {
         PipeBehaviour.CONSTANT: f"  {name} always carries {show_value(values[0], domain) if values else ''}",
@@ -116,10 +116,10 @@ def _report(
     return Finding(pipe, kind, says, verdict, decided=decided, data=data, form=CONSTANT)
 
 
-def constant_lines(found: Sequence[Finding]) -> Iterator[str]:
+def constant_lines(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield a line for each pipe that does not vary, and one for all others."""
-    lines = [each.says for each in found if each.says]
-    varying = [each.about for each in found if not each.says]
+    lines = [each.says for each in findings if each.says]
+    varying = [each.about for each in findings if not each.says]
     yield from lines
     if varying:
         yield f"  {'the others vary' if lines else 'all vary'}: {', '.join(varying)}"

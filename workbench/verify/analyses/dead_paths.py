@@ -104,8 +104,8 @@ class DeadPaths:
     @property
     def deletable(self) -> tuple[str, ...]:
         """The processors that can be deleted, alone or with others, in the pipeline's order."""
-        found = {*self.unread, *self.unheard, *(name for dead in self.dead for name in dead.truncation.removed)}
-        return tuple(node.name for node in self.pipeline.nodes if node.name in found)
+        names = {*self.unread, *self.unheard, *(name for dead in self.dead for name in dead.truncation.removed)}
+        return tuple(node.name for node in self.pipeline.nodes if node.name in names)
 
     def __repr__(self) -> str:
         return f"<dead paths of {self.pipeline.name}: {', '.join(self.deletable) or 'nothing'} can be deleted>"
@@ -128,24 +128,24 @@ class Reduced:
 
 def dead_path_findings(pipeline: Program, settings: Settings) -> tuple[Finding]:
     """Return the findings of `dead_paths`, as an analysis."""
-    found = dead_paths(pipeline, settings)
-    needed = tuple(_report_needed(each) for each in found.needed)
-    dead = [_report_dead(each, each.truncation.node) for each in found.dead]
+    paths = dead_paths(pipeline, settings)
+    needed = tuple(_report_needed(each) for each in paths.needed)
+    dead = [_report_dead(each, each.truncation.node) for each in paths.dead]
     data = {
-        "deletable": found.deletable, "unread": found.unread, "silent_outputs": list(found.silent),
-        "unheard": found.unheard, "dead": dead, "needed": needed,
-        "reduced": found.reduced and _report_reduced(found.reduced),
+        "deletable": paths.deletable, "unread": paths.unread, "silent_outputs": list(paths.silent),
+        "unheard": paths.unheard, "dead": dead, "needed": needed,
+        "reduced": paths.reduced and _report_reduced(paths.reduced),
     }  # fmt: skip
-    says = "\n".join(_list_lines(found, needed)) or "  there is no processor"
-    answer = "deletable" if found.deletable else "needed"
+    says = "\n".join(_list_lines(paths, needed)) or "  there is no processor"
+    answer = "deletable" if paths.deletable else "needed"
     decided = all(each.decided for each in needed)
     form = {name: name for name in data}
-    return (Finding(found.pipeline.name, answer, says, decided=decided, data=data, form=form),)
+    return (Finding(paths.pipeline.name, answer, says, decided=decided, data=data, form=form),)
 
 
-def dead_path_lines(found: Sequence[Finding]) -> list[str]:
+def dead_path_lines(findings: Sequence[Finding]) -> list[str]:
     """Return lines on what can be deleted, what is needed, and what would do together."""
-    return found[0].says.splitlines()
+    return findings[0].says.splitlines()
 
 
 def _report_dead(dead: Dead, name: str) -> Finding:
@@ -167,25 +167,25 @@ def _report_needed(needed: Needed) -> Finding:
 
 
 def _report_reduced(reduced: Reduced) -> Finding:
-    kept = [node.name for node in reduced.pipeline.nodes]
-    names = ", ".join(f"'{name}'" for name in kept) or "no processor at all"
+    node_names = [node.name for node in reduced.pipeline.nodes]
+    names = ", ".join(f"'{name}'" for name in node_names) or "no processor at all"
     form = {"removed": "removed", "kept": "kept", "mode": "answer", "verdict": "outcome"}
     bounds = BEFORE_OVERFLOW * (reduced.verdict is not None and reduced.verdict.within_bounds)
-    says, data = f"{names} would do, {reduced.mode}{bounds}", {"removed": reduced.removed, "kept": kept}
+    says, data = f"{names} would do, {reduced.mode}{bounds}", {"removed": reduced.removed, "kept": node_names}
     return Finding("together", reduced.mode, says, reduced.verdict, data=data, form=form)
 
 
-def _list_lines(found: DeadPaths, needed: Sequence[Finding]) -> Iterator[str]:
-    yield from (f"  {name}: can be deleted; no output depends on it" for name in found.unread)
-    silent = ", ".join(f"'{name}'" for name in found.silent)
-    yield from (f"  {name}: can be deleted; it feeds only what never speaks: {silent}" for name in found.unheard)
-    for node in found.pipeline.nodes:
-        best = found.best(node.name)
-        if best is not None and node.name not in {*found.unread, *found.unheard}:
+def _list_lines(paths: DeadPaths, needed: Sequence[Finding]) -> Iterator[str]:
+    yield from (f"  {name}: can be deleted; no output depends on it" for name in paths.unread)
+    silent = ", ".join(f"'{name}'" for name in paths.silent)
+    yield from (f"  {name}: can be deleted; it feeds only what never speaks: {silent}" for name in paths.unheard)
+    for node in paths.pipeline.nodes:
+        best = paths.best(node.name)
+        if best is not None and node.name not in {*paths.unread, *paths.unheard}:
             yield _report_dead(best, node.name).line
     yield from (each.line for each in needed)
-    if found.reduced is not None:
-        yield _report_reduced(found.reduced).line
+    if paths.reduced is not None:
+        yield _report_reduced(paths.reduced).line
 
 
 def dead_paths(pipeline: AnyProgram, settings: Settings | None = None) -> DeadPaths:
@@ -195,14 +195,14 @@ def dead_paths(pipeline: AnyProgram, settings: Settings | None = None) -> DeadPa
     """
     pipeline = program_of(pipeline)
     settings = (settings or Settings()).fit(pipeline)
-    found, end = _find_dead_paths(pipeline, settings), time.monotonic() + settings.grow
+    paths, end = _find_dead_paths(pipeline, settings), time.monotonic() + settings.grow
     for larger in settings.larger():
         left = end - time.monotonic()
-        if left <= 0 or not any(needed.reason in (BOUNDS_EARLY, FULLER) for needed in found.needed):
+        if left <= 0 or not any(needed.reason in (BOUNDS_EARLY, FULLER) for needed in paths.needed):
             break
         with contextlib.suppress(LimitMet), Budget(left):
-            found = _find_dead_paths(pipeline, larger)
-    return found
+            paths = _find_dead_paths(pipeline, larger)
+    return paths
 
 
 def _find_dead_paths(pipeline: Program, settings: Settings) -> DeadPaths:
@@ -212,15 +212,15 @@ def _find_dead_paths(pipeline: Program, settings: Settings) -> DeadPaths:
     search = _Search(live, fitting(live, settings))
     unheard = tuple(node.name for node in live.nodes if set(find_reached_outputs(live, node)) <= set(search.silent))
     dead, undecided = search.short_cuts()
-    deleted = {*unheard, *(name for found in dead for name in found.truncation.removed)}
+    deleted = {*unheard, *(name for path in dead for name in path.truncation.removed)}
     left = [node.name for node in live.nodes if node.name not in deleted]
     needed = tuple(search.find_needed(name, undecided.get(name, "")) for name in left)
     reduced = search.reduce(dead)
     if reduced is None and unread:
         reduced = Reduced(live, (), "stepwise", None)
     if reduced is not None:
-        kept = {node.name for node in reduced.pipeline.nodes}
-        reduced = replace(reduced, removed=tuple(n.name for n in whole.nodes if n.name not in kept))
+        node_names = {node.name for node in reduced.pipeline.nodes}
+        reduced = replace(reduced, removed=tuple(n.name for n in whole.nodes if n.name not in node_names))
     return DeadPaths(whole, unread, search.silent, unheard, dead, needed, reduced)
 
 
@@ -243,19 +243,19 @@ class _Search:
     def short_cuts(self) -> tuple[tuple[Dead, ...], dict[str, str]]:
         """Return the short cuts that change nothing, and the reasons why processors are undecided."""
         sampled = Sampled(self.pipeline, self.settings)
-        found: list[Dead] = []
+        dead: list[Dead] = []
         undecided: dict[str, str] = {}
         for cut in truncations(self.pipeline):
             beside = self._put_beside(cut.pipeline)
             for mode in _find_unrefuted(sampled, cut.pipeline, self.settings):
                 verdict = beside.compare(mode)
                 if beside.is_as_good(verdict, self.speaking):
-                    found.append(Dead(cut, mode, verdict))
+                    dead.append(Dead(cut, mode, verdict))
                     break
                 if verdict.outcome is not Outcome.FAILS:
                     early = not verdict.reason or (verdict.vacuity and verdict.meets_bounds)
                     undecided |= dict.fromkeys(cut.removed, BOUNDS_EARLY if early else verdict.reason)
-        return tuple(found), undecided
+        return tuple(dead), undecided
 
     def _put_beside(self, truncated: Pipeline) -> Truncated:
         return Truncated(self.pipeline, truncated, self.settings)
@@ -278,13 +278,13 @@ class _Search:
     def reduce(self, dead: Sequence[Dead]) -> Reduced | None:
         """Apply short cuts one after the other, as long as the whole stays as good."""
         best: Reduced | None = None
-        for found in sorted(dead, key=lambda d: (MODES.index(d.mode), -len(d.truncation.removed))):
-            current, cut = self.pipeline if best is None else best.pipeline, found.truncation
+        for path in sorted(dead, key=lambda d: (MODES.index(d.mode), -len(d.truncation.removed))):
+            current, cut = self.pipeline if best is None else best.pipeline, path.truncation
             if cut.node not in {node.name for node in current.nodes} or cut.source not in current.domains:
                 continue
-            mode = found.mode if best is None or best.mode == "stepwise" else best.mode
+            mode = path.mode if best is None or best.mode == "stepwise" else best.mode
             beside = self._put_beside(short_cut(current, current.node(cut.node), cut.source).pipeline)
-            verdict = found.verdict if best is None else beside.compare(mode)
+            verdict = path.verdict if best is None else beside.compare(mode)
             if best is None or beside.is_as_good(verdict, self.speaking):
                 best = Reduced(beside.truncated, (), mode, verdict)
         return best

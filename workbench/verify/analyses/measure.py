@@ -121,14 +121,14 @@ def _watch(system: System, source: str) -> tuple[System, Term]:
 def _is_caused(system: System, output: str) -> Term:
     """Return the condition that an output carries an event which the tagged one causes."""
     slots = pipe_named(system, output).slots
-    found: Term = disjunction(both(slot.present, slot.value[1]) for slot in slots)
-    return found
+    condition: Term = disjunction(both(slot.present, slot.value[1]) for slot in slots)
+    return condition
 
 
 def _counts(system: System) -> Term:
     """Return the condition that a step carries an input event, or that a delayed event waits for it."""
-    found: Term = disjunction([*arrivals(system), system.waits])
-    return found
+    condition: Term = disjunction([*arrivals(system), system.waits])
+    return condition
 
 
 def waiting(source: str, output: str) -> Property:
@@ -183,8 +183,8 @@ def latency(pipeline: AnyProgram, source: str, output: str, settings: Settings |
 def _untag(pipeline: Pipeline, source: str, trace: Trace, shows: str) -> Trace:
     """Return the run of the pipeline itself."""
     inputs = [{n: v[0] if n == source else v for n, v in step.inputs.items()} for step in trace.steps]
-    found = run_of(pipeline, inputs, trace.loop, shows=shows, shortest=trace.shortest)
-    return replace(found, replay=trace.replay) if trace.gap else found
+    run = run_of(pipeline, inputs, trace.loop, shows=shows, shortest=trace.shortest)
+    return replace(run, replay=trace.replay) if trace.gap else run
 
 
 def latencies(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[Finding, ...]:

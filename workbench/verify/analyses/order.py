@@ -103,9 +103,9 @@ def order_findings(pipeline: Program, settings: Settings) -> tuple[Finding]:
     return (order(pipeline, settings),)
 
 
-def order_lines(found: Sequence[Finding]) -> Iterator[str]:
+def order_lines(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield what depends on the order, and a line for each queue."""
-    (whole,) = found
+    (whole,) = findings
     unsure = whole["unsure"] and len(whole["inputs"]) > 1
     yield f"{'?' if unsure else ' '} {whole.says}"
     yield from (f"  {queue.says}" for queue in whole["queues"])

@@ -71,8 +71,8 @@ def _draw_inputs(
     for _ in range(length):
         for _ in range(TRIES):
             present = env.row.draw(chosen, names, weight)
-            said = [oracle for oracle in pipeline.oracles if chosen.random() < 1 - weight]
-            step = {name: _draw_value(dict(pipeline.inputs)[name], chosen) for name in (*present, *said)}
+            oracles = [oracle for oracle in pipeline.oracles if chosen.random() < 1 - weight]
+            step = {name: _draw_value(dict(pipeline.inputs)[name], chosen) for name in (*present, *oracles)}
             if legal.admit(step):
                 yield step
                 break

@@ -45,15 +45,15 @@ def states(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[Find
     pipeline = program_of(pipeline)
     settings = (settings or Settings()).fit(pipeline)
     flat = settings.flat(pipeline)
-    found = []
+    findings = []
     for node in flat.nodes:
         if isinstance(node.processor, Moore):
             declared = {(each.source, each.target): None for each in node.processor.transitions}
             declared |= {(name, name): None for name in node.processor.names}
             verdicts = [discount_early(check(flat, _never(node, *pair), settings)) for pair in declared]
             steps = tuple(_step(*pair, never) for pair, never in zip(declared, verdicts, strict=True))
-            found.append(_report_machine(node.name, node.processor.names, steps))
-    return tuple(found)
+            findings.append(_report_machine(node.name, node.processor.names, steps))
+    return tuple(findings)
 
 
 def _step(source: str, target: str, never: Verdict) -> Finding:
@@ -83,9 +83,9 @@ def following(machine: Finding, state: str) -> tuple[str, ...]:
     return tuple(step["to"] for step in machine["steps"] if step["from"] == state and step["happens"])
 
 
-def state_lines(found: Sequence[Finding]) -> Iterator[str]:
+def state_lines(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield a line for each state of each machine, and for each declared step that never happens."""
-    for machine in found:
+    for machine in findings:
         bounds = BEFORE_OVERFLOW * any(step.outcome is Outcome.WITHIN_BOUNDS for step in machine["steps"])
         for state in machine["states"]:
             if state in machine["unreached"]:

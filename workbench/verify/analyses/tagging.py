@@ -165,16 +165,16 @@ UNTAGGED = ApplyFunction(Function("untagged", 1, lambda value: (value, False)))
 
 
 def _strip_tags(inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-    found = []
+    domains = []
     for domain in inputs:
         assert isinstance(domain, Tuple)
-        found.append(domain.fields[0])
-    return tuple(found)
+        domains.append(domain.fields[0])
+    return tuple(domains)
 
 
 def _with_tag(out: Emission, tag: Any) -> Emission:
-    found = [Maybe(slot.present, (slot.value, tag)) for slot in slots_of(out)]
-    return found[0] if isinstance(out, Maybe) else Burst(found)
+    slots = [Maybe(slot.present, (slot.value, tag)) for slot in slots_of(out)]
+    return slots[0] if isinstance(out, Maybe) else Burst(slots)
 
 
 def _tag_processor(processor: Processor) -> Processor:

@@ -68,8 +68,8 @@ def short_cut(pipeline: Pipeline, node: Node, source: str) -> Truncation:
     nodes = tuple(replace(n, inputs=tuple(instead.get(p, p) for p in n.inputs)) for n in pipeline.nodes)
     outputs = tuple((name, instead.get(pipe, pipe)) for name, pipe in pipeline.outputs)
     left = without_unread(replace(pipeline, nodes=nodes, outputs=outputs))
-    kept = {n.name for n in left.nodes}
-    removed = tuple(n.name for n in pipeline.nodes if n.name not in kept)
+    node_names = {n.name for n in left.nodes}
+    removed = tuple(n.name for n in pipeline.nodes if n.name not in node_names)
     return Truncation(node.name, source, left, removed, source in node.inputs)
 
 
@@ -122,8 +122,8 @@ class Truncated:
             verdict = discount_early(self._compare(mode, times))
             if not verdict.meets_bounds:
                 return verdict
-            both, _, given = self._put_beside("stepwise", times)
-            if check(both, _fits(), given).outcome is Outcome.HOLDS:
+            both, _, side_settings = self._put_beside("stepwise", times)
+            if check(both, _fits(), side_settings).outcome is Outcome.HOLDS:
                 return verdict
         return replace(verdict, outcome=Outcome.UNKNOWN, reason=FULLER)
 
@@ -135,22 +135,24 @@ class Truncated:
         """
         if verdict.outcome is not Outcome.WITHIN_BOUNDS:
             return verdict.outcome is Outcome.HOLDS
-        both, _, given = self._put_beside("sequence")
+        both, _, side_settings = self._put_beside("sequence")
         comparisons = zip((name for name, _ in self.pipeline.outputs), (name for name, _ in both.outputs), strict=True)
-        asked = [same for name, same in comparisons if name in speaking]
-        return all(check(both, never_speaks(same), given).outcome is Outcome.FAILS for same in asked)
+        outputs = [same for name, same in comparisons if name in speaking]
+        return all(check(both, never_speaks(same), side_settings).outcome is Outcome.FAILS for same in outputs)
 
     def _compare(self, mode: PathMode, times: int) -> Verdict:
         if mode == "stepwise":
             return check(*self._put_beside("stepwise", times))
-        both, same, given = self._put_beside("sequence", times)
+        both, same, side_settings = self._put_beside("sequence", times)
         comparisons = [name for name, _ in both.outputs]
-        verdict = check(both, conjoin("the same, earlier", [same, *_pace(comparisons, lead(self.settings))]), given)
+        verdict = check(
+            both, conjoin("the same, earlier", [same, *_pace(comparisons, lead(self.settings))]), side_settings
+        )
         for name in comparisons:
             if verdict.outcome.is_proved:
-                later = check(both, _catches_up(name), given)
+                later = check(both, _catches_up(name), side_settings)
                 verdict = later if later.outcome is not Outcome.HOLDS else verdict
-                strict = later.within_bounds and check(both, _catches_up(name, strictly=True), given)
+                strict = later.within_bounds and check(both, _catches_up(name, strictly=True), side_settings)
                 if strict and strict.outcome is not Outcome.HOLDS:  # an overflow may be all that would let it catch up
                     verdict = replace(verdict, outcome=Outcome.UNKNOWN, reason=BEHIND)
         return verdict
@@ -208,11 +210,11 @@ def _catches_up(name: str, *, strictly: bool = False) -> Property:
 
 def _spread(flat: Pipeline, settings: Settings) -> dict[str, int]:
     """Return capacities of the queues side by side (`whole.add.left`), from those of the pipeline (`add.left`)."""
-    found = dict(flat.capacities)
+    capacities = dict(flat.capacities)
     for queue in flat.queues:
         own = queue.partition(".")[2]
         if isinstance(settings.q, int):
-            found.setdefault(queue, settings.q)
+            capacities.setdefault(queue, settings.q)
         elif own in settings.q:
-            found[queue] = settings.q[own]
-    return found
+            capacities[queue] = settings.q[own]
+    return capacities

@@ -58,8 +58,8 @@ def decide(pipeline: Pipeline, prop: Property, settings: Settings) -> Verdict:
         prepared = prepare(pipeline, prop, settings)
     contradiction = find_contradiction(prepared)
     if contradiction:
-        found = make_undecided(pipeline.name, str(prop), settings)
-        return found.mark_vacuous(Vacuity(contradiction), unknown=True)
+        undecided = make_undecided(pipeline.name, str(prop), settings)
+        return undecided.mark_vacuous(Vacuity(contradiction), unknown=True)
     decision = _ask_engines(prepared)
     ranges = decision.answers.get("ranges")  # no engine is queried about what is true by construction
     if ranges is not None and ranges.truth is False:  # the run ends there: nothing follows from later steps
@@ -86,25 +86,25 @@ def _ask_engines(prepared: Prepared) -> Decision:
         return Decision(dict.fromkeys(("property", "overflow", "wraps", "clamps"), Answer(True)), "none needed")
     settings = prepared.settings
     decider = get_decider(settings.engine)
-    found = Decision({}, "")
+    decision = Decision({}, "")
     if prepared.main.asked or settings.count_states:
         with phase(f"deciding with {decider.name}"), _explain_stuck(prepared):
-            found = decider.decide(prepared.main, _limit_deciding(), count_states=settings.count_states)
+            decision = decider.decide(prepared.main, _limit_deciding(), count_states=settings.count_states)
     if prepared.structure:
-        if found.answers.get("property", Answer(True)).truth is False:
+        if decision.answers.get("property", Answer(True)).truth is False:
             raise EngineDisagreement("an engine refutes what structure proves", model=prepared.main.smv.text)
-        engines = ", ".join(filter(None, ("structure", found.engine)))
-        found = replace(found, answers={**found.answers, "property": Answer(True)}, engine=engines)
+        engines = ", ".join(filter(None, ("structure", decision.engine)))
+        decision = replace(decision, answers={**decision.answers, "property": Answer(True)}, engine=engines)
     for part in filter(None, (prepared.bound, prepared.ranges)):
-        limits, known = _limit_deciding(), found.answers.get("property")
+        limits, known = _limit_deciding(), decision.answers.get("property")
         needless = part is prepared.ranges or (known is not None and known.trace is not None)
         if limits.seconds is not None and needless:  # the outcome does not depend on this part
             limits = replace(limits, seconds=min(limits.seconds / 4, patience(0)))
         with phase(f"deciding whether the bounds are met with {decider.name}"):
             second = decider.decide(part, limits)
-        cpu_seconds = found.cpu_seconds + second.cpu_seconds
-        found = replace(found, answers={**found.answers, **second.answers}, cpu_seconds=cpu_seconds)
-    return found
+        cpu_seconds = decision.cpu_seconds + second.cpu_seconds
+        decision = replace(decision, answers={**decision.answers, **second.answers}, cpu_seconds=cpu_seconds)
+    return decision
 
 
 @contextmanager
@@ -116,9 +116,9 @@ def _explain_stuck(prepared: Prepared) -> Iterator[None]:
         if prepared.settings.environment.row.idle or not prepared.model.system.is_restricted_by_state:
             raise
         what = f"inputs are always present, and in some state no events meet the assumptions: {error.what}"
-        told = error.retold(what, where=error.where)
-        told.hint = "with --inputs synchronised, a run may stop there"
-        raise told from error
+        explanation = error.retold(what, where=error.where)
+        explanation.hint = "with --inputs synchronised, a run may stop there"
+        raise explanation from error
 
 
 def _limit_deciding() -> EngineLimits:
@@ -142,11 +142,11 @@ class _Conclusion:
         prepared, formula, unknown = self.prepared, self.formula_outcome, self.outcome is Outcome.UNKNOWN
         run = self._replay("property", self.question.failure) if formula is Outcome.FAILS else None
         witness = self._replay("overflow", self.end) if formula is Outcome.WITHIN_BOUNDS else None
-        found = make_undecided(prepared.pipeline.name, str(prepared.prop), self.settings)
+        undecided = make_undecided(prepared.pipeline.name, str(prepared.prop), self.settings)
         return self._mark_vacuous(
             replace(
-                found,
-                n=None if self.own_values and not self._has_numbers() else found.n,
+                undecided,
+                n=None if self.own_values and not self._has_numbers() else undecided.n,
                 outcome=self.outcome,
                 engine=self.decision.engine,
                 cpu_seconds=self.decision.cpu_seconds,
@@ -231,12 +231,19 @@ class _Conclusion:
 
         prepared = self.prepared
         part = prepared.bound if role == "overflow" and prepared.bound else prepared.main
-        given = prepared.pipeline, self.question.system, part.model, part.smv, answer.trace, self.settings.environment
+        arguments = (
+            prepared.pipeline,
+            self.question.system,
+            part.model,
+            part.smv,
+            answer.trace,
+            self.settings.environment,
+        )
         if role == "property":
             lengthen(SHOWING)
         try:
             with share(1):  # a budget of its own: the decision stands whatever happens here
-                return decode(*given, shows, answer.shortest)
+                return decode(*arguments, shows, answer.shortest)
         except LimitMet as met:
             self.unshown.append(f"an engine found a run that shows it, which is not shown: {met.what}")
             return None
@@ -276,13 +283,13 @@ class _Conclusion:
         range; None: undecided), `asked` (whether the property itself is about that), `ranges` (whether a number leaves
         its range that the property does not depend on; None: undecided), `late`.
         """
-        asked, late = self.question.about_overflow, self.answers.get("in bounds")
+        about_overflow, late = self.question.about_overflow, self.answers.get("in bounds")
         yield Ground(
             "queues", self._explain_bounds(), {each.name: each.capacity for each in self.prepared.model.queues}
         )
-        shown = asked and self.formula_outcome is Outcome.FAILS
-        yield Ground("overflow", "", True if shown else self._happens("overflow"))
-        yield Ground("asked", "", asked)
+        is_refuted = about_overflow and self.formula_outcome is Outcome.FAILS
+        yield Ground("overflow", "", True if is_refuted else self._happens("overflow"))
+        yield Ground("asked", "", about_overflow)
         if self.prepared.ranges:
             leaves = self._happens("ranges")  # never True: `decide` asks the property up to there
             yield Ground("ranges", EXPLAINED_RANGES[leaves], leaves)
@@ -292,19 +299,21 @@ class _Conclusion:
 
     def _explain_bounds(self) -> str:
         model, overflow = self.prepared.model, self._happens("overflow")
-        said = {
+        overflow_text = {
             True: f"{self.end} on some input, and nothing is concluded from what follows",
             None: f"it was not decided whether {self.end}",
             False: f"no run on which {self.end}",
         }[overflow]
         if not model.queues:
-            return said if overflow is not False else ""
+            return overflow_text if overflow is not False else ""
         sizes = {queue.capacity for queue in model.queues}
         named = ", ".join(f"{queue.name}: {queue.capacity}" for queue in model.queues)
-        shown = f"Q = {sizes.pop()}" if len(sizes) == 1 else f"queues {named}"
-        return shown if self.question.about_overflow and model.escapes is FALSE else f"{shown}: {said}"
+        capacities = f"Q = {sizes.pop()}" if len(sizes) == 1 else f"queues {named}"
+        return (
+            capacities if self.question.about_overflow and model.escapes is FALSE else f"{capacities}: {overflow_text}"
+        )
 
-    def _mark_vacuous(self, found: Verdict) -> Verdict:
+    def _mark_vacuous(self, verdict: Verdict) -> Verdict:
         prepared, settings, question = self.prepared, self.settings, self.question
         cases = [
             (words, Answer(True) if term is FALSE else self.answers.get(role))
@@ -314,9 +323,9 @@ class _Conclusion:
         # for rules by themselves, `verify.rules.growing_question` looks for vacuity
         looked_for = settings.vacuity and not prepared.trivial and not settings.environment.row.single
         if not self.outcome.is_proved or not looked_for:
-            return found
+            return verdict
         if prepared.structure and not never:
-            return found
+            return verdict
         vacuity = find_vacuity(
             prepared.pipeline, prepared.model, settings, never, self.outcome, prepared.prop.conditions
         )
@@ -325,7 +334,7 @@ class _Conclusion:
             nothing = all_never or not never
         else:  # or the rules emit nothing within their bounds
             nothing = bool(self.own_values) and all_never and bounded and bool(never)
-        return found if vacuity is None else found.mark_vacuous(vacuity, unknown=nothing)
+        return verdict if vacuity is None else verdict.mark_vacuous(vacuity, unknown=nothing)
 
 
 def _explain_n(prepared: Prepared) -> Iterator[str]:

@@ -109,6 +109,6 @@ def _complete_verdict(verdict: Verdict, item: Problem) -> Verdict:
     def run(trace: Trace | None) -> Trace | None:
         return trace and replace(trace, pipeline=item.pose(item.fitting)[0])
 
-    found = tuple(replace(each, witness=run(each.witness)) for each in verdict.examined)
+    grounds = tuple(replace(each, witness=run(each.witness)) for each in verdict.examined)
     counterexample, witness = run(verdict.counterexample), run(verdict.witness)
-    return replace(verdict, problem=item, counterexample=counterexample, witness=witness, examined=found)
+    return replace(verdict, problem=item, counterexample=counterexample, witness=witness, examined=grounds)

@@ -71,12 +71,12 @@ def examine(verdict: Verdict, *, brief: bool = False) -> Verdict:
         )
     if verdict.outcome is Outcome.UNKNOWN or verdict.problem.system:
         return verdict
-    found = list[Ground]()
+    findings = list[Ground]()
     with suppress(LimitMet), Budget(max(BRIEFLY, verdict.seconds)) if brief else share(1):
         examination = _Examination(verdict, verdict.problem)
         for each in examination.brief_findings() if brief else examination.findings():
-            found.append(each)
-    return replace(verdict, examined=tuple(found))
+            findings.append(each)
+    return replace(verdict, examined=tuple(findings))
 
 
 class _Examination:
@@ -131,9 +131,9 @@ class _Examination:
         """Return the property that a case never occurs."""
 
         def question(system: System) -> Question:
-            asked = self.property.question(system)
-            term = dict(asked.exercised)[words]
-            return Question(asked.system, "invar", atom(NOT(term)), stutter=asked.stutter, failure=words)
+            original = self.property.question(system)
+            term = dict(original.exercised)[words]
+            return Question(original.system, "invar", atom(NOT(term)), stutter=original.stutter, failure=words)
 
         return Property(f"never: {words}", question)
 
@@ -199,8 +199,8 @@ class _Examination:
         if self.settings.n >= enough:
             yield _report("every N", Reliance.CONFIRMED, f"the same {argument}")
             return
-        found = self._decide_again("every N", f"N = {enough}", replace(self.settings, n=enough))
-        yield replace(found, text=f"{found.text}, and so {argument}")
+        ground = self._decide_again("every N", f"N = {enough}", replace(self.settings, n=enough))
+        yield replace(ground, text=f"{ground.text}, and so {argument}")
 
     def _examine_one_value_more(self) -> Ground:
         more = self.settings.n + 1
@@ -224,11 +224,13 @@ class _Examination:
 
     def _examine_one_place_more(self) -> Ground:
         sizes = {queue.name: queue.capacity + 1 for queue in self.prepared.model.queues}
-        given = self.settings.q
-        if isinstance(given, int):
+        capacities = self.settings.q
+        if isinstance(capacities, int):
             # keep the capacities of queues that do not matter, so that the pipeline is otherwise the same
-            given = {name: self.pipeline.capacities.get(name, given) for name in self.pipeline.queues}
-        return self._decide_again("Q + 1", "queues with one place more", replace(self.settings, q={**given, **sizes}))
+            capacities = {name: self.pipeline.capacities.get(name, capacities) for name in self.pipeline.queues}
+        return self._decide_again(
+            "Q + 1", "queues with one place more", replace(self.settings, q={**capacities, **sizes})
+        )
 
     def _argue_for_larger_queues(self) -> Iterator[Ground]:
         if self._looks_at_queues():

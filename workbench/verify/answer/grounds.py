@@ -72,10 +72,10 @@ def find_number_grounds(
 def misfortunes(system: System) -> tuple[str, ...]:
     """Return one sentence per fault that a system leaves open."""
     oracles = [each for each in system.inputs if each.heard is not None and each.present.name in system.domains]
-    found = dict(each.of for each in oracles if each.of is not None)
+    processors = dict(each.of for each in oracles if each.of is not None)
     return tuple(
         f"fault: events of {name.rpartition('.')[0]} {processor.words}"
-        for name, processor in found.items()
+        for name, processor in processors.items()
         if isinstance(processor, Unreliable)
     )
 

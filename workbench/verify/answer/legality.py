@@ -39,18 +39,18 @@ def find_contradiction(prepared: Prepared) -> str | None:
     if not inputs or prepared.trivial or prepared.settings.environment.driven:
         return ""
     model = focus(prepared.question.system, [each.present for each in inputs])
-    asked = {each.name: _ask_forever(model, each) for each in inputs}
+    questions = {each.name: _ask_forever(model, each) for each in inputs}
     if model.overflow is not FALSE:
-        asked[ENDS] = Asked("invar", atom(NOT(model.overflow)), side=True)
+        questions[ENDS] = Asked("invar", atom(NOT(model.overflow)), side=True)
     decider, limits = get_decider(prepared.settings.engine), remaining_limits()
     if limits.seconds is not None:
         limits = replace(limits, seconds=min(limits.seconds / 4, patience(0)))
     with phase("deciding whether the assumptions contradict each other"):
-        found = decider.decide(prepared.part(model, asked, idle=True), limits).answers
-    ends = ENDS in asked and found[ENDS].truth is not True  # beyond that nothing is known
-    stopped = next((each for each in inputs if found[each.name].truth is True), None)
+        answers = decider.decide(prepared.part(model, questions, idle=True), limits).answers
+    ends = ENDS in questions and answers[ENDS].truth is not True  # beyond that nothing is known
+    stopped = next((each for each in inputs if answers[each.name].truth is True), None)
     if stopped is None or ends:
-        return None if stopped or any(found[each.name].truth is None for each in inputs) else ""
+        return None if stopped or any(answers[each.name].truth is None for each in inputs) else ""
     step = _count_events(prepared, stopped)
     since = f"step {step}" if step < COUNTED else "some step"
     return f"the assumptions contradict from {since} on: no event on '{stopped.name}' meets them there"
@@ -74,8 +74,8 @@ def _count_events(prepared: Prepared, source: Input) -> int:
     """Return the maximum number of events of an input on runs that meet the assumptions, up to `COUNTED`."""
     system, count = _observe_events(prepared.question.system, source)
     coming = {str(n): AND(source.present, GE(count, n)) for n in range(COUNTED)}
-    asked = {role: Asked("invar", atom(NOT(term))) for role, term in coming.items()}
-    part = prepared.part(focus(system, coming.values()), asked, idle=True)
+    questions = {role: Asked("invar", atom(NOT(term))) for role, term in coming.items()}
+    part = prepared.part(focus(system, coming.values()), questions, idle=True)
     answers = get_decider(prepared.settings.engine).decide(part, remaining_limits()).answers
     return next((n for n in range(COUNTED) if answers[str(n)].truth is not False), COUNTED)
 

@@ -42,8 +42,8 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings, *, up_to_esc
 def _refuse_several_events(pipeline: Pipeline, settings: Settings) -> None:
     alone = next((node for node in flatten(pipeline).nodes if node.processor.singly), None)
     if alone is not None and not settings.environment.row.single:
-        given = settings.environment.arrivals
-        what = f"the model of `{alone.processor}` takes one event at a step, and the inputs are {given}"
+        arrivals = settings.environment.arrivals
+        what = f"the model of `{alone.processor}` takes one event at a step, and the inputs are {arrivals}"
         raise Refused(what, hint='ask with Settings(environment=Environment("one")), as `rule_problem` does')
 
 
@@ -98,44 +98,44 @@ class Prepared:
 
     def _ask_all(self) -> dict[str, Asked]:
         """Return the questions to the engines about the cone of the property, side questions last."""
-        asked = self._ask_property()
+        questions = self._ask_property()
         if self.structure and self.settings.engine != "all":  # `all` queries the engines, too
             self.settled["property"] = True
-            del asked["property"]
+            del questions["property"]
         for role, term in self._list_limits().items():
             if term is FALSE:
                 self.settled[role] = False
             else:
                 # for a wanted run, bounds that other runs meet do not matter
                 unless = "property" if self.question.wanted else ""
-                asked[role] = _ask_never(term, side=role != "overflow")._replace(unless=unless)
-        return asked | self._ask_besides()
+                questions[role] = _ask_never(term, side=role != "overflow")._replace(unless=unless)
+        return questions | self._ask_besides()
 
     def _ask_property(self) -> dict[str, Asked]:
         """Return the question about the property itself, as far as overflow does not hide it."""
         question = self.question
         measures = question.kind == "longest"  # measure only what overflow does not hide
-        asked = {"property": Asked(question.kind, weaken(question.formula, self.hidden, optimistic=not measures))}
+        questions = {"property": Asked(question.kind, weaken(question.formula, self.hidden, optimistic=not measures))}
         if question.kleene and self.hidden is not FALSE:
-            asked["surely"] = Asked(question.kind, weaken(question.formula, self.hidden, optimistic=False))
-        return asked
+            questions["surely"] = Asked(question.kind, weaken(question.formula, self.hidden, optimistic=False))
+        return questions
 
     def _list_limits(self) -> dict[str, Term]:
         """Return the conditions at which a model ends; each may come true on some run."""
-        found = {} if self.bound else {"overflow": self._find_end()}
-        return {**found, "wraps": self.model.wraps, "clamps": self.model.clamps}
+        limits = {} if self.bound else {"overflow": self._find_end()}
+        return {**limits, "wraps": self.model.wraps, "clamps": self.model.clamps}
 
     def _find_end(self) -> Term:
         """Return the condition at which the model ends, except for what the property is about."""
-        found: Term
+        condition: Term
         if self.question.about_ranges:
-            found = as_term(disjunction(queue.overflow for queue in self.model.queues), BOOL)
-            return found
+            condition = as_term(disjunction(queue.overflow for queue in self.model.queues), BOOL)
+            return condition
         if self.question.about_overflow:
             own = {queue.name for queue in self.question.system.own_queues}
             beside = as_term(disjunction(q.overflow for q in self.model.queues if q.name not in own), BOOL)
-            found = OR(self.model.escapes, beside)
-            return found
+            condition = OR(self.model.escapes, beside)
+            return condition
         return self.model.overflow
 
     def _ask_ranges(self) -> Part | None:
@@ -156,16 +156,16 @@ class Prepared:
 
     def _ask_besides(self) -> dict[str, Asked]:
         """Return the questions how far the bounds reach, and whether the cases occur that the property needs."""
-        question, asked = self.question, dict[str, Asked]()
+        question, questions = self.question, dict[str, Asked]()
         if question.in_bounds and self.hidden is not FALSE:
-            asked["in bounds"] = Asked(question.kind, question.in_bounds(self.hidden), side=True)
+            questions["in bounds"] = Asked(question.kind, question.in_bounds(self.hidden), side=True)
         if self.structure or question.wanted or self.settings.environment.row.single:
-            return asked
+            return questions
         for role, _, term in cases_of(question):
             if variables([term]).keys() <= self.model.system.domains.keys():
                 case = weaken(atom(NOT(term)), self.hidden, optimistic=True)
-                asked[role] = Asked("invar", case, side=True, unless="property")
-        return asked
+                questions[role] = Asked("invar", case, side=True, unless="property")
+        return questions
 
     def _ask_bound(self) -> Part | None:
         """Return the question whether the bounds are ever met, without the data that only the property reads."""
@@ -177,7 +177,7 @@ class Prepared:
             return None
         return self.part(alone, {"overflow": _ask_never(alone.overflow)})
 
-    def part(self, model: Model, asked: Mapping[str, Asked], *, idle: bool = False) -> Part:
+    def part(self, model: Model, questions: Mapping[str, Asked], *, idle: bool = False) -> Part:
         """Return a part with a model in the environment of the question.
 
         Parameters
@@ -191,7 +191,7 @@ class Prepared:
         reduced = question.stutter and not idle
         assume = env.assumptions(model.system, stutter_reduced=reduced, ends=question.ends)
         smv = env.print(model.system, assume, header)
-        return Part(model, smv, asked, tuple(assume), tuple(env.fairness(model.system)), env.driven)
+        return Part(model, smv, questions, tuple(assume), tuple(env.fairness(model.system)), env.driven)
 
 
 def cases_of(question: Question) -> Iterator[tuple[str, str, Term]]:
@@ -223,14 +223,16 @@ def _merge_equal(question: Question) -> tuple[Question, str]:
     if not question.compares or term is None or term is TRUE:
         return question, ""
     end = question.system.end
-    found = correspond(question.system.whole(), [end.over.name] if end else [])
-    proved = found.simplify(term) is TRUE
-    count, many = len(found.equal), len(found.system.variables)
+    correspondence = correspond(question.system.whole(), [end.over.name] if end else [])
+    proved = correspondence.simplify(term) is TRUE
+    count, many = len(correspondence.equal), len(correspondence.system.variables)
     text = f"structure: {count} of {many} state variables never differ from others, and what is compared is one term"
-    equal = dict(found.equal)
+    equal = dict(correspondence.equal)
     cases = tuple(
-        (words, FALSE if found.simplify(case) is FALSE else substitute(case, equal))
+        (words, FALSE if correspondence.simplify(case) is FALSE else substitute(case, equal))
         for words, case in question.exercised
     )
-    question = replace(question, system=found.reduce_system(), formula=atom(substitute(term, equal)), exercised=cases)
+    question = replace(
+        question, system=correspondence.reduce_system(), formula=atom(substitute(term, equal)), exercised=cases
+    )
     return question, text if proved else ""

@@ -75,13 +75,13 @@ class Problem:
     def turn_verdict(self, verdict: Verdict) -> Verdict:
         """Turn the verdict whether something can happen into the verdict that it never happens."""
         outcome = Outcome.WITHIN_BOUNDS if verdict.within_bounds else verdict.outcome.opposite
-        asked = verdict.problem and replace(verdict.problem, prop=self.prop, syntax=self.syntax)
-        found = replace(verdict, property=self.text, outcome=outcome, problem=asked, examined=())
+        question = verdict.problem and replace(verdict.problem, prop=self.prop, syntax=self.syntax)
+        opposite = replace(verdict, property=self.text, outcome=outcome, problem=question, examined=())
         if outcome is Outcome.UNKNOWN and verdict.vacuity is None:  # a limit was met
-            return replace(found, depth=verdict.depth and replace(verdict.depth, wanted=False))
+            return replace(opposite, depth=verdict.depth and replace(verdict.depth, wanted=False))
         reason = "; ".join(each for each in verdict.reason.split("; ") if not each.startswith(NO_RUN))
         grounds = tuple(each for each in verdict.grounds if each.kind != "undecided")
-        return replace(found, reason=reason, grounds=grounds, phase="", depth=None, reached=())
+        return replace(opposite, reason=reason, grounds=grounds, phase="", depth=None, reached=())
 
     @property
     def name(self) -> str:
@@ -105,14 +105,14 @@ class Problem:
     @cached_property
     def fitting(self) -> Settings:
         """The settings adjusted to the question: with enough integers, and capacities for queues side by side."""
-        found = self.settings.fit(*self.sides, syntax=self.syntax)
+        settings = self.settings.fit(*self.sides, syntax=self.syntax)
         try:
-            pipeline, _ = self.pose(found)
+            pipeline, _ = self.pose(settings)
         except DomainError as error:
-            found, pipeline = self._with_enough_values(found, error)
-        return found if len(self.sides) == 1 else _with_spread_capacities(found, pipeline)
+            settings, pipeline = self._with_enough_values(settings, error)
+        return settings if len(self.sides) == 1 else _with_spread_capacities(settings, pipeline)
 
-    def _with_enough_values(self, found: Settings, error: DomainError) -> tuple[Settings, Pipeline]:
+    def _with_enough_values(self, settings: Settings, error: DomainError) -> tuple[Settings, Pipeline]:
         """Return the pipeline, and settings with the N that a constant needs, if the verdict is the same for every N.
 
         Raises
@@ -120,12 +120,12 @@ class Problem:
         DomainError: the property reads data.
         """
         needs = error.needs
-        while needs is not None and needs > found.n:
-            found = replace(found, n=needs)
+        while needs is not None and needs > settings.n:
+            settings = replace(settings, n=needs)
             try:
-                pipeline, prop = self.pose(found)
-                if found.domain not in prepare(pipeline, prop, found).model.integers:
-                    return found, pipeline
+                pipeline, prop = self.pose(settings)
+                if settings.domain not in prepare(pipeline, prop, settings).model.integers:
+                    return settings, pipeline
                 break
             except DomainError as other:
                 needs = other.needs
@@ -148,8 +148,8 @@ class Problem:
 
     def make_undecided(self, reason: str = "") -> Verdict:
         """Return the verdict of a problem that has not been decided."""
-        found = make_undecided(self.name, self.text, self.settings, reason, system=self.system)
-        return replace(found, problem=self)
+        verdict = make_undecided(self.name, self.text, self.settings, reason, system=self.system)
+        return replace(verdict, problem=self)
 
     def decide(self) -> Verdict:
         """Return the verdict, under the names the user wrote; it raises the errors of `check`."""
@@ -167,9 +167,9 @@ class Problem:
         return replace(verdict, seconds=time.monotonic() - start)
 
     def _decide(self, settings: Settings) -> Verdict:
-        found = decide(*self.pose(settings), settings)
-        asked = self if settings.q == self.settings.q else replace(self, settings=settings)
-        return replace(found, pipeline=self.name, property=self.text, system=self.system, problem=asked)
+        verdict = decide(*self.pose(settings), settings)
+        question = self if settings.q == self.settings.q else replace(self, settings=settings)
+        return replace(verdict, pipeline=self.name, property=self.text, system=self.system, problem=question)
 
 
 def _with_spread_capacities(settings: Settings, pipeline: Pipeline) -> Settings:
@@ -217,11 +217,11 @@ def problems(
     InputError, LanguageError: the file cannot be read, or a property is invalid.
     """
     if isinstance(source, Loaded):
-        asked = [parse_property(text) for text in more]
-        asked += [syntax for syntax in (*source.checks, *source.obligations) if str(syntax) not in more]
-        return tuple(problem(source, syntax, settings) for syntax in asked)
+        properties = [parse_property(text) for text in more]
+        properties += [syntax for syntax in (*source.checks, *source.obligations) if str(syntax) not in more]
+        return tuple(problem(source, syntax, settings) for syntax in properties)
     source = source if isinstance(source, Source) else read_file(source)
-    return tuple(found for name in source.complete for found in problems(source.get(name), settings, more))
+    return tuple(each for name in source.complete for each in problems(source.get(name), settings, more))
 
 
 def check(
@@ -244,9 +244,9 @@ def check(
     Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
     EngineError, EngineMissing: the engine cannot be used. Limits and crashes are the outcome `unknown`.
     """
-    asked = problem(pipeline, prop, settings, faults)
-    report_warnings(asked.subject.pipeline)
-    return asked.decide()
+    question = problem(pipeline, prop, settings, faults)
+    report_warnings(question.subject.pipeline)
+    return question.decide()
 
 
 def comparison(
@@ -295,8 +295,8 @@ def refuse_full_columns(flat: Pipeline, settings: Settings) -> None:
     """
     free = replace(settings, q=settings.q if isinstance(settings.q, int) else {}, environment=Environment())
     for node in flat.nodes:
-        kept = isinstance(node.processor, Keeping) and not isinstance(node.processor, Deferring)
-        if kept and check(_alone(flat, node), no_overflow(), free).outcome is not Outcome.HOLDS:
+        is_retaining = isinstance(node.processor, Keeping) and not isinstance(node.processor, Deferring)
+        if is_retaining and check(_alone(flat, node), no_overflow(), free).outcome is not Outcome.HOLDS:
             raise Refused(
                 f"{node.processor} may retain more events than fit, and what waits behind is not known",
                 where=node.where,

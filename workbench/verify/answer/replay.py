@@ -74,8 +74,10 @@ def decode(
     variables = name_variables(pipeline.nodes) if raw.loop is None else {}
     kept_inside = _hold_inside(pipeline, keeping, variables, bounds, inputs)
     steps = tuple(
-        replace(step, outside=environment.outside(state), contents={**step.contents, **kept}, variables=values)
-        for step, state, (kept, values) in zip(show_steps(pipeline, inputs, run), raw.steps, kept_inside, strict=False)
+        replace(step, outside=environment.outside(state), contents={**step.contents, **queues}, variables=values)
+        for step, state, (queues, values) in zip(
+            show_steps(pipeline, inputs, run), raw.steps, kept_inside, strict=False
+        )
     )
     varies = () if raw.loop is None else _find_varying(run, len(inputs), raw.loop)
     inside = {
@@ -125,8 +127,8 @@ def _simulate(
 def show_steps(pipeline: Pipeline, inputs: Inputs, run: Rerun) -> tuple[TraceStep, ...]:
     """Return the steps of a run of a flat pipeline on these inputs, with their `contents`."""
     return tuple(
-        TraceStep(heard(pipeline, given, step.pipes), step.pipes, step.queues, step.overflows, held, given is END)
-        for given, step, held in zip(inputs, run.steps, run.waiting, strict=False)
+        TraceStep(heard(pipeline, events, step.pipes), step.pipes, step.queues, step.overflows, held, events is END)
+        for events, step, held in zip(inputs, run.steps, run.waiting, strict=False)
     )
 
 
@@ -142,15 +144,15 @@ def contents(pipeline: Pipeline, steps: Sequence[Step | TraceStep]) -> list[dict
     """
     held = {queue: Waiting([]) for queue in pipeline.queues}
     joins = [list(zip(node.queues, node.inputs, strict=True)) for node in pipeline.nodes if node.queues]
-    found = []
+    snapshots = []
     for step in steps:
         for join in joins:
             lines = {queue: held[queue].append(events_of(step.pipes[pipe])) for queue, pipe in join}
             # one queue is empty at the end of the step and lost nothing, so its length is the number of fronts consumed
             taken = min((len(line) for queue, line in lines.items() if queue not in step.overflows), default=0)
             held.update((queue, line[taken : taken + step.queues[queue]]) for queue, line in lines.items())
-        found.append(dict(held))
-    return found
+        snapshots.append(dict(held))
+    return snapshots
 
 
 def _hold_inside(
@@ -162,10 +164,10 @@ def _hold_inside(
 ) -> Iterator[tuple[dict[str, Sequence[Value]], dict[str, Value]]]:
     """Yield the contents of queues inside of processors, and variables of machines, at the end of each step."""
     executor = Reference(pipeline, bounds)
-    for given in inputs:
+    for events in inputs:
         with suppress(Overflow):  # then the queues are unchanged
             if keeping or variables:
-                executor.step(given)
+                executor.step(events)
         held = {
             queue: values
             for node, processor in keeping.items()
@@ -174,10 +176,10 @@ def _hold_inside(
         yield held, {name: executor.states[node.name][1 + i] for name, (node, _, i) in variables.items()}
 
 
-def heard(pipeline: Pipeline, given: Mapping[str, Value], pipes: Mapping[str, Value | None]) -> Mapping[str, Value]:
+def heard(pipeline: Pipeline, events: Mapping[str, Value], pipes: Mapping[str, Value | None]) -> Mapping[str, Value]:
     """Return the inputs of a step, without oracle values that have no effect."""
-    vain = {name for name in given if name in pipeline.oracles and pipes[name] is None}
-    return {name: value for name, value in given.items() if name not in vain} if vain else given
+    vain = {name for name in events if name in pipeline.oracles and pipes[name] is None}
+    return {name: value for name, value in events.items() if name not in vain} if vain else events
 
 
 def events_of(carried: Value | None) -> list[Value]:
@@ -189,11 +191,11 @@ def events_of(carried: Value | None) -> list[Value]:
 
 def _find_varying(run: Rerun, length: int, loop: int) -> tuple[str, ...]:
     """Return the pipes and queues that differ between the first and the second round of a loop."""
-    found: dict[str, None] = {}
-    shown = [{**step.pipes, **held} for step, held in zip(run.steps, run.waiting, strict=True)]
-    for one, two in zip(shown[loop:length], shown[length:], strict=False):
-        found |= {name: None for name in one if one[name] != two[name]}
-    return tuple(found)
+    names: dict[str, None] = {}
+    records = [{**step.pipes, **held} for step, held in zip(run.steps, run.waiting, strict=True)]
+    for one, two in zip(records[loop:length], records[length:], strict=False):
+        names |= {name: None for name in one if one[name] != two[name]}
+    return tuple(names)
 
 
 def _confirm_outside(environment: Environment, raw: RawTrace, replay: str) -> str:
@@ -225,7 +227,7 @@ def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environme
     end = system.end.now.name if system.end else ""
     if end in smv.names and smv.value(end, state[smv.names[end]]):
         return END
-    found: dict[str, Value] = {}
+    events: dict[str, Value] = {}
     seen: list[bool] = []
     unseen = []
     for source in system.inputs:
@@ -236,14 +238,14 @@ def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environme
         present = bool(smv.value(name, state[smv.names[name]]))
         seen += [present] if source.heard is None else []
         if present:
-            found[source.name] = _read_value(source, smv, state)
+            events[source.name] = _read_value(source, smv, state)
     over = system.end.over.name if system.end else ""
     if over in smv.names and smv.value(over, state[smv.names[over]]):
-        return found
+        return events
     # inputs outside the cone: as the environment requires, else silent
     if environment.row.together and (any(seen) or not environment.row.idle):
-        found.update((source.name, source.domain.default) for source in unseen)
-    return found
+        events.update((source.name, source.domain.default) for source in unseen)
+    return events
 
 
 def _read_value(source: Input, smv: SmvModel, state: Mapping[str, str]) -> Value:
@@ -280,10 +282,10 @@ def execute(
     Returns whether it makes the expected steps, with their `contents`, and the `stop` of a `Rerun`.
     """
     executor = Reference(pipeline, bounds)
-    for position, (given, step, held) in enumerate(zip(inputs, expected, waiting, strict=False)):
+    for position, (events, step, held) in enumerate(zip(inputs, expected, waiting, strict=False)):
         seen_escape, any_escape = step.labels
         try:
-            record = executor.step(given)
+            record = executor.step(events)
         except Overflow as error:
             if error.queue in step.overflows or seen_escape:
                 return CONFIRMED, "" if error.queue else getattr(error.__cause__, "what", "")
@@ -351,8 +353,8 @@ def show_growth(pipeline: Pipeline, queue: str, growth: Growth) -> Trace:
     gap = next((end - 1 for end in ends if lengths[end] - lengths[end - growth.length] != growth.by), None)
     replay = replay if gap is None else f"model gap at step {gap}"
     shows = f"each round leaves {plural(growth.by, 'more event')} in queue({queue})"
-    shown, domains = run[: len(growth.inputs)], dict(pipeline.domains)
-    return Trace(shown, growth.start, shows, False, replay, domains, {}, (queue,), pipeline)
+    steps, domains = run[: len(growth.inputs)], dict(pipeline.domains)
+    return Trace(steps, growth.start, shows, False, replay, domains, {}, (queue,), pipeline)
 
 
 def _run_queue(pipeline: Pipeline, bounds: Mapping[str, int], inputs: Inputs) -> tuple[tuple[TraceStep, ...], str]:

@@ -76,19 +76,19 @@ class Settings:
     def fit(self, *programs: Program, syntax: PropertySyntax | None = None) -> Settings:
         """Return settings with the N and floats that programs and a property need, unless the user chose them."""
         n, floats = numbers_for(programs, syntax)
-        found = replace(self, floats=floats) if self.floats is None else self
+        settings = replace(self, floats=floats) if self.floats is None else self
         while isinstance(self.n, Adjustable):
-            found = replace(found, n=max(found.n, n))
+            settings = replace(settings, n=max(settings.n, n))
             try:
-                found.over(*programs)
+                settings.over(*programs)
             except DomainError as error:  # the constant is not compared with anything
-                if error.needs is not None and found.n < error.needs <= LARGEST_N:
+                if error.needs is not None and settings.n < error.needs <= LARGEST_N:
                     n = Adjustable(power_of_two(error.needs), f"there is a constant {error.needs - 1}")
                     continue
             except WorkbenchError:  # the caller will meet the same error
                 pass
             break
-        return found
+        return settings
 
     def larger(self) -> Iterator[Settings]:
         """Yield the same settings with longer and longer queues, unless the user chose their capacity."""

@@ -140,8 +140,8 @@ class Trace:
 
 def _list_strikes(flat: Pipeline | None, pipes: Mapping[str, Value | None]) -> dict[str, Any]:
     """Return the faults that strike at a step, if any."""
-    found = [] if flat is None else struck(flat, pipes)
-    faults = [{"pipe": each.pipe, "event": plain(each.event, each.domain), "what": each.what} for each in found]
+    strikes = [] if flat is None else struck(flat, pipes)
+    faults = [{"pipe": each.pipe, "event": plain(each.event, each.domain), "what": each.what} for each in strikes]
     return {"faults": faults} if faults else {}
 
 

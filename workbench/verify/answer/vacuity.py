@@ -110,33 +110,33 @@ class _Ranges:
 
     def of(self, term: Term, stands_for: Callable[[str], Sequence[str]]) -> NumberRange:
         """Return the range of a term whose variables are these pipes; shared terms are computed once."""
-        found: dict[Term, NumberRange] = {}
+        ranges: dict[Term, NumberRange] = {}
         for each in postorder([term]):
             whole, number = self.bounds.get(type(each.domain), (-MOST, MOST)), number_of(each)
             if number is not None:
-                found[each] = number, number
+                ranges[each] = number, number
             elif each.is_var:
                 pipes = stands_for(each.name)
-                found[each] = self.pipes.get(pipes[0], whole) if len(pipes) == 1 else whole
+                ranges[each] = self.pipes.get(pipes[0], whole) if len(pipes) == 1 else whole
             else:
-                found[each] = _compute_range(each, [found[arg] for arg in each.args], whole)
-        return found[term]
+                ranges[each] = _compute_range(each, [ranges[arg] for arg in each.args], whole)
+        return ranges[term]
 
 
-def _compute_range(term: Term, given: Sequence[NumberRange], whole: NumberRange) -> NumberRange:
+def _compute_range(term: Term, arg_ranges: Sequence[NumberRange], whole: NumberRange) -> NumberRange:
     """Return the range of an operation, given the ranges of its arguments."""
     if term.op is ops.ITE:
-        (one, two), (three, four) = given[1:]
+        (one, two), (three, four) = arg_ranges[1:]
         return min(one, three), max(two, four)
-    if term.op is ops.MOD and given[1][0] == given[1][1] > 0:
-        return 0, min(given[1][0] - 1, given[0][1] if given[0][0] >= 0 else MOST)
+    if term.op is ops.MOD and arg_ranges[1][0] == arg_ranges[1][1] > 0:
+        return 0, min(arg_ranges[1][0] - 1, arg_ranges[0][1] if arg_ranges[0][0] >= 0 else MOST)
     real = isinstance(term.domain, Reals | SomeFloats)
     if real and term.op is ops.CAST:
-        return given[0]
-    monotone = term.op in _MONOTONE or (term.op is ops.DIV and given[1][0] == given[1][1])
+        return arg_ranges[0]
+    monotone = term.op in _MONOTONE or (term.op is ops.DIV and arg_ranges[1][0] == arg_ranges[1][1])
     if not monotone or term.op is None:
         return whole
-    corners = [term.op.exact(*each) for each in product(*given)]
+    corners = [term.op.exact(*each) for each in product(*arg_ranges)]
     low, high = min(corners), max(corners)
     return (low, high) if real or (whole[0] <= low and high <= whole[1]) else whole  # what wraps can be any number
 
@@ -232,11 +232,11 @@ def _find_gaps(placed: Sequence[_PlacedComparison], kind: type[Domain], bounds: 
     another one to those above.
     """
     for name in dict.fromkeys(item.name for item in placed if item.kind is kind):
-        given = [item.each for item in placed if item.name == name]
-        constants = sorted({each.constant for each in given})
+        comparisons = [item.each for item in placed if item.name == name]
+        constants = sorted({each.constant for each in comparisons})
         gaps = [f"between {low:g} and {high:g}" for low, high in pairwise(constants) if math.floor(low) + 1 >= high]
-        below = {each.constant for each in given if each.symbol in ("<=", ">")}
-        above = {each.constant for each in given if each.symbol in ("<", ">=")}
+        below = {each.constant for each in comparisons if each.symbol in ("<=", ">")}
+        above = {each.constant for each in comparisons if each.symbol in ("<", ">=")}
         gaps += [f"{constant:g}" for constant in constants if constant % 1 and constant in below & above]
         for gap in gaps:
             yield Vacuity(f"no run on which {name} is {gap}", bounds.words(kind, above=False))

@@ -57,8 +57,8 @@ class Outcome(StrEnum):
 
 def worst_exit_code(codes: Iterable[int]) -> int:
     """Return the exit code of several answers: 1 if one fails, else 3 if one is unknown, else 0."""
-    found = set(codes)
-    return next((code for code in (1, 3) if code in found), 0)
+    code_set = set(codes)
+    return next((code for code in (1, 3) if code in code_set), 0)
 
 
 class Reliance(StrEnum):
@@ -123,8 +123,8 @@ class Depth:
 
     def __str__(self) -> str:
         runs = f"of up to {plural(self.steps, 'step')}"
-        said = f"no run {runs} shows it" if self.wanted else f"holds for all runs {runs}"
-        return f"{said}{' before ' * bool(self.unless)}{self.unless}"
+        text = f"no run {runs} shows it" if self.wanted else f"holds for all runs {runs}"
+        return f"{text}{' before ' * bool(self.unless)}{self.unless}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the depth as plain data."""
@@ -215,8 +215,8 @@ class Verdict(Displayed):
     @builtins.property
     def wraps(self) -> bool | None:
         """Whether a reachable run wraps modular arithmetic that the property sees; None if not known."""
-        found: bool | None = self.ground("wraps")
-        return found
+        has_wraps: bool | None = self.ground("wraps")
+        return has_wraps
 
     @builtins.property
     def for_every_n(self) -> bool:
@@ -226,8 +226,8 @@ class Verdict(Displayed):
     @builtins.property
     def trivial(self) -> bool | None:
         """Whether the property is true by construction and rests on nothing; None if undecided."""
-        found: bool | None = self.ground("trivial")
-        return found
+        is_trivial: bool | None = self.ground("trivial")
+        return is_trivial
 
     @builtins.property
     def advice(self) -> tuple[str, ...]:
@@ -286,9 +286,9 @@ class Verdict(Displayed):
         return replace(self, outcome=Outcome.UNKNOWN, reason=f"vacuous: {vacuity}", vacuity=vacuity, depth=None)
 
     def __repr__(self) -> str:
-        said = f"<{self.outcome.sign} {self.words}: {self.property} of {self.pipeline}"
+        text = f"<{self.outcome.sign} {self.words}: {self.property} of {self.pipeline}"
         steps = "" if self.run is None else f", shown by a run of {self.run.length}"
-        return f"{said}{steps}{f': {self.reason}' if self.reason else ''}>"
+        return f"{text}{steps}{f': {self.reason}' if self.reason else ''}>"
 
     def give_up(self, met: LimitMet) -> Verdict:
         """Return the verdict with a limit as the reason why it is undecided."""
@@ -352,12 +352,12 @@ def grow(verdict: Verdict, larger: Iterable[Callable[[], Verdict]], seconds: flo
             break
         try:
             with Budget(left, soft=True), phase(f"larger model {number}", part=True):
-                found = decide()
+                other = decide()
         except (LimitMet, Refused):  # larger bounds may mean too many values
             break
-        if found.outcome is Outcome.UNKNOWN and not found.within_bounds and found.vacuity is None:  # a limit was met
-            return replace(verdict, depth=deeper(verdict.depth, found.depth))
-        verdict = found
+        if other.outcome is Outcome.UNKNOWN and not other.within_bounds and other.vacuity is None:  # a limit was met
+            return replace(verdict, depth=deeper(verdict.depth, other.depth))
+        verdict = other
     return verdict
 
 
@@ -375,6 +375,6 @@ def discount_early(verdict: Verdict) -> Verdict:
     return replace(verdict, outcome=Outcome.UNKNOWN, reason=BOUNDS_EARLY) if early else verdict
 
 
-def deeper(*found: Depth | None) -> Depth | None:
+def deeper(*depths: Depth | None) -> Depth | None:
     """Return the greatest depth."""
-    return max(filter(None, found), key=lambda each: each.steps, default=None)
+    return max(filter(None, depths), key=lambda each: each.steps, default=None)

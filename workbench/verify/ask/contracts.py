@@ -40,13 +40,13 @@ class ContractKept(Property):
             raise PipelineError(what, hint=f"there are: {listed or 'none'}")
         contract = known[self.number - 1]
         posed = watch(flat, lambda each: each.is_own_assumption or each.name == contract.name)
-        kept = invariant(
+        prop = invariant(
             str(self),
             lambda system: system.watched[contract.name].kept,
             f"it breaks: {contract}",
             partial(_speaks, contract),
         )
-        return posed, replace(kept, conditions=self.conditions)
+        return posed, replace(prop, conditions=self.conditions)
 
 
 def contract_property(of: str, number: int) -> Property:

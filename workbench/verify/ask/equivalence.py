@@ -122,9 +122,9 @@ def side_by_side(left: Program, right: Program, mode: EquivalenceMode) -> tuple[
     ]
     pairs, row = list(zip(nodes[0].outputs, nodes[1].outputs, strict=True)), COMPARISONS[mode]
     besides, outputs, parts = row.compare(pairs, {*names, *inputs})
-    shown = tuple((pipe, pipe) for pipe in outputs)
+    named_outputs = tuple((pipe, pipe) for pipe in outputs)
     contracts = (*_list_assumptions(names[0], left, inputs), *_list_assumptions(names[1], right, inputs))
-    whole = Pipeline(f"{names[0]}_and_{names[1]}", left.inputs, (*nodes, *besides), shown, contracts=contracts)
+    whole = Pipeline(f"{names[0]}_and_{names[1]}", left.inputs, (*nodes, *besides), named_outputs, contracts=contracts)
     return whole, conjoin(row.written.compared, parts)
 
 
@@ -153,13 +153,13 @@ def _always_equal(name: str) -> Property:
     """Return the property that an equality processor always emits true, and compares all events where streams end."""
 
     def term(system: System) -> Term:
-        found: Term = conjunction(either(negate(same.present), same.value) for same in system.pipes[name].slots)
+        equal: Term = conjunction(either(negate(same.present), same.value) for same in system.pipes[name].slots)
         if system.end is None:
-            return found
+            return equal
         # whole streams have the same length
         waiting = (system.queues[f"{name}.{port}"].length for port in ("left", "right"))
         complete: Term = either(negate(system.end.now), conjunction(EQ(length, 0) for length in waiting))
-        whole: Term = both(found, complete)
+        whole: Term = both(equal, complete)
         return whole
 
     def question(system: System) -> Question:
@@ -213,9 +213,9 @@ def _pipes(name: str, body: Pipeline) -> tuple[str, ...]:
 
 def _fresh(names: list[str], taken: set[str]) -> list[str]:
     """Return the names, made distinct by numbers where they are equal or taken."""
-    found: list[str] = []
+    distinct_names: list[str] = []
     for name in names:
         twice = names.count(name) > 1
         candidates = (f"{name}_{i}" if twice or i > 1 else name for i in range(1, len(names) + len(taken) + 3))
-        found.append(next(c for c in candidates if c not in taken and c not in found))
-    return found
+        distinct_names.append(next(c for c in candidates if c not in taken and c not in distinct_names))
+    return distinct_names

@@ -140,8 +140,8 @@ def evaluate_on_lasso(formula: Formula, values: Mapping[Term, Sequence[bool]], l
         return None
     # backwards twice: the truth at the beginning of the loop is known after the first time
     least = formula.op in ("F", "U")
-    found = [not least] * count
+    truth = [not least] * count
     for step in 2 * [*range(count - 1, -1, -1)]:
         stays, ends = until[0][step], until[1][step]
-        found[step] = ends or (stays and found[after[step]]) if least else stays and (ends or found[after[step]])
-    return found
+        truth[step] = ends or (stays and truth[after[step]]) if least else stays and (ends or truth[after[step]])
+    return truth

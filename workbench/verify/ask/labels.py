@@ -76,8 +76,8 @@ class Labels(Evaluator):
 
     def _satisfy(self, e: s.Expression) -> Term:
         """Return the condition that is true if the events it mentions are present and satisfy it."""
-        found: Term = disjunction(conjunction([*mentioned, term]) for mentioned, term in self._cases(e))
-        return found
+        condition: Term = disjunction(conjunction([*mentioned, term]) for mentioned, term in self._cases(e))
+        return condition
 
     def formula(self, e: s.Expression) -> Formula:
         """Return a CTL or LTL formula."""
@@ -90,11 +90,11 @@ class Labels(Evaluator):
     def _cases(self, e: s.Expression) -> list[tuple[list[Term], Term]]:
         """Return, for each choice of one event per pipe, the presence of these events and the condition on them."""
         self.chosen = {}
-        found = []
+        cases = []
         while True:
             self.mentioned = []
             term = self._condition(e)
-            found.append((self.mentioned, term))
+            cases.append((self.mentioned, term))
             # counting: the first pipe that has a further event takes it, and the pipes before it start again
             for pipe, number in self.chosen.items():
                 if number + 1 < self.system.pipes[pipe].width:
@@ -102,29 +102,29 @@ class Labels(Evaluator):
                     break
                 self.chosen[pipe] = 0
             else:
-                return found
+                return cases
 
-    def cases(self, e: s.Expression, given: tuple[s.Expression, ...] = ()) -> tuple[tuple[str, Term], ...]:
+    def cases(self, e: s.Expression, premises: tuple[s.Expression, ...] = ()) -> tuple[tuple[str, Term], ...]:
         """Return the cases that must occur, or else the expression holds for want of cases.
 
         Cases are the left sides of its implications, and that pipes carry the values it reads.
         """
         if isinstance(e, s.Temporal) and e.operator in ("AG", "G"):
-            return self.cases(e.operands[0], given)
+            return self.cases(e.operands[0], premises)
         if isinstance(e, s.Operation) and e.operator == "and":
-            return tuple(case for part in e.operands for case in self.cases(part, given))
+            return tuple(case for part in e.operands for case in self.cases(part, premises))
         if isinstance(e, s.Operation) and e.operator == "->":
-            return self.cases(e.operands[1], (*given, e.operands[0]))
-        if any(isinstance(part, s.Temporal) for whole in given for part in s.walk(whole)):
+            return self.cases(e.operands[1], (*premises, e.operands[0]))
+        if any(isinstance(part, s.Temporal) for whole in premises for part in s.walk(whole)):
             return ()
         self.mentioned = []
-        terms = [self._condition(part) for part in given]
+        terms = [self._condition(part) for part in premises]
         temporal = any(isinstance(part, s.Temporal) for part in s.walk(e))
         if not temporal:
             self._condition(e)
-        if not given and not self.mentioned:
+        if not premises and not self.mentioned:
             return ()
-        words = " and ".join(f"'{part}'" for part in given) or "the pipes it reads carry events"
+        words = " and ".join(f"'{part}'" for part in premises) or "the pipes it reads carry events"
         return ((words, conjunction([*self.mentioned, *terms])),)
 
     def _condition(self, e: s.Expression) -> Term:
@@ -205,10 +205,10 @@ class Labels(Evaluator):
         )
 
     def _label(self, e: s.Expression, pipe: str, rest: list[str]) -> Any:
-        found = self.system.pipes[pipe]
+        stream = self.system.pipes[pipe]
         if rest == ["present"]:
-            return found.present
-        slot = found.slots[self.chosen.setdefault(pipe, 0) if found.width > 1 else 0]
+            return stream.present
+        slot = stream.slots[self.chosen.setdefault(pipe, 0) if stream.width > 1 else 0]
         if all(slot.present is not each for each in (TRUE, *self.mentioned)):
             self.mentioned.append(slot.present)
         value, domain = slot.value, self.system.domains_of_pipes[pipe]
@@ -252,20 +252,20 @@ def property_from(syntax: PropertySyntax) -> Property:
             where=syntax.where,
             hint="from Python: check(pipeline, equivalent_to(other))",
         )
-    found: Property = row.made(*([] if row.argument is None else [syntax.argument]))
-    return replace(found, conditions=partial(conditions_of, syntax))
+    prop: Property = row.made(*([] if row.argument is None else [syntax.argument]))
+    return replace(prop, conditions=partial(conditions_of, syntax))
 
 
 def make_question(syntax: PropertySyntax, loaded: Loaded | None = None) -> Property | Equivalence:
     """Return the question that `syntax` asks; other pipelines are found in the file of `loaded`."""
     row = PROPERTIES[syntax.name]
-    found: Equivalence
+    equivalence: Equivalence
     if row.mode and row.argument is None:
-        found = row.made()
-        return found
+        equivalence = row.made()
+        return equivalence
     if row.mode and loaded is not None and isinstance(syntax.argument, PipelineReference):
-        found = row.made(loaded.other(syntax.argument), row.mode)
-        return replace(found, name=str(syntax))
+        equivalence = row.made(loaded.other(syntax.argument), row.mode)
+        return replace(equivalence, name=str(syntax))
     return property_from(syntax)
 
 

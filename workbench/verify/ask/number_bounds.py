@@ -59,11 +59,11 @@ class NumberReach(NamedTuple):
         low, high = sorted((self.low * by, self.high * by))
         return NumberReach(math.floor(low), math.ceil(high), max(1, math.ceil(period)), alone=self.alone and by > 0)
 
-    def add_to(self, found: dict[K, NumberReach], key: K) -> None:
-        """Extend the reach of `key` in `found` to cover the cases of both."""
-        known = found.get(key, self)
+    def add_to(self, reach_by_key: dict[K, NumberReach], key: K) -> None:
+        """Extend the reach of `key` in `reach_by_key` to cover the cases of both."""
+        known = reach_by_key.get(key, self)
         low, high, period = min(known.low, self.low), max(known.high, self.high), math.lcm(known.period, self.period)
-        found[key] = NumberReach(low, high, period, alone=self.alone and known == self)
+        reach_by_key[key] = NumberReach(low, high, period, alone=self.alone and known == self)
 
 
 class ConstantComparison(NamedTuple):
@@ -105,8 +105,8 @@ def comparisons_in(terms: Iterable[Term]) -> Iterator[ConstantComparison]:
 
 def number_of(term: Term) -> int | float | None:
     """Return the finite number that a term denotes, if it does."""
-    found = term.payload if term.is_const and type(term.payload) in (int, float) else math.inf
-    return found if math.isfinite(found) else None
+    number = term.payload if term.is_const and type(term.payload) in (int, float) else math.inf
+    return number if math.isfinite(number) else None
 
 
 def bodies_in(item: object) -> Iterator[Any]:
@@ -150,19 +150,19 @@ def reaches(
     nodes = [node for node in flat.nodes if cone is None or node.name in cone]
     bodies = {node.name: list(bodies_in(flat.typed[node.name])) for node in nodes}
     terms = list(conditions)
-    found, needed, asked = _reach_back(flat, nodes, bodies, terms, {}, greatest)
-    if found.pipes:  # once more, for comparisons with these pipes
-        found, needed, asked = _reach_back(flat, nodes, bodies, terms, found.pipes, greatest)
-    found.computed.update(found.compared)
-    tops = {pipe: reach.top for pipe, reach in found.pipes.items()}
+    bounds, needed, condition_terms = _reach_back(flat, nodes, bodies, terms, {}, greatest)
+    if bounds.pipes:  # once more, for comparisons with these pipes
+        bounds, needed, condition_terms = _reach_back(flat, nodes, bodies, terms, bounds.pipes, greatest)
+    bounds.computed.update(bounds.compared)
+    tops = {pipe: reach.top for pipe, reach in bounds.pipes.items()}
     for node in nodes:
-        top = _go_forward(found, needed[node.name], tops, partial(inputs_of, node))
+        top = _go_forward(bounds, needed[node.name], tops, partial(inputs_of, node))
         if not isinstance(node.processor, ApplyFunction):
             top = max((tops.get(pipe, 0) for pipe in node.inputs), default=0)
         tops.update((pipe, max(tops[pipe], top)) for pipe in node.outputs if pipe in tops)
-    for each in asked:
-        _go_forward(found, each, tops, partial(_pipe_of, flat))
-    return found
+    for each in condition_terms:
+        _go_forward(bounds, each, tops, partial(_pipe_of, flat))
+    return bounds
 
 
 def _reach_back(
@@ -177,22 +177,22 @@ def _reach_back(
 
     `known` is the reach of pipes without the comparisons between two varying numbers.
     """
-    found = Reaches({}, {}, {})
-    asked = [_go_back(found, term, (), partial(_pipe_of, flat), known) for term in conditions]
+    bounds = Reaches({}, {}, {})
+    condition_terms = [_go_back(bounds, term, (), partial(_pipe_of, flat), known) for term in conditions]
     needed: dict[str, list[Term]] = {}
     for node in nodes[::-1]:
         enough = greatest if greatest and _combines(node, bodies[node.name]) else {}
-        asking = ((pipe, found.pipes[pipe]) for pipe in node.outputs if pipe in found.pipes)
+        asking = ((pipe, bounds.pipes[pipe]) for pipe in node.outputs if pipe in bounds.pipes)
         wanted = [reach for pipe, reach in asking if reach.top > enough.get(pipe, -math.inf)]
-        each = [_go_back(found, body, wanted, partial(inputs_of, node), known) for body in bodies[node.name]]
+        each = [_go_back(bounds, body, wanted, partial(inputs_of, node), known) for body in bodies[node.name]]
         needed[node.name] = list(chain.from_iterable(each))
         for pipe in () if isinstance(node.processor, ApplyFunction) else node.inputs:
             for reach in wanted if any(part.numeric for part in within(flat.domains[pipe])) else ():
-                reach.add_to(found.pipes, pipe)
-    for pipe, reach in found.pipes.items():
+                reach.add_to(bounds.pipes, pipe)
+    for pipe, reach in bounds.pipes.items():
         for part in within(flat.domains[pipe]):
-            reach.whole.add_to(found.compared, type(part))
-    return found, needed, asked
+            reach.whole.add_to(bounds.compared, type(part))
+    return bounds, needed, condition_terms
 
 
 def _combines(node: Node, bodies: Iterable[Any]) -> bool:
@@ -204,9 +204,9 @@ def _combines(node: Node, bodies: Iterable[Any]) -> bool:
 
 
 def _go_back(
-    found: Reaches, body: Any, wanted: Iterable[NumberReach], stands_for: StandsFor, known: Mapping[str, NumberReach]
+    bounds: Reaches, body: Any, wanted: Iterable[NumberReach], stands_for: StandsFor, known: Mapping[str, NumberReach]
 ) -> list[Term]:
-    """Extend `found` by what a body and its result need; return the terms that matter there, arguments first."""
+    """Extend `bounds` by what a body and its result need; return the terms that matter there, arguments first."""
     needs: dict[Term, NumberReach] = {}
     terms = terms_in(body)
     for reach in wanted:
@@ -221,9 +221,9 @@ def _go_back(
             if not arg.is_const and arg.domain.numeric:
                 reach.add_to(needs, arg)
         if term in needs and not term.is_var:
-            needs[term].whole.add_to(found.compared, type(term.domain))
+            needs[term].whole.add_to(bounds.compared, type(term.domain))
         for pipe in stands_for(term.name) if term.is_var and term in needs else ():
-            needs[term].add_to(found.pipes, pipe)
+            needs[term].add_to(bounds.pipes, pipe)
     return [term for term in terms if term in needs or term.is_const or isinstance(term.domain, Reals)]
 
 
@@ -240,27 +240,27 @@ def _compare_pipes(
                         yield one, NumberReach(low - 1, top + 1, known[pipe].period)
 
 
-def _go_forward(found: Reaches, terms: Iterable[Term], pipes: Mapping[str, int], stands_for: StandsFor) -> int:
-    """Extend `found` by what is computed from pipes, given their reach; return the reach of the last term."""
+def _go_forward(bounds: Reaches, terms: Iterable[Term], pipes: Mapping[str, int], stands_for: StandsFor) -> int:
+    """Extend `bounds` by what is computed from pipes, given their reach; return the reach of the last term."""
     tops: dict[Term, float] = {}
     top = 0
     for term in terms:
-        given = [tops.get(arg, 0) for arg in term.args]
+        arg_tops = [tops.get(arg, 0) for arg in term.args]
         if term.is_var:
             tops[term] = max((pipes.get(pipe, 1) for pipe in stands_for(term.name)), default=0)
         elif term.is_const:
             tops[term] = abs(number_of(term) or 0)
         elif not any(arg.is_const for arg in term.args):
-            tops[term] = max(given, default=0)  # for a sum, smaller numbers give the same cases
+            tops[term] = max(arg_tops, default=0)  # for a sum, smaller numbers give the same cases
         elif term.op in (ops.ADD, ops.XOR, ops.BIT_OR) or (term.op is ops.SUB and isinstance(term.domain, Reals)):
-            tops[term] = sum(given)
+            tops[term] = sum(arg_tops)
         elif term.op is ops.MUL:
-            tops[term] = math.prod(given)
+            tops[term] = math.prod(arg_tops)
         else:
-            tops[term] = given[0] if term.op in (ops.SUB, ops.DIV) else max(given)
+            tops[term] = arg_tops[0] if term.op in (ops.SUB, ops.DIV) else max(arg_tops)
         top = math.ceil(tops[term])
         if term.op in (ops.ADD, ops.SUB, ops.MUL):
-            NumberReach(0, top).add_to(found.computed, type(term.domain))
+            NumberReach(0, top).add_to(bounds.computed, type(term.domain))
     return top
 
 

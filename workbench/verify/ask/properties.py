@@ -172,12 +172,12 @@ def liveness() -> Property:
         return build("AG", build("or", atom(overflow), soon))
 
     failure = "from here no continuation of the input emits an output"
-    found = make_property("liveness", "ctl", emits, failure, speaking, ends=False)
+    prop = make_property("liveness", "ctl", emits, failure, speaking, ends=False)
 
     def question(system: System) -> Question:
-        return replace(found.question(system), in_bounds=partial(emits_in_bounds, system))
+        return replace(prop.question(system), in_bounds=partial(emits_in_bounds, system))
 
-    return replace(found, question=question)
+    return replace(prop, question=question)
 
 
 def again_and_again(terms: Sequence[Term]) -> Formula:
@@ -259,13 +259,13 @@ def stays_in_range() -> Property:
         return negate(both(escapes, negate(var(f"{FLAG}:happened", BOOL))))
 
     failure = LEAVES_RANGE
-    found = invariant("stays-in-range", stays, failure, about_overflow=True, about_ranges=True)
+    prop = invariant("stays-in-range", stays, failure, about_overflow=True, about_ranges=True)
 
     def question(system: System) -> Question:
         escaping = [name for name, term in system.names().items() if can_escape([term], Overflowing.CHECKED)]
-        return replace(found.question(system), roots=tuple(var(name, system.domains[name]) for name in escaping))
+        return replace(prop.question(system), roots=tuple(var(name, system.domains[name]) for name in escaping))
 
-    return replace(found, question=question)
+    return replace(prop, question=question)
 
 
 def no_full_queues() -> Property:
@@ -288,11 +288,11 @@ def is_full(queue: Queue) -> Any:
 def never_false() -> Property:
     """Return the property that no output is ever false: what a monitor promises (TIME 2021, section 4.3)."""
 
-    def said(system: System) -> Any:
+    def all_true(system: System) -> Any:
         slots = [slot for pipe in _verdicts(system) for slot in pipe.slots]
         return conjunction(either(negate(slot.present), slot.value) for slot in slots)
 
-    return invariant("never-false", said, "the monitor emits false", speaking)
+    return invariant("never-false", all_true, "the monitor emits false", speaking)
 
 
 def often_true() -> Property:
@@ -312,8 +312,8 @@ def silent() -> Property:
 
 def says_true(pipe: Pipe) -> Term:
     """Return the condition that one of the events on a Boolean pipe at a step is true."""
-    found: Term = disjunction(both(slot.present, slot.value) for slot in pipe.slots)
-    return found
+    condition: Term = disjunction(both(slot.present, slot.value) for slot in pipe.slots)
+    return condition
 
 
 def _verdicts(system: System) -> list[Pipe]:
@@ -369,10 +369,10 @@ def conjoin(name: str, parts: list[Property]) -> Property:
         return parts[0]
 
     def question(system: System) -> Question:
-        asked = [part.question(system) for part in parts]
-        terms = [q.formula.term for q in asked]
-        exercised = tuple(dict.fromkeys(case for q in asked for case in q.exercised))
-        return replace(asked[0], formula=atom(conjunction(terms)), exercised=exercised)
+        questions = [part.question(system) for part in parts]
+        terms = [q.formula.term for q in questions]
+        exercised = tuple(dict.fromkeys(case for q in questions for case in q.exercised))
+        return replace(questions[0], formula=atom(conjunction(terms)), exercised=exercised)
 
     return Property(name, question)
 

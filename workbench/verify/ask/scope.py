@@ -32,10 +32,10 @@ VALUES = "Value", "Value | None"
 """The types of processor fields that hold one value of a stream, or one for each of several streams."""
 
 
-def texts_of(programs: Sequence[Program], given: Sequence[str], count: int) -> SomeTexts:
+def texts_of(programs: Sequence[Program], texts: Sequence[str], count: int) -> SomeTexts:
     """Return the texts of a model: the given ones, or else `count` letters, and those that the programs name."""
     named = dict.fromkeys(text for each in programs for text in _texts_in(each.pipeline))
-    return SomeTexts(tuple(dict.fromkeys((*(given or ascii_lowercase[:count]), *named))))
+    return SomeTexts(tuple(dict.fromkeys((*(texts or ascii_lowercase[:count]), *named))))
 
 
 def _texts_in(item: object) -> Iterator[str]:
@@ -78,9 +78,9 @@ class Adjustable(int):
 
     def __new__(cls, value: int, why: str = "") -> Adjustable:
         """Make the bound."""
-        made = super().__new__(cls, value)
-        made.why = why
-        return made
+        bound = super().__new__(cls, value)
+        bound.why = why
+        return bound
 
 
 class _Conditions(Evaluator):
@@ -93,8 +93,8 @@ class _Conditions(Evaluator):
 
     def value(self, e: s.Expression) -> Any:
         path = join_dotted(e)
-        found = self.pipes.get((path or "").removesuffix(".value"))
-        return super().value(e) if found is None else var(*found)
+        pipe = self.pipes.get((path or "").removesuffix(".value"))
+        return super().value(e) if pipe is None else var(*pipe)
 
     def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
         return function.build(*arguments)
@@ -117,15 +117,15 @@ def numbers_for(
     None for floats if none is compared. An N beyond the least is a power of two, which costs engines least.
     """
     flats = [watch(each.pipeline) for each in programs]
-    found = [reaches(flat, conditions_of(syntax, flat)) for flat in flats]
+    program_reaches = [reaches(flat, conditions_of(syntax, flat)) for flat in flats]
     kinds = {kind for flat in flats for domain in flat.domains.values() for _, kind in scalars(domain)}
     n = Adjustable(SMALLEST_N)
-    for spans in ([each.computed for each in found], [each.compared for each in found]):
+    for spans in ([each.computed for each in program_reaches], [each.compared for each in program_reaches]):
         top = max((span[Integers].top for span in spans if Integers in span), default=0)
         if Integers() in kinds and SMALLEST_N <= top < LARGEST_N:
             n = Adjustable(power_of_two(top + 1), f"numbers up to {top} make a difference")
             break
-    floats = [each.computed[Reals] for each in found if Reals in each.computed]
+    floats = [each.computed[Reals] for each in program_reaches if Reals in each.computed]
     if Reals() not in kinds or not floats:
         return n, None
     return n, (min(0, *(span.low for span in floats)), max(span.top for span in floats))

@@ -208,19 +208,19 @@ def buffers(pipeline: Program | str | Path, settings: Settings | None = None, mo
     except DomainError as error:  # a constant beyond N: most queues do not depend on values, and then on no N
         if error.needs is None or error.needs <= settings.n:
             raise
-        found = buffers(pipeline, replace(settings, n=error.needs), most)
-        if any(item.status is not QueueStatus.UNKNOWN and not item.for_every_n for item in found.queues):
+        retry = buffers(pipeline, replace(settings, n=error.needs), most)
+        if any(item.status is not QueueStatus.UNKNOWN and not item.for_every_n for item in retry.queues):
             raise
-        return found
+        return retry
 
 
 def _find_buffers(pipeline: Program, settings: Settings, most: int) -> Buffers:
     flat = flatten(under_assumptions(settings.over(pipeline)[0])).with_capacities({})
     search = _BufferSearch(flat, settings, most)  # else no queue could be named
     start = time.monotonic()
-    found = tuple(each for each in search.run() if each.queue not in flat.contract_queues)
+    queues = tuple(each for each in search.run() if each.queue not in flat.contract_queues)
     elapsed = time.monotonic() - start
-    return Buffers(pipeline.name, found, settings.n, str(settings.integers), most, elapsed)
+    return Buffers(pipeline.name, queues, settings.n, str(settings.integers), most, elapsed)
 
 
 class _BufferSearch:
@@ -279,45 +279,45 @@ class _BufferSearch:
         return _report(self._ask(self.flat, queue), QueueMost(reason=met.what, engine="none"))
 
 
-def _report(question: QueueQuestion, found: QueueMost, start: float = math.inf) -> Buffer:
+def _report(question: QueueQuestion, maximum: QueueMost, start: float = math.inf) -> Buffer:
     """Report what is known of a queue; positions that wait inside a processor need no memory but their number."""
     pipeline, queue, settings = question.pipeline, question.queue, question.settings
     pipe = pipeline.sources.get(queue)
-    every_n = bool(found.argument) or (found.model is not None and depends_on_no_n(found.model, settings.domain))
-    status, answer = QueueStatus.BOUNDED, f"capacity {found.at_least}"
-    if found.growth:
+    every_n = bool(maximum.argument) or (maximum.model is not None and depends_on_no_n(maximum.model, settings.domain))
+    status, answer = QueueStatus.BOUNDED, f"capacity {maximum.at_least}"
+    if maximum.growth:
         status, answer = QueueStatus.UNBOUNDED, "unbounded"
-    elif found.reason:
-        status, answer = QueueStatus.UNKNOWN, f"unknown, at least {found.at_least}"
-    reason, run = "" if found.growth else found.reason, _show(pipeline, queue, found)
+    elif maximum.reason:
+        status, answer = QueueStatus.UNKNOWN, f"unknown, at least {maximum.at_least}"
+    reason, run = "" if maximum.growth else maximum.reason, _show(pipeline, queue, maximum)
     return Buffer(
         about=queue,
         answer=answer,
         says=f"{answer}: {reason}" if reason else answer,
         runs={} if run is None else {"": run},
         decided=status is not QueueStatus.UNKNOWN,
-        grounds=_list_grounds(found, settings, pipeline),
+        grounds=_list_grounds(maximum, settings, pipeline),
         data={"status": status},
-        capacity=found.at_least if status is QueueStatus.BOUNDED else None,
-        at_least=None if status is QueueStatus.UNBOUNDED else found.at_least,
-        for_every_n=found.verdict.for_every_n if found.verdict else every_n,
+        capacity=maximum.at_least if status is QueueStatus.BOUNDED else None,
+        at_least=None if status is QueueStatus.UNBOUNDED else maximum.at_least,
+        for_every_n=maximum.verdict.for_every_n if maximum.verdict else every_n,
         event_bits=event_bits(pipeline.domains[pipe]) if pipe else 0,
-        growth=found.growth.by if found.growth else 0,
-        engine=found.engine,
+        growth=maximum.growth.by if maximum.growth else 0,
+        engine=maximum.engine,
         seconds=round(max(0.0, time.monotonic() - start), 4),
         reason=reason,
         inside=pipe is None,
     )
 
 
-def _show(pipeline: Pipeline, queue: str, found: QueueMost) -> Trace | None:
+def _show(pipeline: Pipeline, queue: str, maximum: QueueMost) -> Trace | None:
     """Return a run that makes the queue longer and longer, or overflows the next smaller capacity."""
-    if found.growth:
-        room = (ROUNDS + 1) * (found.at_least + found.growth.by)
-        return show_growth(with_room(found.part, {queue: room}) if found.part else pipeline, queue, found.growth)
-    if found.part or not found.at_least:
-        return found.witness
-    return show_overflow(pipeline, queue, found.at_least - 1, found.reaching, shortest=found.shortest)
+    if maximum.growth:
+        room = (ROUNDS + 1) * (maximum.at_least + maximum.growth.by)
+        return show_growth(with_room(maximum.part, {queue: room}) if maximum.part else pipeline, queue, maximum.growth)
+    if maximum.part or not maximum.at_least:
+        return maximum.witness
+    return show_overflow(pipeline, queue, maximum.at_least - 1, maximum.reaching, shortest=maximum.shortest)
 
 
 def event_bits(domain: Domain) -> int:
@@ -325,18 +325,18 @@ def event_bits(domain: Domain) -> int:
     return sum(((part.size or 1) - 1).bit_length() for _, part in scalars(domain))
 
 
-def _list_grounds(found: QueueMost, settings: Settings, pipeline: Pipeline) -> tuple[str, ...]:
-    model = found.model
-    if found.verdict:
-        return found.verdict.rests_on[1:]
-    if found.argument:
-        return f"counting: {found.argument}", FOR_EVERY_N
+def _list_grounds(maximum: QueueMost, settings: Settings, pipeline: Pipeline) -> tuple[str, ...]:
+    model = maximum.model
+    if maximum.verdict:
+        return maximum.verdict.rests_on[1:]
+    if maximum.argument:
+        return f"counting: {maximum.argument}", FOR_EVERY_N
     if model is None:
         return ()
     every_n, env = depends_on_no_n(model, settings.domain), settings.environment
-    numbers = find_number_grounds(model, found.wraps, False, settings.domain, every_n=every_n)
-    said = [*(each.text for each in numbers if each.text), *misfortunes(model.system)]
-    said += map(str, list_assumptions(pipeline, model.system))
-    if found.region:
-        said.append(f"it is enough for any events on '{found.region}', which all of the queue's events come from")
-    return (*said, env.describe(), *ending(model.system, may=env.may_end))
+    numbers = find_number_grounds(model, maximum.wraps, False, settings.domain, every_n=every_n)
+    grounds = [*(each.text for each in numbers if each.text), *misfortunes(model.system)]
+    grounds += map(str, list_assumptions(pipeline, model.system))
+    if maximum.region:
+        grounds.append(f"it is enough for any events on '{maximum.region}', which all of the queue's events come from")
+    return (*grounds, env.describe(), *ending(model.system, may=env.may_end))

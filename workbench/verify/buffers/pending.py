@@ -33,12 +33,12 @@ LEFT = "a number can leave its checked domain, and nothing is concluded from wha
 def search_waiting(question: QueueQuestion) -> QueueMost:
     """Find the smallest capacity of a queue inside a processor; other queues have their proven capacities."""
     part, queue, proven = question.upstream(), question.queue, question.proven
-    found = QueueMost(at_least=1, part=part)
+    maximum = QueueMost(at_least=1, part=part)
     others = {*part.queues, *(node.pending for node in part.nodes if node.pending)} - {queue}
     if unknown := sorted(others - set(proven)):
-        found.reason = depends_on(unknown)
-        return found
-    part = found.part = with_room(part, {name: proven[name] for name in others})
+        maximum.reason = depends_on(unknown)
+        return maximum
+    part = maximum.part = with_room(part, {name: proven[name] for name in others})
     q = {name: proven[name] for name in part.queues}
     settings = replace(question.settings, q=q)
 
@@ -46,17 +46,17 @@ def search_waiting(question: QueueQuestion) -> QueueMost:
         length = numbers[len(numbers) // 2]  # one at a time
         verdict = _decide_room(part, queue, length, settings)
         run = verdict.counterexample if verdict.outcome is Outcome.FAILS else None
-        if run is None or found.at_most == math.inf:
-            found.verdict, found.engine = verdict, verdict.engine
+        if run is None or maximum.at_most == math.inf:
+            maximum.verdict, maximum.engine = verdict, verdict.engine
         if run is not None:
-            found.at_least, found.witness = length + 1, run
-            found.growth = _find_growth(part, queue, q, run) if found.at_most == math.inf else None
+            maximum.at_least, maximum.witness = length + 1, run
+            maximum.growth = _find_growth(part, queue, q, run) if maximum.at_most == math.inf else None
         elif verdict.outcome is not Outcome.HOLDS:
             raise GivenUp(verdict.reason or LEFT)
         return [run is not None if number == length else None for number in numbers]
 
-    find_most(Counted(found, exceeds, "positions", max(question.most, 1), 2))
-    return found
+    find_most(Counted(maximum, exceeds, "positions", max(question.most, 1), 2))
+    return maximum
 
 
 def _decide_room(part: Pipeline, queue: str, capacity: int, settings: Settings) -> Verdict:
@@ -74,19 +74,19 @@ def _find_growth(part: Pipeline, queue: str, q: Mapping[str, int], run: Trace) -
     widest = max(width or 1 for width in part.widths.values() if width)
     system = outline(part, {**q, queue: widest * len(inputs)}).whole()
     decide, owner = {v.name for v in cone(system, queue).variables}, instance_of(system.queues[queue].length.name)
-    control, kept = list[int](), dict[int, list[int]]()
+    control, place_indices = list[int](), dict[int, list[int]]()
     for i, name in enumerate(v.name for v in system.variables):
         if name in decide and instance_of(name) != owner:
             control.append(i)
         elif name in decide and (place := waiting_place(name)) is not None:
-            kept.setdefault(place, []).append(i)
+            place_indices.setdefault(place, []).append(i)
     verdicts = [slot.present for slot in system.pipes[part.outputs[0][1]].slots]
     recorded = record_run(system, [FALSE, *verdicts], inputs)
     lengths, silent = recorded.lengths[queue], [not any(labels) for labels in recorded.labels]
 
     def repeats(start: int, end: int) -> bool:
-        first = [i for place in range(lengths[start]) for i in kept.get(place, ())]
+        first = [i for place in range(lengths[start]) for i in place_indices.get(place, ())]
         same = all(recorded.states[start][i] == recorded.states[end][i] for i in first)
-        return same and all(silent[start:end]) and bool(lengths[start] or not kept)
+        return same and all(silent[start:end]) and bool(lengths[start] or not place_indices)
 
     return find_growth(inputs, [tuple(state[i] for i in control) for state in recorded.states], lengths, repeats)

@@ -143,8 +143,8 @@ def find_growth(
 
 def cone(system: System, queue: str) -> System:
     """Return the subsystem that decides the length of a queue, with the lengths of the other queues that matter."""
-    asked = system.queues[queue]
-    inside = {instance_of(name) for name in system.cone(asked.length)}
+    target = system.queues[queue]
+    inside = {instance_of(name) for name in system.cone(target.length)}
     roots = tuple((q.length, q.overflow) for q in system.queues.values() if instance_of(q.length.name) in inside)
     names = system.cone(roots)
     return system.seen(names).restrict(names)

@@ -169,11 +169,11 @@ class QueueSearch:
 
     def _exceeds(self, capacity: int, lengths: Sequence[int]) -> list[bool | None]:
         """Return whether the queue can get longer than each of these lengths, none of them above `capacity`."""
-        found = list[bool | None]()
+        answers = list[bool | None]()
         for length, inputs in zip(lengths, self._ask(capacity, lengths), strict=True):
             known = inputs is None or (length < capacity and length < self.found.at_least)
-            found.append(inputs is not None if known else self._learn(length, inputs or ()))
-        return found
+            answers.append(inputs is not None if known else self._learn(length, inputs or ()))
+        return answers
 
     def _learn(self, length: int, inputs: InputSteps) -> bool | None:
         """Record a run on which the model says the queue gets longer than `length`; return whether it really does.
@@ -206,10 +206,10 @@ class QueueSearch:
 
     def _ask(self, capacity: int, lengths: Sequence[int]) -> list[InputSteps | None]:
         """Return the inputs of runs of the model on which the queue gets longer than these lengths; None: no run."""
-        system, asked = self._make_system(capacity, lengths)
+        system, conditions = self._make_system(capacity, lengths)
         # no other queue overflows, so none needs the flag, except those inside processors, whose capacity is given
         inside = {name: system.queues[name] for name in self.pipeline.rooms}
-        model = focus(replace(system, queues=inside), asked)
+        model = focus(replace(system, queues=inside), conditions)
         self.found.model = model
         env = self.settings.environment
         assume = tuple(env.assumptions(model.system, stutter_reduced=True))
@@ -218,10 +218,10 @@ class QueueSearch:
             assume=assume,
             header=[f"{self.pipeline.name}: can queue({self.queue}) hold more than {', '.join(map(str, lengths))}?"],
         )
-        never = asked
+        never = conditions
         if model.overflow is not FALSE:  # nothing is concluded once a number has left its checked domain
             beyond = disjunction([model.escapes, *(queue.overflow for queue in model.queues)])
-            never = [*(AND(term, NOT(model.overflow)) for term in asked), beyond]
+            never = [*(AND(term, NOT(model.overflow)) for term in conditions), beyond]
         questions = {str(number): Asked("invar", atom(NOT(term))) for number, term in enumerate(never)}
         if model.wraps is not FALSE:
             questions["wraps"] = Asked("invar", atom(NOT(model.wraps)), side=True)
@@ -231,9 +231,9 @@ class QueueSearch:
         if "wraps" in questions and self.found.wraps is not True:
             truth = result.answers["wraps"].truth
             self.found.wraps = None if truth is None else not truth
-        answers = [result.answers[str(number)] for number in range(len(asked))]
+        answers = [result.answers[str(number)] for number in range(len(conditions))]
         overflows = all(answer.truth is False for answer in answers)
-        if not overflows and model.overflow is not FALSE and result.answers[str(len(asked))].truth is not True:
+        if not overflows and model.overflow is not FALSE and result.answers[str(len(conditions))].truth is not True:
             full = f"queue {', '.join(queue.name for queue in model.queues)} can overflow" if model.queues else ""
             what = full or "a number can leave its checked domain"
             raise GivenUp(f"{what}, and nothing is concluded from what follows")
@@ -244,8 +244,8 @@ class QueueSearch:
         sizes = {**open_, **self.proven, self.queue: capacity}
         system = outline(self.pipeline, sizes)
         queue = system.queues[self.queue]
-        asked = [queue.overflow if length == capacity else GT(queue.length, length) for length in lengths]
-        return open_queues(self.pipeline, system, self.open), asked
+        conditions = [queue.overflow if length == capacity else GT(queue.length, length) for length in lengths]
+        return open_queues(self.pipeline, system, self.open), conditions
 
     def _find_limits(self) -> EngineLimits:
         left = remaining_limits()
@@ -286,17 +286,17 @@ class Regions:
         if source is None or before.widths[source] != 1 or self._depends_on_integers(source):
             return None
         free = replace(question.settings, environment=Environment())
-        found = QueueSearch(replace(question, pipeline=question.upstream(source), settings=free)).run()
-        if found.at_most == math.inf or found.reason or found.model is None:
+        maximum = QueueSearch(replace(question, pipeline=question.upstream(source), settings=free)).run()
+        if maximum.at_most == math.inf or maximum.reason or maximum.model is None:
             return None
-        if found.model.integers or found.model.instead:
+        if maximum.model.integers or maximum.model.instead:
             return None
         lengths = [held[question.queue] for held in self._busy]
-        if max(lengths, default=-1) < found.at_most:
+        if max(lengths, default=-1) < maximum.at_most:
             return None
-        capacity = int(found.at_most)
+        capacity = int(maximum.at_most)
         reaching: InputSteps = (self._events,) * (1 + lengths.index(capacity)) if capacity else ()
-        return replace(found, at_least=capacity, reaching=reaching, shortest=False, region=source)
+        return replace(maximum, at_least=capacity, reaching=reaching, shortest=False, region=source)
 
     def _find_source(self, last: Node) -> str | None:
         """Return the nearest pipe, not read by the processor itself alone, that every path to this processor passes."""
@@ -306,11 +306,11 @@ class Regions:
     @cached_property
     def _through(self) -> dict[str, set[str]]:
         """Per pipe, itself and the pipes that every path to it passes."""
-        found = {name: {name} for name, _ in self.pipeline.inputs}
+        dominators = {name: {name} for name, _ in self.pipeline.inputs}
         for node in self.pipeline.nodes:
-            shared = set.intersection(*(found[pipe] for pipe in node.inputs))
-            found.update((pipe, shared | {pipe}) for pipe in node.outputs)
-        return found
+            shared = set.intersection(*(dominators[pipe] for pipe in node.inputs))
+            dominators.update((pipe, shared | {pipe}) for pipe in node.outputs)
+        return dominators
 
     def _depends_on_integers(self, pipe: str) -> bool:
         """Whether integers decide when the pipe carries an event, or can leave a checked domain on the way."""
@@ -329,8 +329,8 @@ class Regions:
     def _busy(self) -> list[Mapping[str, int]]:
         """The lengths of all queues on a run with events on all inputs at every step, until a number overflows."""
         executor = Reference(self.pipeline, {})
-        found: list[Mapping[str, int]] = []
+        lengths: list[Mapping[str, int]] = []
         with suppress(Overflow):
             for _ in range(len(self.pipeline.nodes) + LONG):
-                found.append(executor.step(self._events).queues)
-        return found
+                lengths.append(executor.step(self._events).queues)
+        return lengths

@@ -138,32 +138,32 @@ class RunColumns:
 
     def step(self) -> list[Any]:
         """Take a step in each run; return the labels, which are false in runs that are not legal."""
-        given = self._draw()
+        input_columns = self._draw()
         for weight in WEIGHTS:
-            wrong = self.legal & ~self._are_allowed(given)
+            wrong = self.legal & ~self._are_allowed(input_columns)
             if not wrong.any():
                 break
             again = self._draw(weight)
-            given = [np.where(wrong, new, old) for new, old in zip(again, given, strict=True)]
+            input_columns = [np.where(wrong, new, old) for new, old in zip(again, input_columns, strict=True)]
             self.periods = np.where(wrong & (len(self.history) >= self.periods), 0, self.periods)
-        self.legal = self.legal & self._are_allowed(given)
-        found = self._step(*self.state, *given)
-        self.history.append(given)
+        self.legal = self.legal & self._are_allowed(input_columns)
+        outputs = self._step(*self.state, *input_columns)
+        self.history.append(input_columns)
         self.state = [
             np.broadcast_to(np.asarray(column, _type(domain)), self.rows)
-            for column, domain in zip(found[self._count :], self._domains, strict=True)
+            for column, domain in zip(outputs[self._count :], self._domains, strict=True)
         ]
-        return [np.broadcast_to(label, self.rows) & self.legal for label in found[: self._count]]
+        return [np.broadcast_to(label, self.rows) & self.legal for label in outputs[: self._count]]
 
-    def _are_allowed(self, given: Sequence[Any]) -> Any:
-        return np.broadcast_to(self._allows(*self.state, *given)[0], self.rows)
+    def _are_allowed(self, input_columns: Sequence[Any]) -> Any:
+        return np.broadcast_to(self._allows(*self.state, *input_columns)[0], self.rows)
 
     def inputs(self, row: int) -> list[dict[str, Value]]:
         """Return the inputs of a run so far."""
         domains = list(self.system.free.values())
         return [
-            {n: decode(d, int(column[row])) for n, d, column in zip(self.names, domains, given, strict=True)}
-            for given in self.history
+            {n: decode(d, int(column[row])) for n, d, column in zip(self.names, domains, input_columns, strict=True)}
+            for input_columns in self.history
         ]
 
     def _draw(self, weight: float | None = None) -> list[Any]:
@@ -199,9 +199,9 @@ class RunColumns:
 def constants_of(part: Part) -> list[int]:
     """Return the whole numbers that occur in the system of a part."""
     system = part.model.system
-    terms = [*system.names().values(), *(atom for asked in part.asked.values() for atom in asked.formula.atoms())]
-    found = {t.payload for t in postorder(terms) if t.is_const and t.domain.numeric and type(t.payload) is int}
-    return sorted(found)
+    terms = [*system.names().values(), *(atom for question in part.asked.values() for atom in question.formula.atoms())]
+    numbers = {t.payload for t in postorder(terms) if t.is_const and t.domain.numeric and type(t.payload) is int}
+    return sorted(numbers)
 
 
 def _find_extremes(part: Part, domain: Domain) -> list[int]:

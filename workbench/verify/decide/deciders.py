@@ -47,8 +47,8 @@ class SmvDecider:
 
     def _is_shortest(self, part: Part, role: str) -> bool:
         """Whether a counterexample in this role is a shortest one."""
-        asked, row = part.asked[role], engine_rows().get(self.name)
-        return row is not None and (asked.kind if asked.kind == "invar" else asked.formula.op) in row.shortest
+        question, row = part.asked[role], engine_rows().get(self.name)
+        return row is not None and (question.kind if question.kind == "invar" else question.formula.op) in row.shortest
 
 
 SHORTEST_SECONDS = 3.0
@@ -87,51 +87,57 @@ class AutoDecider:
     def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`."""
         begin = time.monotonic()
-        found = Decision(dict.fromkeys(part.asked, Answer(None)), "")
+        decision = Decision(dict.fromkeys(part.asked, Answer(None)), "")
         tried: list[str] = []
         for decider, turn in _list_deciders(part):
             left = limits.seconds_left(begin)
-            decided = all(found.answers[role].truth is not None for role in part.required)
+            decided = all(decision.answers[role].truth is not None for role in part.required)
             if tried and ((left is not None and left <= 0) or (decided and decider.name == tried[0])):
                 break  # the engine that refuted the property has had its time for a counterexample
-            given = limits.within(_limit_turn(turn, left))
-            rest = part.without([role for role, answer in found.answers.items() if not answer.open])
+            turn_limits = limits.within(_limit_turn(turn, left))
+            rest = part.without([role for role, answer in decision.answers.items() if not answer.open])
             with phase(f"deciding with {decider.name}"):
-                found = _join(part, found, decider.decide(rest, given, count_states=count_states), decider.name)
+                decision = _join(
+                    part, decision, decider.decide(rest, turn_limits, count_states=count_states), decider.name
+                )
             tried.append(decider.name)
-            if not any(found.answers[role].open for role in part.required):
+            if not any(decision.answers[role].open for role in part.required):
                 row = engine_rows().get(decider.name)
                 if row is not None and row.long:
-                    found = _find_shortest(part, found, limits)
-                return replace(_decide_besides(part, found, limits), wall_seconds=time.monotonic() - begin)
-        return replace(_report_exhausted(found, limits, tried, begin), wall_seconds=time.monotonic() - begin)
+                    decision = _find_shortest(part, decision, limits)
+                return replace(_decide_besides(part, decision, limits), wall_seconds=time.monotonic() - begin)
+        return replace(_report_exhausted(decision, limits, tried, begin), wall_seconds=time.monotonic() - begin)
 
 
-def _decide_besides(part: Part, found: Decision, limits: EngineLimits) -> Decision:
+def _decide_besides(part: Part, decision: Decision, limits: EngineLimits) -> Decision:
     """Return the decision, extended by what the SAT solver quickly decides of the remaining side questions."""
-    rest = part.without([role for role, answer in found.answers.items() if answer.truth is not None])
+    rest = part.without([role for role, answer in decision.answers.items() if answer.truth is not None])
     if not rest.asked:
-        return found
+        return decision
     try:
         more = get_decider("bmc").decide(rest, limits.within(_limit_turn(Turn(0.25, patience(0)), limits.seconds)))
     except EngineMissing:
-        return found
-    joined = _join(part, found, more, "bmc")
-    return replace(joined, engine=found.engine or joined.engine)
+        return decision
+    joined = _join(part, decision, more, "bmc")
+    return replace(joined, engine=decision.engine or joined.engine)
 
 
-def _find_shortest(part: Part, found: Decision, limits: EngineLimits) -> Decision:
+def _find_shortest(part: Part, decision: Decision, limits: EngineLimits) -> Decision:
     """Return the decision with shortest counterexamples of invariants, if one engine quickly finds them."""
     rows = [row for row in engine_rows().values() if row.turn and not row.complete and "invar" in row.shortest]
     for name in [row.name for row in sorted(rows, key=lambda row: (row.large or row.turn or EARLY).seconds)]:
-        asked = {role: part.asked[role] for role in part.required}
-        long = {role for role, each in asked.items() if each.invariant is not None and not found.answers[role].shortest}
+        questions = {role: part.asked[role] for role in part.required}
+        long = {
+            role
+            for role, each in questions.items()
+            if each.invariant is not None and not decision.answers[role].shortest
+        }
         if long:
             turn = _limit_turn(Turn(0.25, SHORTEST_SECONDS), limits.seconds)
             with contextlib.suppress(EngineMissing), phase("looking for a shortest counterexample"):
                 more = get_decider(name).decide(part.without(part.asked.keys() - long), limits.within(turn))
-                found = _join(part, found, more, name)
-    return found
+                decision = _join(part, decision, more, name)
+    return decision
 
 
 def _list_deciders(part: Part) -> Iterator[tuple[Decider, Turn]]:
@@ -175,53 +181,53 @@ def _limit_turn(turn: Turn, left: float | None) -> float | None:
     return min(turn.seconds, left * turn.share)
 
 
-def _join(part: Part, found: Decision, more: Decision, name: str) -> Decision:
+def _join(part: Part, decision: Decision, more: Decision, name: str) -> Decision:
     """Combine an earlier decision with the answers of one more engine."""
-    answers = dict(found.answers)
+    answers = dict(decision.answers)
     for role, answer in more.answers.items():
         known = answers[role]
         if {known.truth, answer.truth} == {True, False}:
-            raise _make_disagreement(part, role, (found.engine, known), (name, answer))
+            raise _make_disagreement(part, role, (decision.engine, known), (name, answer))
         if known.truth is None and answer.truth is None:
-            said = f"{known.reason}; " if known.reason else ""
+            prefix = f"{known.reason}; " if known.reason else ""
             end = answer.reason.replace("time limit of", "no answer within", 1)
             met = answer.reached or (Reached(name, end, further=False),)
             answers[role] = Answer(
-                None, reason=f"{said}{name}: {answer.reason}", reached=_keep_latest(known.reached, met)
+                None, reason=f"{prefix}{name}: {answer.reason}", reached=_keep_latest(known.reached, met)
             )
         elif known.truth is None or not answer.open:
             answers[role] = answer
     useful = [more.engine] if any(answers[role] is answer for role, answer in more.answers.items()) else []
-    names = [name for name in (found.engine, *useful) if name]
+    names = [name for name in (decision.engine, *useful) if name]
     return Decision(
         answers,
         ", ".join(dict.fromkeys(names)),
-        found.cpu_seconds + more.cpu_seconds,
-        reachable_states=more.reachable_states if found.reachable_states is None else found.reachable_states,
+        decision.cpu_seconds + more.cpu_seconds,
+        reachable_states=more.reachable_states if decision.reachable_states is None else decision.reachable_states,
     )
 
 
 def _keep_latest(*reached: tuple[Reached, ...]) -> tuple[Reached, ...]:
     """Return the progress of each engine; of an engine with two turns, the later one unless it got less far."""
-    found: dict[str, Reached] = {}
+    progress: dict[str, Reached] = {}
     for each in (each for some in reached for each in some):
-        if each.engine not in found or each.steps >= found[each.engine].steps:
-            found[each.engine] = each
-    return tuple(found.values())
+        if each.engine not in progress or each.steps >= progress[each.engine].steps:
+            progress[each.engine] = each
+    return tuple(progress.values())
 
 
-def _report_exhausted(found: Decision, limits: EngineLimits, tried: list[str], begin: float) -> Decision:
+def _report_exhausted(decision: Decision, limits: EngineLimits, tried: list[str], begin: float) -> Decision:
     """Return the answers if no engine decided; a time limit is reported as the user's, not the one of a turn."""
     names = ", ".join(dict.fromkeys(tried))
     answers = {
         role: unshown(f"tried {names}") if answer.truth is False and answer.open else answer
-        for role, answer in found.answers.items()
+        for role, answer in decision.answers.items()
     }
     if limits.seconds is not None and time.monotonic() - begin >= 0.9 * limits.seconds:
         for role, answer in answers.items():
             if answer.truth is None:
                 answers[role] = replace(answer, reason=f"{limits.time} (tried {names})")
-    return replace(found, answers=answers, engine=found.engine or names)
+    return replace(decision, answers=answers, engine=decision.engine or names)
 
 
 class AllDecider:
@@ -241,23 +247,23 @@ class AllDecider:
         """
         begin = time.monotonic()
         deciders = list(_find_installed())
-        found: dict[str, Decision] = {}
+        decisions: dict[str, Decision] = {}
         for position, (row, decider) in enumerate(deciders):
             left = limits.seconds_left(begin)
             share = None if left is None else left / (len(deciders) - position)
             if not row.complete:
-                longest = max((each.wall_seconds for each in found.values()), default=0.0)
+                longest = max((each.wall_seconds for each in decisions.values()), default=0.0)
                 share = min(max(2.0, 4 * longest), share or math.inf)
-            given = limits.within(share)
+            engine_limits = limits.within(share)
             with phase(f"deciding with {decider.name}"):
-                found[decider.name] = decider.decide(part, given, count_states=count_states)
-            _refuse_disagreement(part, found, decider.name)
+                decisions[decider.name] = decider.decide(part, engine_limits, count_states=count_states)
+            _refuse_disagreement(part, decisions, decider.name)
         return Decision(
-            {role: _choose_best([each.answers[role] for each in found.values()], found) for role in part.asked},
-            _describe_agreement(part, found),
-            sum(each.cpu_seconds for each in found.values()),
+            {role: _choose_best([each.answers[role] for each in decisions.values()], decisions) for role in part.asked},
+            _describe_agreement(part, decisions),
+            sum(each.cpu_seconds for each in decisions.values()),
             time.monotonic() - begin,
-            next((each.reachable_states for each in found.values() if each.reachable_states is not None), None),
+            next((each.reachable_states for each in decisions.values() if each.reachable_states is not None), None),
         )
 
 
@@ -269,39 +275,39 @@ def _find_installed() -> Iterator[tuple[EngineRow, Decider]]:
             continue
 
 
-def _refuse_disagreement(part: Part, found: dict[str, Decision], latest: str) -> None:
+def _refuse_disagreement(part: Part, decisions: dict[str, Decision], latest: str) -> None:
     """Raise an error if the latest engine contradicts the others."""
-    new = found[latest]
-    for name, old in found.items():
+    new = decisions[latest]
+    for name, old in decisions.items():
         for role in part.asked:
             truths = old.answers[role].truth, new.answers[role].truth
             if None not in truths and truths[0] is not truths[1]:
                 raise _make_disagreement(part, role, (name, old.answers[role]), (latest, new.answers[role]))
         counts = old.reachable_states, new.reachable_states
         if None not in counts and counts[0] != counts[1]:
-            said = f"{name} counts {counts[0]} reachable states and {latest} {counts[1]}"
-            raise EngineDisagreement(said, model=part.smv.text)
+            message = f"{name} counts {counts[0]} reachable states and {latest} {counts[1]}"
+            raise EngineDisagreement(message, model=part.smv.text)
 
 
-def _make_disagreement(part: Part, role: str, *said: tuple[str, Answer]) -> EngineDisagreement:
+def _make_disagreement(part: Part, role: str, *claims: tuple[str, Answer]) -> EngineDisagreement:
     query = part.queries[role]
-    both = " and ".join(f"{name} says {str(answer.truth).lower()}" for name, answer in said)
+    both = " and ".join(f"{name} says {str(answer.truth).lower()}" for name, answer in claims)
     return EngineDisagreement(f"{both}: is {query.kind.upper()} {query.formula} true?", model=part.smv.text)
 
 
-def _choose_best(answers: list[Answer], found: dict[str, Decision]) -> Answer:
+def _choose_best(answers: list[Answer], decisions: dict[str, Decision]) -> Answer:
     """Return the answer with the shortest run, if there is one; else the reasons why no engine decided."""
     decided = [answer for answer in answers if answer.truth is not None]
     if not decided:
-        reasons = (f"{name}: {answer.reason}" for name, answer in zip(found, answers, strict=True))
+        reasons = (f"{name}: {answer.reason}" for name, answer in zip(decisions, answers, strict=True))
         return Answer(None, reason="; ".join(reasons), reached=_keep_latest(*(answer.reached for answer in answers)))
     return min(decided, key=lambda answer: (answer.trace is None, not answer.shortest))
 
 
-def _describe_agreement(part: Part, found: dict[str, Decision]) -> str:
+def _describe_agreement(part: Part, decisions: dict[str, Decision]) -> str:
     """Describe which engines decided all questions, and which did not."""
-    done = [n for n, each in found.items() if all(each.answers[role].truth is not None for role in part.required)]
-    silent = [name for name in found if name not in done]
+    done = [n for n, each in decisions.items() if all(each.answers[role].truth is not None for role in part.required)]
+    silent = [name for name in decisions if name not in done]
     agree = f"{', '.join(done)} {'agree' if len(done) > 1 else 'alone'}" if done else "no engine decided"
     return agree + (f" ({', '.join(silent)} did not decide)" if silent and done else "")
 

@@ -81,17 +81,19 @@ class Part:
     @cached_property
     def smv(self) -> SmvModel:
         """The model as text."""
-        found = self.printed
+        smv_model = self.printed
         if not self._long:
-            return found
-        return replace(found, write=partial(self._write_long, found), order=(*self._long.values(), *found.order))
+            return smv_model
+        return replace(
+            smv_model, write=partial(self._write_long, smv_model), order=(*self._long.values(), *smv_model.order)
+        )
 
-    def _write_long(self, found: SmvModel) -> str:
+    def _write_long(self, smv_model: SmvModel) -> str:
         """Write the text with the variables of long atoms."""
-        lines = [found.text.rstrip()]
+        lines = [smv_model.text.rstrip()]
         for atom, name in self._long.items():
             lines += [f"  VAR {name} : boolean;", f"  ASSIGN init({name}) := FALSE;"]
-            lines.append(f"  ASSIGN next({name}) := {found.formula(atom)};")
+            lines.append(f"  ASSIGN next({name}) := {smv_model.formula(atom)};")
         return "\n".join([*lines, ""])
 
     @cached_property
@@ -102,7 +104,9 @@ class Part:
         if the atom was true a step ago.
         """
         length = _Length(self.model.system.definitions)
-        atoms = (atom for asked in self.asked.values() if asked.kind == "ltl" for atom in asked.formula.atoms())
+        atoms = (
+            atom for question in self.asked.values() if question.kind == "ltl" for atom in question.formula.atoms()
+        )
         long = [atom for atom in dict.fromkeys(atoms) if length(atom) > _LONG]
         return {atom: f"{_BEFORE}{number}" for number, atom in enumerate(long)}
 
@@ -115,14 +119,14 @@ class Part:
     def queries(self) -> dict[str, Query]:
         """The questions as SMV text."""
         return {
-            role: Query(asked.kind, to_smv(asked.formula, partial(self._atom, asked.kind)), asked.side)
-            for role, asked in self.asked.items()
+            role: Query(question.kind, to_smv(question.formula, partial(self._atom, question.kind)), question.side)
+            for role, question in self.asked.items()
         }
 
     @property
     def required(self) -> list[str]:
         """The roles that are no side questions."""
-        return [role for role, asked in self.asked.items() if not asked.side]
+        return [role for role, question in self.asked.items() if not question.side]
 
     def task(self, *, count_states: bool = False) -> Task:
         """Return the task for an engine that reads SMV text."""
@@ -131,7 +135,7 @@ class Part:
 
     def without(self, roles: Container[str]) -> Part:
         """Return the part without the questions of these roles."""
-        return replace(self, asked={role: asked for role, asked in self.asked.items() if role not in roles})
+        return replace(self, asked={role: question for role, question in self.asked.items() if role not in roles})
 
 
 @dataclass(frozen=True)

@@ -32,12 +32,12 @@ class RunStep(NamedTuple):
 
 def values_of_inputs(system: System) -> dict[str, dict[str, Domain]]:
     """Return, by the name of a presence flag, the leaves of the event that it announces."""
-    found = {}
+    leaf_domains = {}
     for source in system.inputs:
         if source.present.name in system.free:
             named = (leaf.name for leaf in leaves(source.value))
-            found[source.present.name] = {name: system.free[name] for name in named if name in system.free}
-    return found
+            leaf_domains[source.present.name] = {name: system.free[name] for name in named if name in system.free}
+    return leaf_domains
 
 
 class Runs:
@@ -62,20 +62,20 @@ class Runs:
 
     def step(self, state: tuple[Value, ...], inputs: InputValues) -> tuple[tuple[Value, ...], bool, tuple[bool, ...]]:
         """Return the next state, whether the assumptions allow the step, and the labels."""
-        found = self._step(*state, *(inputs[name] for name in self._inputs))
+        outputs = self._step(*state, *(inputs[name] for name in self._inputs))
         count = len(state)
-        return found[:count], bool(found[count]), found[count + 1 :]
+        return outputs[:count], bool(outputs[count]), outputs[count + 1 :]
 
     def follow(self, inputs: Sequence[InputValues]) -> list[RunStep]:
         """Return the steps of a run up to the first step that the assumptions forbid."""
-        state, found = self.initial, []
-        for given in map(self.normalise, inputs):
-            after, legal, labels = self.step(state, given)
+        state, steps = self.initial, []
+        for step_inputs in map(self.normalise, inputs):
+            after, legal, labels = self.step(state, step_inputs)
             if not legal:
                 break
-            found.append(RunStep(state, given, labels))
+            steps.append(RunStep(state, step_inputs, labels))
             state = after
-        return found
+        return steps
 
     def normalise(self, inputs: InputValues) -> InputValues:
         """Return inputs in which the values of absent events are the default ones, as in other engines' traces."""
@@ -97,11 +97,11 @@ class Runs:
                 checkpoint()
                 if time.monotonic() > end:
                     return run
-                found = self.find(inputs[:start] + inputs[start + size :], label)
-                if found is None:
+                shorter_run = self.find(inputs[:start] + inputs[start + size :], label)
+                if shorter_run is None:
                     start += size
                 else:
-                    run, inputs = found, [step.inputs for step in found]
+                    run, inputs = shorter_run, [step.inputs for step in shorter_run]
             size //= 2
         return run
 

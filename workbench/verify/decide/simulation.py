@@ -71,10 +71,12 @@ class _Simulation:
         self.begun_mb, self.room_mb = resident_mb(), limits.memory_mb or free_mb() / 2
         self.found: dict[str, Answer] = {}
         self.invariants = {
-            role: NOT(asked.invariant) for role, asked in part.asked.items() if asked.invariant is not None
+            role: NOT(question.invariant) for role, question in part.asked.items() if question.invariant is not None
         }
         self.formulas = {
-            role: asked for role, asked in part.asked.items() if asked.kind == "ltl" and role not in self.invariants
+            role: question
+            for role, question in part.asked.items()
+            if question.kind == "ltl" and role not in self.invariants
         }
         self.runs_made = self.longest = 0
 
@@ -146,7 +148,7 @@ class _Simulation:
     def _refute_formulas(self) -> None:
         if not self.formulas:
             return
-        atoms = list(dict.fromkeys(atom for asked in self.formulas.values() for atom in asked.formula.atoms()))
+        atoms = list(dict.fromkeys(atom for question in self.formulas.values() for atom in question.formula.atoms()))
         runs = Runs(self.part, [*atoms, *self.part.fair])
         for columns, length in self._rounds((), LASSO_LENGTHS, periodic=True):
             for row in self._find_loops(columns, length):
@@ -184,8 +186,8 @@ class _Simulation:
     def _examine(self, runs: Runs, atoms: Sequence[Term], run: list[RunStep], loop: int) -> None:
         """Add the answers of the formulas that a lasso refutes."""
         values = {atom: [step.labels[number] for step in run] for number, atom in enumerate(atoms)}
-        for role, asked in self.formulas.items():
-            truth = evaluate_on_lasso(asked.formula, values, loop)
+        for role, question in self.formulas.items():
+            truth = evaluate_on_lasso(question.formula, values, loop)
             if role not in self.found and truth is not None and not truth[0]:
                 self.found[role] = Answer(False, runs.show(run, loop))
 

@@ -72,22 +72,22 @@ def drive(
 
 def _bind_term(source: SmvSystem, ports: Ports, bind: dict[str, str], when: dict[str, str]) -> list[Wire]:
     """Return, for each input, its presence, and then its parts."""
-    found = list[Wire]()
+    wires = list[Wire]()
     for name in ports.arrivals:
         condition = when.pop(name, "TRUE")
-        given = expression(condition, f"when {name}", source)
-        found.append(Wire(name, f"the presence of {name}", f"{name}:present", Bool(), given))
+        presence = expression(condition, f"when {name}", source)
+        wires.append(Wire(name, f"the presence of {name}", f"{name}:present", Bool(), presence))
         for path, part in scalars(ports.domains[name]):
             label = ".".join((name, *path))
             text = bind.pop(label) if label in bind else _bind_by_name(source, label)
             local = f"{name}:{'.'.join(('value', *path))}"
-            found.append(Wire(name, label, local, part, expression(text, label, source)))
+            wires.append(Wire(name, label, local, part, expression(text, label, source)))
     for left in (*bind, *when):
         raise InputError(
             f"{ports.of} has no input '{left}' that could be bound",
             hint=did_you_mean(left, ports.arrivals, "its inputs: "),
         )
-    return found
+    return wires
 
 
 def _bind_by_name(source: SmvSystem, name: str) -> str:
@@ -102,8 +102,8 @@ def _bind_by_name(source: SmvSystem, name: str) -> str:
 
 
 def _words(presence: Wire, *parts: Wire) -> str:
-    said = ", ".join(p.shown if p.text == p.shown else f"{p.shown} := {p.text}" for p in parts)
-    return said if presence.text == "TRUE" else f"{said} when {presence.text}"
+    bindings = ", ".join(p.shown if p.text == p.shown else f"{p.shown} := {p.text}" for p in parts)
+    return bindings if presence.text == "TRUE" else f"{bindings} when {presence.text}"
 
 
 class _Driver:
@@ -155,16 +155,16 @@ class _Driver:
         """Return the leaf, with a conversion or a proof that its values lie in its domain where necessary."""
         if self._fits([leaf]):
             return leaf
-        given = leaf.given
+        smv_text = leaf.given
         if isinstance(leaf.domain, Enum):
-            inside = f"{given} in {{{', '.join(leaf.domain.labels)}}}"
+            inside = f"{smv_text} in {{{', '.join(leaf.domain.labels)}}}"
             self._check_type(leaf, f"CONSTANTS {', '.join(leaf.domain.labels)};", inside, "its constants")
             self._stays(leaf, inside, present)
-            return leaf._replace(given=f"case {inside} : {given}; TRUE : {leaf.domain.default}; esac")
+            return leaf._replace(given=f"case {inside} : {smv_text}; TRUE : {leaf.domain.default}; esac")
         if isinstance(leaf.domain, Integer | Range):
-            number = self._read_word(leaf) if self._find_error("", f"({given} + 0 = 0) & FALSE") else given
+            number = self._read_word(leaf) if self._find_error("", f"({smv_text} + 0 = 0) & FALSE") else smv_text
             self._check_type(leaf, "", f"{number} >= 0", "numbers")
-            if not self._find_error("", f"({given} -> TRUE) & FALSE"):
+            if not self._find_error("", f"({smv_text} -> TRUE) & FALSE"):
                 raise self._report_type(leaf, "numbers", "write case ... : 1; TRUE : 0; esac")
             inside = f"{number} >= {leaf.domain.lo} & {number} <= {leaf.domain.hi}"
             self._stays(leaf, inside, present)

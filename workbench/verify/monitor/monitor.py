@@ -105,9 +105,11 @@ class Watching:
         row = PROPERTIES.get(str(prop).partition("(")[0])
         if row is not None and row.mode:
             raise InputError(f"'{prop}' compares two pipelines; `workbench equiv` decides it")
-        asked = problem(self.subject, prop, self.settings)
+        subject_problem = problem(self.subject, prop, self.settings)
         path = self.system.path if isinstance(self.system, SmvSystem) else self.system
-        return MonitorProblem(self.subject, asked.prop, self.settings, asked.syntax, system=path, watch=self)
+        return MonitorProblem(
+            self.subject, subject_problem.prop, self.settings, subject_problem.syntax, system=path, watch=self
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

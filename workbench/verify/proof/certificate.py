@@ -25,16 +25,16 @@ def certificate(verdict: Verdict) -> str:
     Refused: the verdict is another one, or is about infinite runs; or no invariant is found in the time of the budget.
     EngineMissing: z3 is not installed.
     """
-    asked = verdict.problem
-    if type(asked) is not Problem:
+    problem = verdict.problem
+    if type(problem) is not Problem:
         raise Refused("a certificate is about a pipeline, not about rules, nor about an SMV system that it watches")
     if verdict.outcome is not Outcome.HOLDS:
         raise Refused(f"a certificate is of what holds without bounds, and the verdict is '{verdict.outcome}'")
     from workbench.verify.proof.search import find_proof
 
-    settings = replace(asked.fitting, engine="auto")
+    settings = replace(problem.fitting, engine="auto")
     surely = verdict.ground("overflow") is not False  # or it is not known whether one can
-    obligations = list_obligations(asked, settings, surely=surely)
+    obligations = list_obligations(problem, settings, surely=surely)
     proofs = [find_proof(each, remaining_limits()) for each in obligations]
-    source = describe_question(asked, settings, [each.depth for each in proofs], surely=surely)
+    source = describe_question(problem, settings, [each.depth for each in proofs], surely=surely)
     return write_script(source, list(zip(obligations, proofs, strict=True)))

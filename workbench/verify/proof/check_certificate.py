@@ -64,8 +64,8 @@ class Certified:
     def __str__(self) -> str:
         if not self.conditions:
             return f"{self.question}  ({self.bounds}): true by construction"
-        found = f"{plural(self.conditions, 'condition')} by {self.solver}"
-        return f"{self.question}  ({self.bounds}): {found}; {plural(self.steps, 'step')} of random runs agree"
+        summary = f"{plural(self.conditions, 'condition')} by {self.solver}"
+        return f"{self.question}  ({self.bounds}): {summary}; {plural(self.steps, 'step')} of random runs agree"
 
 
 def check_certificate(
@@ -128,11 +128,11 @@ class _Certificate:
 
     def _read(self) -> dict[str, list[SExpression]]:
         """Return the definitions of functions, by name, and the information on the question."""
-        found: dict[str, list[SExpression]] = {}
+        definitions: dict[str, list[SExpression]] = {}
         for each in self._read_expressions():
             if isinstance(each, list) and len(each) > 2 and isinstance(each[1], str):
-                found.setdefault(each[1], each)
-        return found
+                definitions.setdefault(each[1], each)
+        return definitions
 
     def _read_expressions(self) -> list[SExpression]:
         try:
@@ -145,12 +145,12 @@ class _Certificate:
         try:
             source = self.definitions[":question"][2]
             assert isinstance(source, str)
-            found = json.loads(source[1:-1].replace('""', '"'))
+            question = json.loads(source[1:-1].replace('""', '"'))
         except (KeyError, ValueError, AssertionError) as error:
             raise self._refuse("this is no certificate: it states no question") from error
-        if not isinstance(found, dict):
+        if not isinstance(question, dict):
             raise self._refuse("this is no certificate: it states no question")
-        return found
+        return question
 
     def _read_proof(self, obligation: Obligation) -> Proof:
         """Return what the file adds to the question to prove it."""
@@ -191,12 +191,12 @@ class _Certificate:
                 solver = session.solver()
                 try:
                     solver.from_string("\n".join([functions, *lines]))
-                    found = session.is_sat(solver)
+                    satisfiable = session.is_sat(solver)
                 except OutOfLimits as stop:
                     raise UndecidedCertificate(f"z3 did not decide whether {words}: {stop}") from stop
                 except session.z3.Z3Exception as error:
                     raise self._refuse("an invariant is no SMT-LIB") from error
-                self._judge(words, found)
+                self._judge(words, satisfiable)
         return version
 
     def _ask_command(self, command: str) -> str:
@@ -213,8 +213,10 @@ class _Certificate:
                 raise UndecidedCertificate(f"'{command}' did not answer within the time limit") from error
         answers = output.split()
         if len(answers) != len(words):
-            said = (output + errors).strip()[:200]
-            raise UndecidedCertificate(f"'{command}' answered {plural(len(answers), 'time')} of {len(words)}: {said}")
+            excerpt = (output + errors).strip()[:200]
+            raise UndecidedCertificate(
+                f"'{command}' answered {plural(len(answers), 'time')} of {len(words)}: {excerpt}"
+            )
         for each, answer in zip(words, answers, strict=True):
             self._judge(each, {"unsat": False, "sat": True}.get(answer))
         return command

@@ -26,7 +26,7 @@ FORMAT = 1
 """The number of this format."""
 
 
-def list_obligations(asked: Problem, settings: Settings, *, surely: bool = False) -> list[Obligation]:
+def list_obligations(question: Problem, settings: Settings, *, surely: bool = False) -> list[Obligation]:
     """Return the conditions that have to hold at every step so that the verdict is 'holds'.
 
     Parameters
@@ -38,7 +38,7 @@ def list_obligations(asked: Problem, settings: Settings, *, surely: bool = False
     ------
     Refused: the question is not whether conditions hold at every step.
     """
-    prepared = Prepared(*asked.pose(settings), settings, merged=False)
+    prepared = Prepared(*question.pose(settings), settings, merged=False)
     main, bound = prepared.main, prepared.bound
     if prepared.question.wanted:
         raise Refused("a run shows that it holds, and no certificate is needed")
@@ -65,21 +65,21 @@ def list_obligations(asked: Problem, settings: Settings, *, surely: bool = False
 # --- in the file
 
 
-def describe_question(asked: Problem, settings: Settings, depths: Sequence[int], *, surely: bool) -> str:
+def describe_question(question: Problem, settings: Settings, depths: Sequence[int], *, surely: bool) -> str:
     """Return the question as JSON.
 
     Parameters
     ----------
     depths: of the proofs of its obligations.
     """
-    pair = isinstance(asked.prop, Equivalence) and asked.syntax is None
-    sides = asked.sides if pair else (asked.subject,)
-    found = {
+    pair = isinstance(question.prop, Equivalence) and question.syntax is None
+    sides = question.sides if pair else (question.subject,)
+    description = {
         "format": FORMAT,
         "programs": [_describe_program(each) for each in sides],
-        "property": asked.text,
-        "check": _find_position(asked),
-        "mode": asked.prop.mode if pair and isinstance(asked.prop, Equivalence) else "",
+        "property": question.text,
+        "check": _find_position(question),
+        "mode": question.prop.mode if pair and isinstance(question.prop, Equivalence) else "",
         "q": settings.q if isinstance(settings.q, int) else dict(settings.q),
         "n": int(settings.n),
         "integers": str(settings.integers),
@@ -90,9 +90,9 @@ def describe_question(asked: Problem, settings: Settings, depths: Sequence[int],
         "beyond_overflow": surely,
         "depths": list(depths),
     }
-    if settings.rules is not None or any(each.pipeline.clocks for each in asked.sides):
+    if settings.rules is not None or any(each.pipeline.clocks for each in question.sides):
         raise Refused("a certificate is about pipelines without rules in them")
-    return json.dumps(found)
+    return json.dumps(description)
 
 
 def _list_own(program: Program) -> Sequence[PropertySyntax]:
@@ -100,67 +100,67 @@ def _list_own(program: Program) -> Sequence[PropertySyntax]:
     return (*program.checks, *program.obligations) if isinstance(program, Loaded) else ()
 
 
-def _find_position(asked: Problem) -> int | None:
+def _find_position(question: Problem) -> int | None:
     """Return which of the properties of its file a question is about; None: another one."""
-    return next((number for number, each in enumerate(_list_own(asked.subject)) if each == asked.syntax), None)
+    return next((number for number, each in enumerate(_list_own(question.subject)) if each == question.syntax), None)
 
 
 def _describe_program(program: Any) -> dict[str, Any] | None:
     """Return what finds a program again; None for one that is in no file."""
     if not isinstance(program, Loaded):
         return None
-    found: dict[str, Any] = {"file": program.source.file, "name": program.name, "params": dict(program.params)}
-    found |= {"faults": list(program.added), "sound": program.sound}
+    description: dict[str, Any] = {"file": program.source.file, "name": program.name, "params": dict(program.params)}
+    description |= {"faults": list(program.added), "sound": program.sound}
     try:
-        json.dumps(found, allow_nan=False)
+        json.dumps(description, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise Refused("a certificate has parameters only that are numbers, truth values or texts") from error
-    return found
+    return description
 
 
-def read_question(given: Mapping[str, Any], asked: Problem | None) -> tuple[Problem, Settings, bool]:
+def read_question(source: Mapping[str, Any], question: Problem | None) -> tuple[Problem, Settings, bool]:
     """Return the question that a certificate is about, its settings, and whether it holds even beyond an overflow.
 
     Parameters
     ----------
-    asked: the question, if its programs are in no file.
+    question: the one asked, if its programs are in no file.
 
     Raises
     ------
     InputError: the question cannot be read.
     """
     try:
-        if given["format"] != FORMAT:
-            raise InputError(f"this is format {given['format']} of certificates, and this version reads {FORMAT}")
+        if source["format"] != FORMAT:
+            raise InputError(f"this is format {source['format']} of certificates, and this version reads {FORMAT}")
         settings = Settings(
-            q=given["q"] if isinstance(given["q"], dict) else int(given["q"]),
-            n=int(given["n"]),
-            integers=Overflowing(given["integers"]),
-            texts=[str(text) for text in given["texts"]],
-            floats=None if given["floats"] is None else (int(given["floats"][0]), int(given["floats"][1])),
-            environment=Environment(given["inputs"], bool(given["fair"])),
+            q=source["q"] if isinstance(source["q"], dict) else int(source["q"]),
+            n=int(source["n"]),
+            integers=Overflowing(source["integers"]),
+            texts=[str(text) for text in source["texts"]],
+            floats=None if source["floats"] is None else (int(source["floats"][0]), int(source["floats"][1])),
+            environment=Environment(source["inputs"], bool(source["fair"])),
         )
-        surely = bool(given["beyond_overflow"])
-        if asked is not None:
-            return asked, settings, surely
-        programs = [_read_program(each) for each in given["programs"]]
-        if given["mode"]:
+        surely = bool(source["beyond_overflow"])
+        if question is not None:
+            return question, settings, surely
+        programs = [_read_program(each) for each in source["programs"]]
+        if source["mode"]:
             left, right = programs
-            return comparison(left, right, given["mode"], settings), settings, surely
-        own, position = _list_own(programs[0]), given["check"]
-        asked = problem(programs[0], str(given["property"]) if position is None else own[position], settings)
-        if asked.text != given["property"]:
-            raise InputError(f"the property is now '{asked.text}', and the certificate is of '{given['property']}'")
-        return asked, settings, surely
+            return comparison(left, right, source["mode"], settings), settings, surely
+        own, position = _list_own(programs[0]), source["check"]
+        question = problem(programs[0], str(source["property"]) if position is None else own[position], settings)
+        if question.text != source["property"]:
+            raise InputError(f"the property is now '{question.text}', and the certificate is of '{source['property']}'")
+        return question, settings, surely
     except WorkbenchError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise InputError("the question of this certificate cannot be read") from error
 
 
-def _read_program(given: Mapping[str, Any] | None) -> Loaded:
-    if given is None:
+def _read_program(source: Mapping[str, Any] | None) -> Loaded:
+    if source is None:
         hint = "give its question: wb.check_certificate(file, problem)"
         raise InputError("the program of this certificate was made in Python, and is in no file", hint=hint)
-    found = load(f"{given['file']}:{given['name']}", **given["params"]).faulty(*given["faults"])
-    return found.faultless() if given["sound"] else found
+    program = load(f"{source['file']}:{source['name']}", **source["params"]).faulty(*source["faults"])
+    return program.faultless() if source["sound"] else program

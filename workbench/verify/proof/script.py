@@ -91,8 +91,8 @@ class Obligation:
         bindings, (allowed,) = self._write([legal])
         yield self._define("legal", [*state, *inputs], _within(bindings, _all([*domains, allowed])))
         bindings, (good, *following) = self._write([self.good, *(as_term(v.next, v.next.domain) for v in self.ranged)])
-        kept = (in_domain(text, v.domain) for v, text in zip(self.ranged, following, strict=True))
-        yield self._define("good", [*state, *inputs], _within(bindings, _all([good, *kept])))
+        next_ranges = (in_domain(text, v.domain) for v, text in zip(self.ranged, following, strict=True))
+        yield self._define("good", [*state, *inputs], _within(bindings, _all([good, *next_ranges])))
         bindings, following = self._write([as_term(v.next, v.next.domain) for v in system.variables], everything=True)
         moves = (f"(= {symbol(_after(v.name))} {text})" for v, text in zip(system.variables, following, strict=True))
         yield self._define("step", [*state, *inputs, *after], _within(bindings, _all(moves)))
@@ -155,9 +155,9 @@ class Obligation:
         return _apply(self.name(function), (f"{name}@{moment}" for name in names))
 
     def _step(self, moment: int) -> str:
-        given = (f"{name}@{moment}" for name in (*self.state, *self.inputs))
+        current = (f"{name}@{moment}" for name in (*self.state, *self.inputs))
         after = (f"{name}@{moment + 1}" for name in self.state)
-        return f"(assert {_apply(self.name('step'), (*given, *after))})"
+        return f"(assert {_apply(self.name('step'), (*current, *after))})"
 
 
 def _fits(variable: StateVariable) -> bool:
@@ -178,14 +178,14 @@ def _declare(domains: Mapping[str, Domain]) -> Iterator[str]:
 
 
 def _apply(function: str, names: Iterable[str]) -> str:
-    given = " ".join(map(symbol, names))
-    return f"({function} {given})" if given else function
+    arguments = " ".join(map(symbol, names))
+    return f"({function} {arguments})" if arguments else function
 
 
 def _all(conditions: Iterable[str]) -> str:
     """Return a conjunction, with a line for each condition."""
-    found = list(conditions)
-    return "  " + ("\n    ".join(["(and", *found]) + ")" if len(found) > 1 else found[0] if found else "true")
+    lines = list(conditions)
+    return "  " + ("\n    ".join(["(and", *lines]) + ")" if len(lines) > 1 else lines[0] if lines else "true")
 
 
 def _within(bindings: Sequence[tuple[str, str]], body: str) -> str:

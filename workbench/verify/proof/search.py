@@ -88,13 +88,13 @@ class _Search:
         if deadline is not None:
             session.deadline = time.monotonic() + SPACER_SHARE * session.seconds_left
         try:
-            found = SpacerQuery(self.transition, self.condition).find_invariant()
+            invariant = SpacerQuery(self.transition, self.condition).find_invariant()
         except OutOfLimits:
-            found = None
+            invariant = None
         finally:
             session.deadline = deadline
-        if found is not None:
-            yield found
+        if invariant is not None:
+            yield invariant
 
     def prove(self, known: Sequence[Any], deepest: int) -> int | None:
         """Return the number of good steps after which the condition follows."""

@@ -67,10 +67,10 @@ class Simulation:
             raise InvalidCertificate("the system does not begin as the program does")
         executor, weight = Reference(self.pipeline, self.bounds), self.chosen.choice([0.3, 0.6, 0.9, 1.0])
         for number in range(STEPS):
-            given = self._draw(state, weight)
-            if given is None:
+            inputs = self._draw(state, weight)
+            if inputs is None:
                 return number
-            known = {**state, **given}
+            known = {**state, **inputs}
             following = self.step(known)
             overflows = any(known[symbol(leaf.name)] for leaf in leaves(self.model.overflow) if leaf.is_var)
             try:
@@ -92,11 +92,11 @@ class Simulation:
             if attempt > ATTEMPTS // 2:  # at most one event, as some assumptions demand
                 only = self.chosen.choice([*present, ""]) if present else ""
                 present = {name: name == only for name in present}
-            given = {
+            inputs = {
                 symbol(name): self._draw_value(domain, present.get(name)) for name, domain in self.system.free.items()
             }
-            if all(self.legal({**state, **given})):
-                return given
+            if all(self.legal({**state, **inputs})):
+                return inputs
         return None
 
     def _draw_value(self, domain: Domain, present: bool | None) -> int:
@@ -105,31 +105,31 @@ class Simulation:
         lo, hi = encode_ends(domain)
         return self.chosen.choice([lo, hi, self.chosen.randint(lo, hi)])
 
-    def _events(self, given: Mapping[str, int]) -> Mapping[str, Value]:
+    def _events(self, values: Mapping[str, int]) -> Mapping[str, Value]:
         """Return the events of a step; inputs that the system does not read carry what the environment demands.
 
-        `given` has the values of the inputs, and of the state.
+        `values` has the values of the inputs, and of the state.
         """
         end = self.system.end
-        if end and given.get(symbol(end.now.name)):
+        if end and values.get(symbol(end.now.name)):
             return END
-        if end and given.get(symbol(end.over.name)):
+        if end and values.get(symbol(end.over.name)):
             return {}
-        known = [each for each in self.system.inputs if symbol(each.present.name) in given]
-        found = {each.name: self._event(each, given) for each in known if given[symbol(each.present.name)]}
+        known = [each for each in self.system.inputs if symbol(each.present.name) in values]
+        events = {each.name: self._event(each, values) for each in known if values[symbol(each.present.name)]}
         row = self.environment.row
-        arrived = any(each.name in found for each in known if each.heard is None)
+        arrived = any(each.name in events for each in known if each.heard is None)
         if row.together and (arrived or not row.idle):
             others = (each for each in self.system.arrivals if each not in known)
-            found |= {each.name: each.domain.default for each in others}
-        return found
+            events |= {each.name: each.domain.default for each in others}
+        return events
 
-    def _event(self, source: Input, given: Mapping[str, int]) -> Value:
+    def _event(self, source: Input, values: Mapping[str, int]) -> Value:
         unseen = split(source.domain, source.domain.default)
         return join_parts(
             source.domain,
             (
-                decode(leaf.domain, given[symbol(leaf.name)]) if symbol(leaf.name) in given else default
+                decode(leaf.domain, values[symbol(leaf.name)]) if symbol(leaf.name) in values else default
                 for leaf, default in zip(leaves(source.value), unseen, strict=True)
             ),
         )
@@ -149,8 +149,8 @@ class Simulation:
                     number, f"pipe '{name}' carries {maybe.value if maybe.present else 'nothing'}, not {carried}"
                 )
         for name, queue in self.system.queues.items():
-            if (found := value(queue.length)) != record.queues[name]:
-                raise self._refuse(number, f"{record.queues[name]} events wait in queue({name}), not {found}")
+            if (length := value(queue.length)) != record.queues[name]:
+                raise self._refuse(number, f"{record.queues[name]} events wait in queue({name}), not {length}")
 
     def _refuse(self, number: int, what: str) -> InvalidCertificate:
         return InvalidCertificate(
@@ -165,7 +165,7 @@ def _right_sides(step: SExpression) -> SExpression:
         around.append(inner[1])
         inner = inner[2]
     equations = inner[1:] if isinstance(inner, list) and inner[0] == "and" else [] if inner == "true" else [inner]
-    found: SExpression = ["and", *(each[2] for each in equations)]
+    body: SExpression = ["and", *(each[2] for each in equations)]
     for bindings in reversed(around):
-        found = ["let", bindings, found]
-    return found
+        body = ["let", bindings, body]
+    return body

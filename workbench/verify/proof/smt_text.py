@@ -200,10 +200,10 @@ class SmtText(Fold[str]):
         if _count(arg) > MOST_CASES:
             raise Refused(f"a certificate has no division by more than {MOST_CASES} different numbers")
         lo, hi = _ends(arg.domain)
-        found = case(hi)
+        expression = case(hi)
         for value in range(hi - 1, lo - 1, -1):
-            found = f"(ite (= {text} {number(value)}) {case(value)} {found})"
-        return found
+            expression = f"(ite (= {text} {number(value)}) {case(value)} {expression})"
+        return expression
 
     def _combine_bits(self, term: Term, a: str, b: str, operator: str) -> str:
         bits = max(_ends(arg.domain)[1] for arg in term.args).bit_length()
@@ -274,15 +274,15 @@ def read(text: str) -> list[SExpression]:
 
 def show(expression: SExpression) -> str:
     """Return an expression as text on one line."""
-    found: list[str] = []
+    tokens: list[str] = []
     todo: list[SExpression] = [expression]
     while todo:
         each = todo.pop()
         if isinstance(each, list):
             todo += [")", *reversed(each), "("]
             continue
-        found += [each] if not found or each == ")" or found[-1] == "(" else [" ", each]
-    return "".join(found)
+        tokens += [each] if not tokens or each == ")" or tokens[-1] == "(" else [" ", each]
+    return "".join(tokens)
 
 
 INFIX = {
@@ -316,15 +316,15 @@ def _to_python(expression: SExpression) -> str:
             return expression.title()
         return expression if expression.isdecimal() else f"known[{expression!r}]"
     operator, *args = expression
-    given = [_to_python(arg) for arg in args]
+    operands = [_to_python(arg) for arg in args]
     match operator:
         case "not":
-            return f"(not {given[0]})"
+            return f"(not {operands[0]})"
         case "=>":
-            return f"(not {given[0]} or {given[1]})"
+            return f"(not {operands[0]} or {operands[1]})"
         case "ite":
-            return f"({given[1]} if {given[0]} else {given[2]})"
+            return f"({operands[1]} if {operands[0]} else {operands[2]})"
         case "-":
-            return f"({' - '.join(given)})" if len(given) > 1 else f"(-{given[0]})"
+            return f"({' - '.join(operands)})" if len(operands) > 1 else f"(-{operands[0]})"
     assert isinstance(operator, str)
-    return f"({f' {INFIX[operator]} '.join(given)})"
+    return f"({f' {INFIX[operator]} '.join(operands)})"

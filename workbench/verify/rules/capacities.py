@@ -91,21 +91,21 @@ class RuleMost(Most):
         if self.growth is not None and self.growth.endless:
             free = f"nothing bounds how often {self.growth.types} come{'s' if self.growth.length == 1 else ''}"
             says, stream = f"grows without end, with each further {self.growth.round}", self.growth.repeat()
-            found = Finding(self.about, "unbounded", says, grounds=(*model.assumes, free))
+            finding = Finding(self.about, "unbounded", says, grounds=(*model.assumes, free))
             data: dict[str, Any] = {"capacity": None, "at_least": None, "growth": self.growth.by}
         else:
             grounds = () if self.verdict else (*model.assumes, *([self.argument] if self.is_complete else []))
             counted = "" if self.at_most == WITHOUT_END else f", at most {int(self.at_most)}"
             least, stream = f"{self.at_least} {self.unit}{'s' * (self.at_least != 1)}", self.reaching
             says = f"not known, at least {least}{counted}: {self.reason}"
-            found = Finding(self.about, "unknown", says, decided=self.is_complete, grounds=grounds)
+            finding = Finding(self.about, "unknown", says, decided=self.is_complete, grounds=grounds)
             if self.is_complete:
                 says = f"{least} at most{VALUED if self.at_least < self.surely else ''}"
-                found = replace(found, answer=f"capacity {self.at_least}", says=says)
+                finding = replace(finding, answer=f"capacity {self.at_least}", says=says)
             data = {"capacity": self.at_least if self.is_complete else None, "at_least": self.at_least, "growth": 0}
         runs = {"": RuleStream.of(model, stream)} if stream else {}
-        data["status"] = "bounded" if data["capacity"] is not None else found.answer
-        return replace(found, verdict=self.verdict, runs=runs, data=data, form=CAPACITY)
+        data["status"] = "bounded" if data["capacity"] is not None else finding.answer
+        return replace(finding, verdict=self.verdict, runs=runs, data=data, form=CAPACITY)
 
 
 def capacities(subject: RuleSubject, *, most: int = MOST_KEPT) -> tuple[Finding, ...]:
@@ -230,14 +230,14 @@ class CapacitySearch:
 
     def _enrich(self, inputs: InputSteps, measure: StepMeasure) -> InputSteps:
         """Add events to a stream as long as each of them reaches more."""
-        reached, found = self._run(inputs, measure)
+        reached, stream = self._run(inputs, measure)
         for _ in range(MOST_RICHER):
-            tried = (self._run(each, measure) for each in self.measured.neighbours(found))
+            tried = (self._run(each, measure) for each in self.measured.neighbours(stream))
             more = next((each for each in tried if each[0] > reached), None)
             if more is None:
                 break
-            reached, found = more
-        return found
+            reached, stream = more
+        return stream
 
     def _is_too_late(self, queue: str) -> bool:
         """Whether the model bounds a column only after steps in which it may need more."""
@@ -248,13 +248,13 @@ class CapacitySearch:
 
     def _find_growth(self, searched: RuleMost) -> Growth | None:
         """Return a stream on which a rule fires and something grows, preferably one proved to go on for ever."""
-        found: Growth | None = None
+        growth: Growth | None = None
         for rule in searched.causing:
             for each in growths(self.measured, self.rules, rule, self._find_firing(rule), searched.measure):
                 if each.endless:
                     return each
-                found = found or each
-        return found
+                growth = growth or each
+        return growth
 
     # --- the model ---
 

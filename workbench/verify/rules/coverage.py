@@ -40,9 +40,9 @@ def covers(subject: RuleSubject) -> tuple[Finding, ...]:
         for rule in (one, other):
             if rule.name not in streams:
                 streams[rule.name] = find_firing(subject, rule)
-        told = [_decide_by_streams(*way, *streams[way[0].name]) for way in ((one, other), (other, one))]
-        if None not in told:
-            return filter(None, told)
+        findings = [_decide_by_streams(*way, *streams[way[0].name]) for way in ((one, other), (other, one))]
+        if None not in findings:
+            return filter(None, findings)
         covered_by = partial(_decide_cover, subject.about([one.name, other.name]))
         return _compare_both_ways(covered_by, one, other, subject.rules)
 

@@ -33,13 +33,13 @@ def fires(subject: RuleSubject) -> tuple[Finding, ...]:
     Refused: the rules have no finite model.
     """
     rules = subject.rules
-    found = list(findings_in_turn([(rule.name, partial(_report_firing, subject, rule)) for rule in rules.rules]))
-    silent = {each.about for each in found if each.answer == "never"}
+    findings = list(findings_in_turn([(rule.name, partial(_report_firing, subject, rule)) for rule in rules.rules]))
+    silent = {each.about for each in findings if each.answer == "never"}
     for name in rules.composites:
         emitting = [rule.name for rule in rules.rules if rule.emits == name]
         if silent.issuperset(emitting):
-            found.append(Finding(name, "never", f"nothing emits it: {', '.join(emitting)} never fires"))
-    return tuple(found)
+            findings.append(Finding(name, "never", f"nothing emits it: {', '.join(emitting)} never fires"))
+    return tuple(findings)
 
 
 def firing(subject: RuleSubject, rule: Rule) -> Verdict:

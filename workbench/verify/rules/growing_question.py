@@ -78,8 +78,8 @@ class GrowingQuestion:
         """Whether neither a run nor the text decides the question, and no limit was met."""
         if verdict.trivial:
             return False
-        shown = Outcome.HOLDS if self.wanted else Outcome.FAILS
-        return verdict.within_bounds or verdict.outcome not in (shown, Outcome.UNKNOWN)
+        run_outcome = Outcome.HOLDS if self.wanted else Outcome.FAILS
+        return verdict.within_bounds or verdict.outcome not in (run_outcome, Outcome.UNKNOWN)
 
     def _larger(self, verdict: Verdict, bounds: RuleBounds) -> Iterator[tuple[Verdict, RuleBounds]]:
         """Yield the verdicts of larger models that say more; if nothing happens in the first, of those where it may."""
@@ -95,16 +95,16 @@ class GrowingQuestion:
                     continue
                 part = phase(f"larger model {number + 1}", part=True)
                 with share(1 if number or not speaks else 2), part:
-                    found = self.ask(larger)
+                    larger_verdict = self.ask(larger)
             except (LimitMet, Refused):  # a larger capacity may mean too many values
                 continue
-            if not self._open(found) and found.outcome is Outcome.UNKNOWN:  # a limit was met
+            if not self._open(larger_verdict) and larger_verdict.outcome is Outcome.UNKNOWN:  # a limit was met
                 if not speaks:  # less is known if nothing happens in the model
-                    verdict, bounds = found, larger
+                    verdict, bounds = larger_verdict, larger
                 elif verdict.outcome is Outcome.UNKNOWN:
-                    verdict = replace(verdict, depth=deeper(verdict.depth, found.depth))
-            elif roomier or not found.within_bounds:  # otherwise less is known than before
-                verdict, bounds, quiet = found, larger, quiet and self.itself
+                    verdict = replace(verdict, depth=deeper(verdict.depth, larger_verdict.depth))
+            elif roomier or not larger_verdict.within_bounds:  # otherwise less is known than before
+                verdict, bounds, quiet = larger_verdict, larger, quiet and self.itself
             yield verdict, bounds
             if not self._open(verdict) or verdict.within_bounds is not roomier:
                 return
@@ -122,7 +122,7 @@ class GrowingQuestion:
         if not self.never or not self._open(verdict):
             return verdict
         never = self.never if happens is False else f"as far as is known {self.never}"
-        values = next((said.partition(";")[0] for said in verdict.rests_on if said.endswith(" null")), "")
+        values = next((ground.partition(";")[0] for ground in verdict.rests_on if ground.endswith(" null")), "")
         least = _name_bound(verdict) if verdict.within_bounds else ""
         bound = self._find_preventing() if happens is False else ""
         if may := bound or " or ".join(filter(None, [least, values if self.computes else ""])):

@@ -79,17 +79,17 @@ class MeasuredRules:
 
     def run(self, inputs: Sequence[Mapping[str, Value]]) -> list[MeasuredStep]:
         """Return the measurements of each step, up to one with an endless chain of composites."""
-        model, found, needed = self.model, list[MeasuredStep](), dict.fromkeys(self.model.rooms, 0)
+        model, steps, needed = self.model, list[MeasuredStep](), dict.fromkeys(self.model.rooms, 0)
         state = model.initial()
         for step in inputs:
-            ((name, given),) = step.items()
+            ((name, event),) = step.items()
             try:
-                state, made, held = model.process(state, (model.ports.index(name), given))
+                state, composites, held = model.process(state, (model.ports.index(name), event))
             except Overflow:
                 break
             needed = {queue: max(most, held.get(queue, 0)) for queue, most in needed.items()}
-            found.append(MeasuredStep(name, needed, made))
-        return found
+            steps.append(MeasuredStep(name, needed, composites))
+        return steps
 
     def measure_column(self, queue: str, inputs: Sequence[Mapping[str, Value]]) -> int:
         """Return the capacity that a column needs on a stream."""
@@ -101,29 +101,29 @@ class MeasuredRules:
         If only the newest with the same values is retained, there are as many kinds as such values; otherwise one.
         """
         column, domain = self.model.frame.layout.columns[type], self.model.shapes[self.model.ports.index(type)]
-        tried, found = list(islice(domain.values(), MOST_TRIED + 1)), list[Value]()
+        tried, events = list(islice(domain.values(), MOST_TRIED + 1)), list[Value]()
         for value in tried[:MOST_TRIED]:
-            if self.measure_column(type, [{type: each} for each in (*found, value)]) > len(found):
-                found.append(value)
+            if self.measure_column(type, [{type: each} for each in (*events, value)]) > len(events):
+                events.append(value)
                 if column.newest is None:
-                    return found, True
-        return found, len(tried) <= MOST_TRIED
+                    return events, True
+        return events, len(tried) <= MOST_TRIED
 
     def pace(self, inputs: Iterable[Mapping[str, Value]]) -> InputSteps:
         """Return the stream with pauses where rates do not allow an event yet."""
-        now, times, found = 0, dict[str, list[int]](), list[Mapping[str, Value]]()
+        now, times, stream = 0, dict[str, list[int]](), list[Mapping[str, Value]]()
         for step in inputs:
-            ((name, given),) = step.items()
+            ((name, event),) = step.items()
             before, rate = times.setdefault(name, []), self.model.frame.rates.get(name)
             if name == ELAPSED:
-                now += ticks_of(given)
+                now += ticks_of(event)
             elif rate is not None and len(before) >= rate.most and before[-rate.most] + rate.ticks > now:
                 pauses = self._choose_pauses(before[-rate.most] + rate.ticks - now)
                 now += sum(map(ticks_of, pauses))
-                found += [{ELAPSED: each} for each in pauses]
+                stream += [{ELAPSED: each} for each in pauses]
             before.append(now)
-            found.append(step)
-        return tuple(found)
+            stream.append(step)
+        return tuple(stream)
 
     def with_more_events(self, inputs: InputSteps, count: int) -> Iterator[InputSteps]:
         """Yield variants of a stream, with an effect at the last step, in which parts are repeated."""
@@ -177,12 +177,12 @@ class MeasuredRules:
 
     def _choose_pauses(self, ticks: int) -> list[Value]:
         """Return pauses that the model has, which add up to a number of ticks."""
-        found = list[Value]()
+        pauses = list[Value]()
         for each in sorted(self.model.shapes[0].values(), key=ticks_of, reverse=True):
             while ticks_of(each) <= ticks:
-                found.append(each)
+                pauses.append(each)
                 ticks -= ticks_of(each)
-        return found
+        return pauses
 
 
 # --- streams that make something grow ---------------------------------------------------------------------------------
@@ -197,24 +197,24 @@ def growths(
     """Yield parts of a stream, on which a rule fires last, whose repetition makes more: single events, or all of it."""
     free = set(rules.primitives) - set(measured.model.frame.rates)
     whole = [Growth(inputs, 0, 0, length=len(inputs))] if len(inputs) > 1 else []
-    for found in (*(Growth(inputs, place, 0) for place in range(len(inputs))), *whole):
-        if not free.issuperset(name for step in found.again for name in step):
+    for growth in (*(Growth(inputs, place, 0) for place in range(len(inputs))), *whole):
+        if not free.issuperset(name for step in growth.again for name in step):
             continue
         values = list[int]()
         for rounds in range(ROUNDS + 1):
-            run = measured.run(repeated := found.repeat(rounds))
+            run = measured.run(repeated := growth.repeat(rounds))
             if len(run) < len(repeated):
                 break  # a cascade has no end
             values.append(measure(run[-1]))
         by = min((other - one for one, other in pairwise(values)), default=0)
         if by > 0:
-            if found.length > 1:
-                endless = by_rounds(measured, rules, rule, found)
-            elif found.start == len(inputs) - 1:
-                endless = by_triggers(rules, rule, found.types)
+            if growth.length > 1:
+                endless = by_rounds(measured, rules, rule, growth)
+            elif growth.start == len(inputs) - 1:
+                endless = by_triggers(rules, rule, growth.types)
             else:
-                endless = by_copies(rules, rule, found.types)
-            yield found._replace(by=by, endless=endless)
+                endless = by_copies(rules, rule, growth.types)
+            yield growth._replace(by=by, endless=endless)
 
 
 def by_triggers(rules: RuleSet, rule: t.Rule, type: str) -> bool:
@@ -251,14 +251,19 @@ def by_rounds(measured: MeasuredRules, rules: RuleSet, rule: t.Rule, growth: Gro
     many equal rounds, it finds, or not, in one with a round more.
     """
     names = rules.graph.sources([rule.name])
-    asked = [each for each in rules.rules if each.name in names]
+    source_rules = [each for each in rules.rules if each.name in names]
     column = measured.model.frame.layout.columns.get(rule.emits)
-    if measured.model.trex or column is None or column.limit < 0 or not all(_last_only(rules, each) for each in asked):
+    if (
+        measured.model.trex
+        or column is None
+        or column.limit < 0
+        or not all(_last_only(rules, each) for each in source_rules)
+    ):
         return False
-    enough = max(len(each.predicates) for each in asked) + 2
+    enough = max(len(each.predicates) for each in source_rules) + 2
     run = measured.run(growth.repeat(enough))
-    made = [[(c.rule, c.type, repr(c.values)) for c in step.made if c.rule in names] for step in run]
-    rounds = [made[start : start + growth.length] for start in range(0, len(made), growth.length)]
+    composites = [[(c.rule, c.type, repr(c.values)) for c in step.made if c.rule in names] for step in run]
+    rounds = [composites[start : start + growth.length] for start in range(0, len(composites), growth.length)]
     return all(each == rounds[-1] for each in rounds[-enough:])
 
 

@@ -106,28 +106,28 @@ class SplitProblem(RuleProblem):
                 own = replace(self.source, settings=replace(self.settings, seconds=seconds, grow=grow))
                 with phase(f"{name} (rule {number + 1} of {len(self.names)})", part=True):
                     parts.append(growing_problem(own, self.syntax, [name]).decide())
-            found = shortest_of(parts, shows)
-            if found is not None:
-                return replace(found, seconds=time.monotonic() - start)
+            part_verdict = shortest_of(parts, shows)
+            if part_verdict is not None:
+                return replace(part_verdict, seconds=time.monotonic() - start)
             verdict = super().decide()
             unknown = verdict.outcome is Outcome.UNKNOWN
             return replace(verdict, depth=deeper(verdict.depth, depth_of_all(parts))) if unknown else verdict
 
 
-def shortest_of(found: Sequence[Verdict], shows: Outcome) -> Verdict | None:
+def shortest_of(verdicts: Sequence[Verdict], shows: Outcome) -> Verdict | None:
     """Combine verdicts on parts: return that with the shortest run, if one has this outcome; None if inconclusive."""
-    known = all(each.outcome is not Outcome.UNKNOWN for each in found)
-    shown = [(each, each.counterexample) for each in found if each.outcome is shows]
-    if shown:
-        best, run = min(shown, key=lambda each: len(each[1].steps) if each[1] else math.inf)
-        shortest = known and all(each is not None and each.shortest for _, each in shown)
+    known = all(each.outcome is not Outcome.UNKNOWN for each in verdicts)
+    candidates = [(each, each.counterexample) for each in verdicts if each.outcome is shows]
+    if candidates:
+        best, run = min(candidates, key=lambda each: len(each[1].steps) if each[1] else math.inf)
+        shortest = known and all(each is not None and each.shortest for _, each in candidates)
         return replace(best, counterexample=run and replace(run, shortest=shortest))
-    return min(found, key=lambda each: each.outcome is not Outcome.WITHIN_BOUNDS) if known else None
+    return min(verdicts, key=lambda each: each.outcome is not Outcome.WITHIN_BOUNDS) if known else None
 
 
-def depth_of_all(found: Sequence[Verdict]) -> Depth | None:
+def depth_of_all(verdicts: Sequence[Verdict]) -> Depth | None:
     """Return the number of steps for which all parts are decided; none of them has a wanted run."""
-    depths = [each.depth for each in found if each.outcome not in (Outcome.HOLDS, Outcome.FAILS)]
+    depths = [each.depth for each in verdicts if each.outcome not in (Outcome.HOLDS, Outcome.FAILS)]
     known = [each for each in depths if each is not None]
     if not known or len(known) < len(depths):
         return None
@@ -165,8 +165,8 @@ def rule_problem(
         return growing_problem(subject, prop, emitting)
     less = replace(settings, grow=settings.grow / (len(alone) + 1))
     whole = growing_problem(replace(subject, settings=less), prop, emitting)
-    found = whole.subject, whole.prop, settings, whole.syntax
-    return SplitProblem(*found, growing=whole.growing, source=subject, names=emitting)
+    arguments = whole.subject, whole.prop, settings, whole.syntax
+    return SplitProblem(*arguments, growing=whole.growing, source=subject, names=emitting)
 
 
 def growing_problem(
@@ -205,10 +205,10 @@ def growing_problem(
     return RuleProblem(first.subject, first.prop, settings, first.syntax, growing=question, source=subject)
 
 
-def _is_typed(found: Problem) -> bool:
+def _is_typed(problem: Problem) -> bool:
     """Whether attributes have the values that they are compared with; attributes of types that never come have none."""
     try:
-        found.validate()
+        problem.validate()
     except TypingError:
         return False
     return True
@@ -255,10 +255,10 @@ def rule_comparison(
     whole = RuleSubject(rule_sets[0], bounds or RuleBounds(), settings, deepen)
 
     def problem_with(more: RuleBounds) -> Problem:
-        asked, own = sides, more
+        parts, own = sides, more
         if mode == "stepwise":
-            asked, own = slice_difference(sides, settle_bounds(rule_sets, more), ordered=True)
-        one, other = build_models(tuple(asked.values()), own)
+            parts, own = slice_difference(sides, settle_bounds(rule_sets, more), ordered=True)
+        one, other = build_models(tuple(parts.values()), own)
         return comparison(one, other, mode, settings)
 
     first = problem_with(whole.bounds)

@@ -83,18 +83,18 @@ def _exchange_events(subject: RuleSubject) -> list[Finding]:
     What parts emit in both orders is emitted by all in both. If a part differs, others may compensate for it: then the
     stream, run on all rules, decides.
     """
-    found = list[Finding]()
+    findings = list[Finding]()
     parts = list(subject.parts())
     for number, part in enumerate(parts):
         with share(len(parts) - number + (len(parts) > 1), TELLING):
-            found.append(_exchange_in_part(part))
-        if found[-1].runs:
-            streams = {name: stream.made_by(subject.rules) for name, stream in found[-1].runs.items()}
+            findings.append(_exchange_in_part(part))
+        if findings[-1].runs:
+            streams = {name: stream.made_by(subject.rules) for name, stream in findings[-1].runs.items()}
             if len(parts) == 1 or RuleStream.differs_from(*streams.values()):
-                return [replace(found[-1], runs=streams)]
-    if all(each.answer == ANSWERS[1] for each in found):
-        return [next((each for each in found if each.within_bounds), found[-1])]
-    return found if len(parts) == 1 else [_exchange_in_part(subject)]
+                return [replace(findings[-1], runs=streams)]
+    if all(each.answer == ANSWERS[1] for each in findings):
+        return [next((each for each in findings if each.within_bounds), findings[-1])]
+    return findings if len(parts) == 1 else [_exchange_in_part(subject)]
 
 
 def _exchange_in_part(subject: RuleSubject) -> Finding:
@@ -144,8 +144,10 @@ def _find_two_events(model: ModelledRules) -> Sequence[Sequence[Mapping[str, Val
     events = [] if model.frame.fact_inputs else list(measured.events())
     for pair in combinations(events, 2):
         orders = [each for each in (pair, pair[::-1]) if measured.pace(each) == each]
-        made = [Counter((c.type, repr(c.values)) for step in measured.run(each) for c in step.made) for each in orders]
-        if len(orders) == 2 and made[0] != made[1]:
+        composites = [
+            Counter((c.type, repr(c.values)) for step in measured.run(each) for c in step.made) for each in orders
+        ]
+        if len(orders) == 2 and composites[0] != composites[1]:
             return orders
     return ()
 
@@ -163,9 +165,9 @@ def _put_both_ways(model: Pipeline) -> Pipeline:
     outputs = list[str]()
     for side in ("first", "second"):
         inputs = tuple(f"{side}_{name}" for name in names)
-        made = tuple(_name_output(side, name) for name, _ in model.outputs)
-        nodes.append(Node(f"{side}_rules", Group(model), inputs, made))
-        outputs += made
+        side_outputs = tuple(_name_output(side, name) for name, _ in model.outputs)
+        nodes.append(Node(f"{side}_rules", Group(model), inputs, side_outputs))
+        outputs += side_outputs
     inputs_of_both, named = (("swap", COMES), *model.inputs), tuple((name, name) for name in (*outputs, "turn"))
     return Pipeline(f"{model.name}_both_ways", inputs_of_both, tuple(nodes), named)
 
@@ -197,7 +199,7 @@ def _same_outcome(outputs: list[str]) -> Property:
 
 def _remember(name: str, slots: list[Maybe], when: Any, stays: Any, variables: list[StateVariable]) -> list[Maybe]:
     """Store what a pipe carried at a step in variables of an observer; `stays`: the steps at which it is kept."""
-    found = []
+    past_slots = []
     for number, slot in enumerate(slots):
         terms = []
         for part, now in enumerate((slot.present, *leaves(slot.value))):
@@ -207,5 +209,5 @@ def _remember(name: str, slots: list[Maybe], when: Any, stays: Any, variables: l
             after = ite(when, now, ite(stays, held, nothing))
             variables.append(StateVariable(held.name, domain, domain.default, after))
             terms.append(held)
-        found.append(Maybe(terms[0], tuple(terms[1:])))
-    return found
+        past_slots.append(Maybe(terms[0], tuple(terms[1:])))
+    return past_slots

@@ -59,18 +59,18 @@ class RuleSubject:
     def about(self, names: Collection[str]) -> Self:
         """Return the rules of these names and all that they depend on, without the types that only other rules emit."""
         rules, bounds = self.rules, self.bounds
-        kept = rules.graph.sources(names) if self.is_separable else set(rules.rule_names)
-        left_out = [rule for rule in rules.rules if rule.name not in kept]
+        own_names = rules.graph.sources(names) if self.is_separable else set(rules.rule_names)
+        left_out = [rule for rule in rules.rules if rule.name not in own_names]
         if not left_out:
             return self
-        own = tuple(rule for rule in rules.rules if rule.name in kept)
+        own = tuple(rule for rule in rules.rules if rule.name in own_names)
         gone = {rule.emits for rule in left_out} - {rule.emits for rule in own}
         declared = {name: each for name, each in rules.declarations.items() if name not in gone}
         gone |= {waiting_of(rule) for rule in left_out if rule.absence is not None}
         rooms = {name: room for name, room in bounds.rooms.items() if name not in gone}
-        found = replace(rules, rules=own, declarations=declared)
-        tick = bounds.tick if has_units(found) == has_units(rules) else None
-        return replace(self, rules=found, bounds=replace(bounds, rooms=rooms, tick=tick))
+        rule_set = replace(rules, rules=own, declarations=declared)
+        tick = bounds.tick if has_units(rule_set) == has_units(rules) else None
+        return replace(self, rules=rule_set, bounds=replace(bounds, rooms=rooms, tick=tick))
 
     @property
     def is_separable(self) -> bool:
@@ -95,8 +95,8 @@ class RuleSubject:
         ------
         Refused: the rules have no finite model.
         """
-        (found,) = build_models([self.rules], self.bounds)
-        return found
+        (model,) = build_models([self.rules], self.bounds)
+        return model
 
     def problem(self, prop: Property | PropertySyntax) -> Problem:
         """Return the problem of a property of the model."""
@@ -162,10 +162,10 @@ def rules_asked_of(rules: RuleSet, syntax: PropertySyntax) -> tuple[str, ...]:
     if PROPERTIES[syntax.name].one_step and isinstance(syntax.argument, Expression):
         inside = list(walk(syntax.argument))
         types = {each.name for each in inside if isinstance(each, Identifier)}
-        found = tuple(rule.name for rule in rules.rules if rule.emits in types)
+        names = tuple(rule.name for rule in rules.rules if rule.emits in types)
         plain = all(isinstance(each, Identifier | Field | t.Literal | t.Operation) for each in inside)
-        if found and plain and types <= set(rules.events):
-            return found
+        if names and plain and types <= set(rules.events):
+            return names
     return rules.rule_names
 
 

@@ -72,17 +72,17 @@ class RuleStream:
 
     def caused(self, engine: str = ENGINES[0]) -> list[list[Occurrence]]:
         """Return the composites of each step, as an engine publishes them, up to the first endless chain."""
-        running, found = self._start(engine, self.facts), list[list[Occurrence]]()
+        running, composites = self._start(engine, self.facts), list[list[Occurrence]]()
         for each in self.steps:
             if isinstance(each, Mapping):
                 running = on_other_facts(running, self._start(engine, each))
-                found.append([])
+                composites.append([])
                 continue
             try:
-                found.append(feed(running, each))
+                composites.append(feed(running, each))
             except EndlessChain:
                 break
-        return found
+        return composites
 
     def _start(self, engine: str, facts: Facts) -> RuleEngine:
         from workbench.tesla.engines.engine import rule_engine
@@ -102,17 +102,17 @@ class RuleStream:
     @cached_property
     def unconfirmed(self) -> Mapping[str, str]:
         """The engines that do not find what the rules mean, and why: they refuse the rules, or are defective."""
-        found, meant = dict[str, str](), _outline(self.meant)
+        reasons, meant = dict[str, str](), _outline(self.meant)
         for name in ENGINES:
             try:
                 steps = self.caused(name)
             except Refused as error:
-                found[name] = f"it refuses these rules: {error.what}"
+                reasons[name] = f"it refuses these rules: {error.what}"
                 continue
-            made = None if len(steps) < len(self.steps) else [each for caused in steps for each in caused]
-            if _outline(made) != meant:
-                found[name] = GAP
-        return found
+            composites = None if len(steps) < len(self.steps) else [each for caused in steps for each in caused]
+            if _outline(composites) != meant:
+                reasons[name] = GAP
+        return reasons
 
     @property
     def confirmed(self) -> tuple[str, ...]:
@@ -204,9 +204,9 @@ def _outline(composites: Iterable[Occurrence] | None, parts: int = 4) -> list[An
 def find_modelled(model: Any) -> ModelledRules:
     """Return the processor of a model of rules."""
     (node,) = model.nodes
-    found = model.typed[node.name]
-    assert isinstance(found, ModelledRules)
-    return found
+    processor = model.typed[node.name]
+    assert isinstance(processor, ModelledRules)
+    return processor
 
 
 def stream_of(verdict: Verdict) -> RuleStream | None:
@@ -220,5 +220,5 @@ def stream_of(verdict: Verdict) -> RuleStream | None:
 
 def list_confirming(streams: Iterable[RuleStream]) -> str:
     """Return the names of those that confirm all of these streams."""
-    found = [each.confirmed for each in streams]
-    return ", ".join(name for name in ("meaning", *ENGINES) if all(name in each for each in found))
+    confirmations = [each.confirmed for each in streams]
+    return ", ".join(name for name in ("meaning", *ENGINES) if all(name in each for each in confirmations))

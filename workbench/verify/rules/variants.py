@@ -186,15 +186,17 @@ def read_output(system: System, output: str) -> list[Maybe]:
 
 def all_among(some: Sequence[Maybe], others: Sequence[Maybe]) -> Term:
     """Return whether each event of some is among the others, at least as often."""
-    found = [either(negate(each.present), GE(_times(others, each.value), _times(some, each.value))) for each in some]
-    every: Term = conjunction(found)
+    conditions = [
+        either(negate(each.present), GE(_times(others, each.value), _times(some, each.value))) for each in some
+    ]
+    every: Term = conjunction(conditions)
     return every
 
 
 def same_events(some: Sequence[Maybe], others: Sequence[Maybe]) -> Term:
     """Return whether two multisets of events are equal."""
-    found: Term = both(all_among(some, others), all_among(others, some))
-    return found
+    equal: Term = both(all_among(some, others), all_among(others, some))
+    return equal
 
 
 def _times(slots: Sequence[Maybe], value: Any) -> Term:

@@ -24,11 +24,11 @@ from workbench.ir.system import Pipe, System
 
 def array_vars(system: System) -> dict[Term, ir.Var]:
     """Map the arrays of the memories to names in code, in order."""
-    found = {}
+    arrays = {}
     for column, name in array_names(system).items():
         assert isinstance(column.domain, Cells)
-        found[column] = ir.array(name, ir.type_of(column.domain.element))
-    return found
+        arrays[column] = ir.array(name, ir.type_of(column.domain.element))
+    return arrays
 
 
 def variable_names(system: System) -> dict[Term, ir.Expr]:
@@ -65,18 +65,18 @@ class StepBody:
 
     Parameters
     ----------
-    given: constants for variables and inputs.
+    constants: the known values of variables and inputs.
     step: the name of its number.
     suffix: end of the names that are bound in it.
     places: whether to write the step of each output event.
     """
 
     def __init__(
-        self, system: System, given: Mapping[Term, Term], step: ir.Var, suffix: str = "", *, places: bool = False
+        self, system: System, constants: Mapping[Term, Term], step: ir.Var, suffix: str = "", *, places: bool = False
     ) -> None:
-        self.system, self._given, self._step, self._places = system, given, step, places
+        self.system, self._given, self._step, self._places = system, constants, step, places
         self._suffix = suffix
-        known: dict[Term, Term] = dict(given)
+        known: dict[Term, Term] = dict(constants)
         self._known = Substitute(known)
         for name, term in system.definitions:
             known[var(name, term.domain)] = self._known(term)
@@ -247,6 +247,6 @@ def room_var(j: int) -> ir.Var:
     return ir.number(f"r{j}")
 
 
-def has_no_rows(system: System, given: Mapping[Term, Term]) -> bool:
+def has_no_rows(system: System, constants: Mapping[Term, Term]) -> bool:
     """Whether steps take no rows of the inputs."""
-    return all(given.get(source.present) is NEVER for source in system.inputs)
+    return all(constants.get(source.present) is NEVER for source in system.inputs)

@@ -66,14 +66,14 @@ class CodeTable(Mapping[int, str]):
         sizes: Any = np.empty(len(numbers), np.int64)
         text_loop("short_letters")(numbers, letters, sizes)
         begins = np.arange(0, SHORT * len(numbers), SHORT)
-        found = list(StoredTexts(begins, begins + sizes, letters.reshape(-1)))
+        texts = list(StoredTexts(begins, begins + sizes, letters.reshape(-1)))
         others = np.flatnonzero((sizes == 0) & (numbers != 0))
         places = self._texts.places(numbers[others]).tolist()
         if -1 in places:
             raise KeyError(codes[others[places.index(-1)]])
         for at, text in zip(others.tolist(), self._long(places), strict=True):
-            found[at] = text
-        return found
+            texts[at] = text
+        return texts
 
     def select_texts(self, codes: Any) -> list[str]:
         """Return the stored texts that have some of these codes."""
@@ -82,14 +82,14 @@ class CodeTable(Mapping[int, str]):
 
     def with_only(self, arrays: Sequence[Any]) -> CodeTable:
         """Return a table of the texts whose codes are in some arrays; this table if those are most of its texts."""
-        kept: Any = np.zeros(self._texts.count + 1, np.bool_)
+        used: Any = np.zeros(self._texts.count + 1, np.bool_)
         for array in arrays:
-            kept[self._texts.places(array)] = True
-        if 2 * int(kept[:-1].sum()) > len(self):
+            used[self._texts.places(array)] = True
+        if 2 * int(used[:-1].sum()) > len(self):
             return self
-        made = CodeTable()
-        made.codes(self._store_texts().some(np.flatnonzero(kept[:-1])))
-        return made
+        table = CodeTable()
+        table.codes(self._store_texts().some(np.flatnonzero(used[:-1])))
+        return table
 
     def _long(self, places: Any) -> list[str]:
         """Return the texts at these places."""

@@ -67,12 +67,12 @@ class WordTable:
         """The number of keys."""
         return int(self._counts[0])
 
-    def codes(self, given: Any) -> Any:
+    def codes(self, keys: Any) -> Any:
         """Return the number of each key in an array, from 0 in order of arrival."""
-        codes: Any = np.empty(len(given), np.int64)
+        codes: Any = np.empty(len(keys), np.int64)
         done = 0
         while True:
-            done = hashing_loop("number_words")(given.view(np.uint64), done, codes, self.table, self._counts)
+            done = hashing_loop("number_words")(keys.view(np.uint64), done, codes, self.table, self._counts)
             if done == len(codes):
                 return codes
             self._grow()
@@ -86,9 +86,9 @@ class WordTable:
     def keys(self) -> Any:
         """Return the keys, in the order of their numbers."""
         used = self.table[self.table[:, 0] > 0]
-        found: Any = np.empty(self.count, np.int64)
-        found[used[:, 0].astype(np.int64) - 1] = used[:, 1].view(np.int64)
-        return found
+        keys: Any = np.empty(self.count, np.int64)
+        keys[used[:, 0].astype(np.int64) - 1] = used[:, 1].view(np.int64)
+        return keys
 
 
 class TextTable(WordTable):
@@ -101,12 +101,12 @@ class TextTable(WordTable):
         self.entries: Any = np.zeros((FIRST, 3), np.uint64)
         self.letters: Any = np.zeros(FIRST, np.uint8)
 
-    def codes(self, given: Any) -> Any:
-        return self.both(given)[0]
+    def codes(self, keys: Any) -> Any:
+        return self.both(keys)[0]
 
-    def both(self, given: Any) -> tuple[Any, Any]:
+    def both(self, keys: Any) -> tuple[Any, Any]:
         """Return the number of each key, and its code unless it is short (`code.text_number`)."""
-        begins, ends, _ = given
+        begins, ends, _ = keys
         codes: Any = np.empty(len(begins), np.int64)
         numbers, done = np.empty_like(codes), 0
         while True:
@@ -114,7 +114,7 @@ class TextTable(WordTable):
             letters_left = int(ends[done:].sum() - begins[done:].sum())
             lengthen(self.__dict__, "letters", used, used + letters_left)
             table = TextArrays(self.table, self._counts, self.entries, self.letters)
-            done = hashing_loop("number_texts")(GivenTexts(*given), done, codes, numbers, table)
+            done = hashing_loop("number_texts")(GivenTexts(*keys), done, codes, numbers, table)
             if done == len(codes):
                 return codes, numbers
             self._grow()
@@ -129,9 +129,9 @@ class TextTable(WordTable):
     def places(self, numbers: Any) -> Any:
         """Return the keys with these codes; -1 where there is none."""
         numbers = np.ascontiguousarray(numbers, np.int64)
-        found: Any = np.empty(len(numbers), np.int64)
-        hashing_loop("look_numbers")(numbers, found, self.table, self.entries)
-        return found
+        keys: Any = np.empty(len(numbers), np.int64)
+        hashing_loop("look_numbers")(numbers, keys, self.table, self.entries)
+        return keys
 
     def keys(self) -> Any:
         """Return the offsets of all texts, and the letters."""
@@ -146,9 +146,9 @@ class TextTable(WordTable):
 
 def places_of(keys: Sequence[Any], taken: Any) -> Any:
     """Find free rows as `lower.tables.places_of`; rows that are taken already stay."""
-    found: Any = np.empty(len(keys[0]), np.int64)
-    hashing_loop("put_keys")(keys[0], keys[1] if len(keys) > 1 else found[:0], taken, found)
-    return found
+    rows: Any = np.empty(len(keys[0]), np.int64)
+    hashing_loop("put_keys")(keys[0], keys[1] if len(keys) > 1 else rows[:0], taken, rows)
+    return rows
 
 
 def _slots(count: int, width: int) -> Any:
@@ -180,8 +180,8 @@ def lengthen(arrays: dict[str, Any], name: str, used: int, size: int) -> None:
             with suppress(ValueError):  # there is another reference
                 array.resize((max(size, len(array) + len(array) // 4), *array.shape[1:]))
                 return
-        made: Any = np.empty((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)
-        made[:used] = array[:used]
-        array = made
+        larger: Any = np.empty((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)
+        larger[:used] = array[:used]
+        array = larger
     finally:
         arrays[name] = array

@@ -55,19 +55,19 @@ def mix_text(letters, begin, end):
 
 
 @numba.njit(nogil=True)
-def number_words(given, first, codes, table, counts):
+def number_words(words, first, codes, table, counts):
     """Number integers from index `first` on; return how far it got. `counts` has the number of keys."""
     count, last = counts[0], np.uint64(len(table) - 1)
-    for start in range(first, len(given), AHEAD):
-        stop = min(start + AHEAD, len(given))
+    for start in range(first, len(words), AHEAD):
+        stop = min(start + AHEAD, len(words))
         if FILLED * (count + AHEAD) > len(table):
             return start
         for i in range(start, stop):
-            slot = slot_of(given[i] * ODD, table)
+            slot = slot_of(words[i] * ODD, table)
             soon(table, slot)
             codes[i] = slot
         for i in range(start, stop):
-            word, slot = given[i], np.uint64(codes[i])
+            word, slot = words[i], np.uint64(codes[i])
             while table[slot, 0] and table[slot, 1] != word:
                 slot = (slot + ONE) & last
             if not table[slot, 0]:
@@ -75,18 +75,18 @@ def number_words(given, first, codes, table, counts):
                 counts[0] = count
                 table[slot, 0], table[slot, 1] = count, word
             codes[i] = table[slot, 0] - ONE
-    return len(given)
+    return len(words)
 
 
 @numba.njit(nogil=True)
-def number_texts(given, first, codes, numbers, texts):
+def number_texts(keys, first, codes, numbers, texts):
     """Number texts as `number_words` numbers integers, and store their letters.
 
     `numbers` gets the code of each text. If two keys have the same code they are written to `counts`, the later one
     counted from 1.
     """
-    begins, ends, letters = given
-    table, counts, entries, kept = texts
+    begins, ends, letters = keys
+    table, counts, entries, key_letters = texts
     count, last = counts[0], np.uint64(len(table) - 1)
     for start in range(first, len(codes), AHEAD):
         stop = min(start + AHEAD, len(codes))
@@ -109,14 +109,14 @@ def number_texts(given, first, codes, numbers, texts):
                         there = np.int64(entries[key, 2])
                         same = entries[key, 0] == mixed and entries[key, 1] == a
                         same = same and np.int64(entries[key + 1, 2]) - there == end - begin
-                        if same and (end - begin <= 2 * WORD or same_text(kept, there, letters, begin, end)):
+                        if same and (end - begin <= 2 * WORD or same_text(key_letters, there, letters, begin, end)):
                             break
                         counts[1], counts[2] = key, count + 1
                 slot = (slot + ONE) & last
             if not table[slot, 0]:
                 there = np.int64(entries[count, 2])
                 for k in range(end - begin):
-                    kept[there + k] = letters[begin + k]
+                    key_letters[there + k] = letters[begin + k]
                 entries[count, 0], entries[count, 1] = mixed, a
                 count += 1
                 counts[0] = count
@@ -130,23 +130,23 @@ def number_texts(given, first, codes, numbers, texts):
 @numba.njit(nogil=True)
 def entry_soon(mixed, table, entries):
     """Prefetch the entry to which the home slot of such a text leads."""
-    found = table[first_slot(mixed, table), 0]
-    if found and found & ~LOWER == mixed & ~LOWER:
-        soon(entries, (found & LOWER) - ONE)
+    word = table[first_slot(mixed, table), 0]
+    if word and word & ~LOWER == mixed & ~LOWER:
+        soon(entries, (word & LOWER) - ONE)
 
 
 @numba.njit(nogil=True)
-def look_numbers(given, codes, table, entries):
+def look_numbers(numbers, codes, table, entries):
     """Write the keys that have these codes; -1 where there is none."""
     last = np.uint64(len(table) - 1)
-    for start in range(0, len(given), AHEAD):
-        stop = min(start + AHEAD, len(given))
+    for start in range(0, len(numbers), AHEAD):
+        stop = min(start + AHEAD, len(numbers))
         for i in range(start, stop):
-            soon(table, first_slot(np.uint64(given[i]) << DROPPED, table))
+            soon(table, first_slot(np.uint64(numbers[i]) << DROPPED, table))
         for i in range(start, stop):
-            entry_soon(np.uint64(given[i]) << DROPPED, table, entries)
+            entry_soon(np.uint64(numbers[i]) << DROPPED, table, entries)
         for i in range(start, stop):
-            number = np.uint64(given[i])
+            number = np.uint64(numbers[i])
             slot = first_slot(number << DROPPED, table)
             codes[i] = -1
             while table[slot, 0]:
@@ -181,21 +181,21 @@ def part(letters, begin, end):
     if begin >= end:
         return np.uint64(0)
     if begin + WORD <= len(letters):
-        found = eight(letters, begin)
+        word = eight(letters, begin)
         rest = np.uint64(max(begin + WORD - end, 0)) * BYTE
-        return (found << rest) >> rest
-    found = np.uint64(0)
+        return (word << rest) >> rest
+    word = np.uint64(0)
     for k in range(begin, end):
-        found |= np.uint64(letters[k]) << (np.uint64(k - begin) * BYTE)
-    return found
+        word |= np.uint64(letters[k]) << (np.uint64(k - begin) * BYTE)
+    return word
 
 
 @numba.njit(nogil=True)
-def same_text(kept, there, letters, begin, end):
+def same_text(key_letters, there, letters, begin, end):
     """Whether a stored key of the same length has these letters."""
     same, k = True, begin
     while same and k < end:
-        same = part(kept, there + k - begin, there + end - begin) == part(letters, k, end)
+        same = part(key_letters, there + k - begin, there + end - begin) == part(letters, k, end)
         k += WORD
     return same
 

@@ -333,11 +333,11 @@ def outer_names(statement: Statement) -> set[str]:
 
 def list_written_names(statement: Statement) -> set[str]:
     """Return the names that a statement binds or changes, including arrays, also in its body."""
-    found = set()
+    names = set()
     for each in within((statement,)):
         match each:
             case Let(name) | For(name) | ForEach(name) | Store(Var(name)) | Store(Load(Var(name))):
-                found.add(name)
+                names.add(name)
             case Do(call):
-                found.update(variables(call.args))
-    return found
+                names.update(variables(call.args))
+    return names

@@ -151,9 +151,9 @@ def eight(context, letters, place):
 
     def code(context, builder, signature, args):
         where = _address(context, builder, signature.args[0], *args)
-        found = builder.load(builder.bitcast(where, ir.IntType(64).as_pointer()))
-        found.align = 1
-        return found
+        word = builder.load(builder.bitcast(where, ir.IntType(64).as_pointer()))
+        word.align = 1
+        return word
 
     return types.uint64(letters, place), code
 
@@ -388,8 +388,8 @@ def compile_entry(run: Any, passed: Iterable[Any], *, long_loops: bool = True, *
 
     signature = types.int64(types.CPointer(types.int64))
     options = {**options, "nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    (made,) = numba.njit(signature, **options)(entry).overloads.values()
-    return _alone(binding.parse_assembly(made.library.get_llvm_str()), made.fndesc.llvm_func_name, long_loops)
+    (overload,) = numba.njit(signature, **options)(entry).overloads.values()
+    return _alone(binding.parse_assembly(overload.library.get_llvm_str()), overload.fndesc.llvm_func_name, long_loops)
 
 
 def _argument_reader(passed: tuple[Any, ...]) -> Any:
@@ -400,8 +400,8 @@ def _argument_reader(passed: tuple[Any, ...]) -> Any:
 
         def code(context, builder, _, args):
             places = (builder.gep(args[0], [ir.IntType(64)(place)]) for place in count())
-            found = [_read_argument(context, builder, kind, map(builder.load, places)) for kind in passed]
-            return context.make_tuple(builder, types.Tuple(passed), found)
+            values = [_read_argument(context, builder, kind, map(builder.load, places)) for kind in passed]
+            return context.make_tuple(builder, types.Tuple(passed), values)
 
         return types.Tuple(passed)(words), code
 

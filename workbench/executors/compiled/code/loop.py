@@ -131,11 +131,11 @@ def loop_function(
     columns += [arrays[-1] for arrays in outputs if places]
     steps = list[ir.Statement]()
     start, single = ir.number("start"), len(phases) == 1
-    for number, given in enumerate(phases):
+    for number, phase in enumerate(phases):
         step = STEP if single else ir.number(f"i_{number}")
         if not single:
             steps.append(ir.Let(step.name, add(start, ir.integer(number)), pinned=True))
-        body = StepBody(system, given, step, "" if single else f"_{number}", places=places)
+        body = StepBody(system, phase, step, "" if single else f"_{number}", places=places)
         steps += body.statements(hazard, placement, pasts)
     counts = [(ir.number(f"n{j}"), ir.Load(COUNTS, (ir.integer(j),))) for j in range(len(outputs))]
     many = [j for j, (_, pipe) in enumerate(system.outputs) if rows_of(system.pipes[pipe]) is not None]
@@ -158,9 +158,9 @@ def loop_function(
     )
 
 
-def _has_column(system: System, name: str, given: Substitution) -> bool:
+def _has_column(system: System, name: str, phase: Substitution) -> bool:
     """Whether a loop has a column of the inputs: of events always, of their presence where that is not known."""
-    return all(source.present.name != name or source.present not in given for source in system.inputs)
+    return all(source.present.name != name or source.present not in phase for source in system.inputs)
 
 
 def _hazard(system: System, *, watch: bool) -> Term:
@@ -187,9 +187,10 @@ def step_function(system: System, terms: Sequence[Term], *, row: bool = False, a
     results = tuple(map(lowering, system.inline(tuple(roots))))
     parameters = [each for each in names.values() if isinstance(each, ir.Var) and isinstance(each.type, ir.ScalarType)]
     arrays = [each for each in names.values() if isinstance(each, ir.Var) and isinstance(each.type, ir.ArrayType)]
-    given = (*arrays, *parameters, *([ROW_VAR] if row else []))
+    signature = (*arrays, *parameters, *([ROW_VAR] if row else []))
     return run_passes(
-        ir.CodeFunction("step", given, (*lowering.block, ir.ReturnValues(results))), [drop_unused, inline_single_uses]
+        ir.CodeFunction("step", signature, (*lowering.block, ir.ReturnValues(results))),
+        [drop_unused, inline_single_uses],
     )
 
 
@@ -198,10 +199,10 @@ def offset_function(domain: Domain, op: Operator) -> ir.CodeFunction:
     offset, value = var("offset", domain), var("value", domain)
     term: Term = as_term(op(offset, value), domain)
     bad = disjunction(escape_condition([term], kind) for kind in (Integers, Overflowing.CHECKED))
-    given, y = ir.Var("offset", ir.type_of(domain)), ir.array("y", ir.type_of(domain))
+    offset_var, y = ir.Var("offset", ir.type_of(domain)), ir.array("y", ir.type_of(domain))
     place = ir.Load(y, (STEP,))
-    lowering = Lowering({offset: given, value: place})
+    lowering = Lowering({offset: offset_var, value: place})
     result, hazard = lowering(term), lowering(bad)
     body = (*lowering.block, *OneState().on_hazard(hazard, STEP), ir.Store(place, result))
     loop = (ir.Let(BAD.name, ir.FALSE), ir.For(STEP.name, FIRST, LAST, body), ir.ReturnValues((BAD,)))
-    return run_passes(ir.CodeFunction("run", (FIRST, LAST, given, y), loop), [inline_single_uses])
+    return run_passes(ir.CodeFunction("run", (FIRST, LAST, offset_var, y), loop), [inline_single_uses])

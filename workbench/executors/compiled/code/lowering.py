@@ -83,17 +83,17 @@ class Lowering:
 
     def __call__(self, term: Term) -> ir.Expr:
         """Return the expression of a term: a name, a constant, or a read of one."""
-        found = self._find_lowered(term)
-        if found is None:
+        expr = self._find_lowered(term)
+        if expr is None:
             order = list(postorder([term], self))
             for node in order:
                 refuse_large(node)
             for node in order:
                 if self._is_here(node):
                     self._scope_of(node).memo[node] = self._visit(node)
-            found = self._find_lowered(term)
-        assert found is not None
-        return found
+            expr = self._find_lowered(term)
+        assert expr is not None
+        return expr
 
     def bind(self, value: ir.Expr, term: Term | None = None) -> ir.Var:
         """Bind a value to a new name, in the scope of a term."""
@@ -142,8 +142,8 @@ class Lowering:
             else:
                 search = isinstance(node.op, RowSearch)
                 args = node.args if search else list_eager_arguments(node)
-                found = frozenset[Term]().union(*(self._rows_in(arg) for arg in args))
-                self._rows[node] = found - {node.args[-3]} if search else found
+                rows = frozenset[Term]().union(*(self._rows_in(arg) for arg in args))
+                self._rows[node] = rows - {node.args[-3]} if search else rows
         return self._rows[node]
 
     def _is_here(self, node: Term) -> bool:
@@ -166,8 +166,8 @@ class Lowering:
             return self._collect(term)
         if isinstance(term.op, RowSearch):
             return self._search(term)
-        made = lower_operation(term, [self(arg) for arg in term.args])
-        return made if isinstance(made, ir.Const | ir.Var) else self.bind(made, term)
+        expr = lower_operation(term, [self(arg) for arg in term.args])
+        return expr if isinstance(expr, ir.Const | ir.Var) else self.bind(expr, term)
 
     def _collect(self, term: Term) -> ir.Var:
         """Write a loop that folds a value of each row."""
@@ -197,8 +197,8 @@ class Lowering:
     def _search(self, term: Term) -> ir.Var:
         """Write a loop that searches for a row that meets a condition."""
         scope = self._scope_of(term)
-        used, *given, row, happens, condition = term.args
-        array, others, wanted = _array(self(used)), [self(each) for each in given], self(happens)
+        used, *operands, row, happens, condition = term.args
+        array, others, wanted = _array(self(used)), [self(each) for each in operands], self(happens)
         result = ir.Let(self._fresh(), ir.FALSE)
         scope.block.append(result)
         outermost = not any(each.row is not None and is_row(each.row) for each in self._scopes)
@@ -328,8 +328,8 @@ def _compare_exactly(term: Term, args: list[ir.Expr]) -> ir.Expr | None:
         return None
     names = _WHOLE_FIRST[symbol]
     calls = [op(name, *pair) for name in names if name != "not"]
-    found = calls[0] if len(calls) == 1 else op("or", *calls)
-    return op("not", found) if "not" in names else found
+    comparison = calls[0] if len(calls) == 1 else op("or", *calls)
+    return op("not", comparison) if "not" in names else comparison
 
 
 def _is_long(term: Term) -> bool:

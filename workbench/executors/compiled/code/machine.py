@@ -36,17 +36,17 @@ class MachineLoop:
         self.compiled = 0
         """Number of compilations in this process: of functions that were not cached."""
 
-    def __call__(self, *given: Any) -> int:
-        return self.bound(*given)()
+    def __call__(self, *arguments: Any) -> int:
+        return self.bound(*arguments)()
 
-    def bound(self, *given: Any) -> Callable[[], int]:
+    def bound(self, *arguments: Any) -> Callable[[], int]:
         """Return a call with these arguments, whose arrays must stay where they are."""
-        kinds, words = _describe_arguments(given)
+        kinds, words = _describe_arguments(arguments)
         return partial(self._function(kinds), words)
 
-    def located(self, *given: Any) -> tuple[int, list[int]]:
+    def located(self, *arguments: Any) -> tuple[int, list[int]]:
         """Return the address of the code, valid as long as this object lives, and the argument words."""
-        kinds, words = _describe_arguments(given)
+        kinds, words = _describe_arguments(arguments)
         return self._function(kinds).address, list(struct.unpack(f"={len(words) // 8}q", words))
 
     def _function(self, kinds: Kinds) -> ObjectFunction:
@@ -56,13 +56,13 @@ class MachineLoop:
                     self._made[kinds] = self._load_cached(kinds) or self._compile(kinds)
         return self._made[kinds]
 
-    def fetch(self, given: Sequence[Any]) -> None:
+    def fetch(self, arguments: Sequence[Any]) -> None:
         """Load the code for arguments of these kinds; another process compiles it if it is not cached."""
-        fetch_together([(self, given)])
+        fetch_together([(self, arguments)])
 
-    def ready(self, given: Sequence[Any]) -> bool:
+    def ready(self, arguments: Sequence[Any]) -> bool:
         """Whether there is code for arguments of these kinds, here or in the cache."""
-        return self.finds(_describe_arguments(given)[0])
+        return self.finds(_describe_arguments(arguments)[0])
 
     def finds(self, kinds: Kinds) -> bool:
         """Whether there is code for these kinds, here or in the cache."""
@@ -71,14 +71,14 @@ class MachineLoop:
         return kinds in self._made
 
     def _load_cached(self, kinds: Kinds) -> ObjectFunction | None:
-        found = kept(self.source, kinds)
-        if found is None:
+        object_file = kept(self.source, kinds)
+        if object_file is None:
             return None
-        if not found.complete:
+        if not object_file.complete:
             from workbench.executors.compiled.code.kernels import runtime
 
             runtime()
-        return ObjectFunction(found) if found.complete else None
+        return ObjectFunction(object_file) if object_file.complete else None
 
     def _compile(self, kinds: Kinds) -> ObjectFunction:
         self.compiled += 1
@@ -87,35 +87,35 @@ class MachineLoop:
 
 def fetch_together(wanted: Sequence[tuple[MachineLoop, Sequence[Any]]]) -> None:
     """Load the code of functions for their arguments; another process compiles in turn what is not cached."""
-    asked = [(loop, _describe_arguments(given)[0]) for loop, given in wanted]
+    loops = [(loop, _describe_arguments(arguments)[0]) for loop, arguments in wanted]
     with _ASIDE:
-        missing = [(loop.maker, loop.source, kinds) for loop, kinds in asked if not loop.finds(kinds)]
+        missing = [(loop.maker, loop.source, kinds) for loop, kinds in loops if not loop.finds(kinds)]
         if missing:
             _build_aside(missing).wait()
-    for loop, kinds in asked:
+    for loop, kinds in loops:
         loop.finds(kinds)
 
 
 def build(maker: str, source: str, kinds: Kinds) -> ObjectFile:
     """Compile a function, and cache it if possible."""
-    made: ObjectFile = import_module(maker).object_file(source, kinds)
-    keep(source, kinds, made)
-    return made
+    object_file: ObjectFile = import_module(maker).object_file(source, kinds)
+    keep(source, kinds, object_file)
+    return object_file
 
 
 def build_asked() -> None:
     """Compile what the standard input lists, unless another process does, which is then waited for."""
-    asked = json.load(sys.stdin)
+    functions = json.load(sys.stdin)
     with alone():
-        for maker, source, listed in asked:
+        for maker, source, listed in functions:
             kinds = tuple((kind, axes) for kind, axes in listed)
             if kept(source, kinds) is None:
                 build(maker, source, kinds)
 
 
-def _describe_arguments(given: Sequence[Any]) -> tuple[Kinds, bytes]:
+def _describe_arguments(arguments: Sequence[Any]) -> tuple[Kinds, bytes]:
     """Return the kinds of arguments, and the words that locate them."""
-    kinds, words, left = [], [], list(given)[::-1]
+    kinds, words, left = [], [], list(arguments)[::-1]
     while left:
         each = left.pop()
         if isinstance(each, tuple):
@@ -142,11 +142,11 @@ def _build_aside(functions: Sequence[tuple[str, str, Kinds]]) -> subprocess.Pope
     import subprocess
     import tempfile
 
-    with tempfile.TemporaryFile() as asked:  # a pipe might be too small
-        asked.write(json.dumps(functions).encode())
-        asked.seek(0)
+    with tempfile.TemporaryFile() as request:  # a pipe might be too small
+        request.write(json.dumps(functions).encode())
+        request.seek(0)
         path = f"import os, sys; os.nice(5); sys.path[:] = {sys.path!r}"  # runs that wait for events take precedence
         code = f"{path}; from {__name__} import build_asked; build_asked()"
         return subprocess.Popen(
-            [sys.executable, "-c", code], stdin=asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [sys.executable, "-c", code], stdin=request, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

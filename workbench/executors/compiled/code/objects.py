@@ -130,18 +130,18 @@ def cache_folder() -> Path:
 
 def _is_own_folder(folder: Path) -> bool:
     """Whether only this user can have written into the folder; also makes it private."""
-    if not _is_private(found := os.lstat(folder), folder, stat.S_ISDIR):
+    if not _is_private(status := os.lstat(folder), folder, stat.S_ISDIR):
         return False
-    if stat.S_IMODE(found.st_mode) != 0o700:
+    if stat.S_IMODE(status.st_mode) != 0o700:
         folder.chmod(0o700)
     return True
 
 
-def _is_private(found: os.stat_result, path: Path, is_kind: Callable[[int], bool]) -> bool:
+def _is_private(status: os.stat_result, path: Path, is_kind: Callable[[int], bool]) -> bool:
     """Whether this is of the right kind, and only this user owns it and may write there; logs a warning if not."""
-    if not is_kind(found.st_mode):
+    if not is_kind(status.st_mode):
         what = f"{path} is no {'folder' if is_kind is stat.S_ISDIR else 'regular file'}"
-    elif found.st_uid != os.geteuid() or found.st_mode & 0o022:
+    elif status.st_uid != os.geteuid() or status.st_mode & 0o022:
         what = f"others own {path}, or may write there (chmod 700 it)"
     else:
         return True
@@ -157,7 +157,7 @@ def _warn(text: str) -> None:
 def _bound_folder() -> None:
     """Remove the oldest files where their total size is too large; other things are left alone."""
     every = ((path, path.lstat()) for path in cache_folder().iterdir())
-    files = [(found.st_mtime, found.st_size, path) for path, found in every if stat.S_ISREG(found.st_mode)]
+    files = [(status.st_mtime, status.st_size, path) for path, status in every if stat.S_ISREG(status.st_mode)]
     size = sum(length for _, length, _ in files)
     for _, length, path in sorted(files):
         if size <= LARGEST:
@@ -212,11 +212,11 @@ class ObjectFunction:
         self._code = kind(self.address)
 
     def __call__(self, words: bytes) -> int:
-        made = (ctypes.c_int64 * 2)()
-        result = ctypes.addressof(made)
+        buffer = (ctypes.c_int64 * 2)()
+        result = ctypes.addressof(buffer)
         if self._code(result, result + 8, words):  # other threads run meanwhile
             raise MemoryError("there is no memory for what a loop sorts")
-        return int(made[0])
+        return int(buffer[0])
 
 
 def _path(mark: bytes) -> Path:

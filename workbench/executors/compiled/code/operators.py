@@ -28,51 +28,51 @@ class OperatorRow(NamedTuple):
     result: TypeRule
 
 
-def _expect(name: str, given: Sequence[ir.CodeType], *allowed: ir.CodeType) -> None:
-    for each in given:
+def _expect(name: str, types: Sequence[ir.CodeType], *allowed: ir.CodeType) -> None:
+    for each in types:
         if each not in allowed:
             raise MalformedCode(f"operator '{name}' is given {each}, and takes {', '.join(map(str, allowed))}")
 
 
-def _arithmetic(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
-    _expect(name, given, ir.INTEGER, ir.FLOAT)
-    return ir.FLOAT if ir.FLOAT in given else ir.INTEGER
+def _arithmetic(name: str, types: Sequence[ir.CodeType]) -> ir.CodeType:
+    _expect(name, types, ir.INTEGER, ir.FLOAT)
+    return ir.FLOAT if ir.FLOAT in types else ir.INTEGER
 
 
-def _as_float(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
-    _expect(name, given, ir.INTEGER, ir.FLOAT)
+def _as_float(name: str, types: Sequence[ir.CodeType]) -> ir.CodeType:
+    _expect(name, types, ir.INTEGER, ir.FLOAT)
     return ir.FLOAT
 
 
-def _floating(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
-    _expect(name, given, ir.FLOAT)
+def _floating(name: str, types: Sequence[ir.CodeType]) -> ir.CodeType:
+    _expect(name, types, ir.FLOAT)
     return ir.FLOAT
 
 
-def _comparison(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
-    _expect(name, given, *((ir.BOOLEAN,) if ir.BOOLEAN in given else (ir.INTEGER, ir.FLOAT)))
+def _comparison(name: str, types: Sequence[ir.CodeType]) -> ir.CodeType:
+    _expect(name, types, *((ir.BOOLEAN,) if ir.BOOLEAN in types else (ir.INTEGER, ir.FLOAT)))
     return ir.BOOLEAN
 
 
 def _make_type_rule(taken: ir.ScalarType, result: ir.ScalarType) -> TypeRule:
     """Return the type rule of an operator on scalars of one type."""
 
-    def rule(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
-        _expect(name, given, taken)
+    def rule(name: str, types: Sequence[ir.CodeType]) -> ir.CodeType:
+        _expect(name, types, taken)
         return result
 
     return rule
 
 
-def _type_choice(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
-    _expect(name, given[:1], ir.BOOLEAN)
-    _expect(name, given[2:], given[1])
-    return given[1]
+def _type_choice(name: str, types: Sequence[ir.CodeType]) -> ir.CodeType:
+    _expect(name, types[:1], ir.BOOLEAN)
+    _expect(name, types[2:], types[1])
+    return types[1]
 
 
-def _type_count(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
-    _expect(name, given[:1], ir.INTEGER)
-    _expect(name, given[1:], ir.BOOLEAN)
+def _type_count(name: str, types: Sequence[ir.CodeType]) -> ir.CodeType:
+    _expect(name, types[:1], ir.INTEGER)
+    _expect(name, types[1:], ir.BOOLEAN)
     return ir.INTEGER
 
 
@@ -129,7 +129,7 @@ OPERATORS: dict[str, OperatorRow] = {
     "room": _kernel("room", 1, ir.INTEGER),
     "at": _kernel("at", 1, ir.INTEGER),
     "thread": OperatorRow("cuda.grid(1)", lambda *_: ir.INTEGER),
-    "column": OperatorRow("{0}[:, {1}]", lambda _, given: ir.ArrayType(given[0].item)),  # type: ignore[union-attr]
+    "column": OperatorRow("{0}[:, {1}]", lambda _, types: ir.ArrayType(types[0].item)),  # type: ignore[union-attr]
 }
 """`div` and `mod` by 0 are as in `core.ops`; `quotient` and `remainder` are for nonzero divisors; `count` adds a truth
 value to a number; `at` makes an index of a number that is not negative."""

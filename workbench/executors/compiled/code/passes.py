@@ -48,13 +48,13 @@ def drop_unused(function: ir.CodeFunction) -> ir.CodeFunction:
     changed = _list_changed_names(function)
 
     def needed(block: ir.CodeBlock) -> ir.CodeBlock:
-        found: list[ir.Statement] = []
+        statements: list[ir.Statement] = []
         for statement in reversed(block):
             if isinstance(statement, ir.Let) and not read[statement.name] and statement.name not in changed:
                 read.subtract(ir.variables((statement.value,)))
             else:
-                found.append(statement)
-        return tuple(reversed(found))
+                statements.append(statement)
+        return tuple(reversed(statements))
 
     return replace(function, body=ir.map_blocks(needed, function.body))
 
@@ -69,7 +69,7 @@ def inline_single_uses(function: ir.CodeFunction) -> ir.CodeFunction:
 def _inline_in_block(once: Collection[str], block: ir.CodeBlock) -> ir.CodeBlock:
     movable: dict[str, tuple[int, int, ir.Expr, set[str]]] = {}
     """By name: the statement that binds it, the depth of its value, the value, and all names that it reads."""
-    moved, last_written, found = set[str](), dict[str, int](), list[ir.Statement]()
+    moved, last_written, statements = set[str](), dict[str, int](), list[ir.Statement]()
     for number, statement in enumerate(block):
         inside: list[str] = []
 
@@ -89,8 +89,8 @@ def _inline_in_block(once: Collection[str], block: ir.CodeBlock) -> ir.CodeBlock
             if depth < DEEPEST:
                 movable[changed.name] = number, depth, changed.value, set(ir.variables((changed.value,)))
         last_written.update(dict.fromkeys(ir.list_written_names(changed), number))
-        found.append(changed)
-    return tuple(each for each in found if not (isinstance(each, ir.Let) and each.name in moved))
+        statements.append(changed)
+    return tuple(each for each in statements if not (isinstance(each, ir.Let) and each.name in moved))
 
 
 def _is_array(expr: ir.Expr) -> bool:
@@ -178,33 +178,35 @@ class _RowLoop(NamedTuple):
 
 
 def _fuse_in_block(block: ir.CodeBlock) -> ir.CodeBlock:
-    found = list(block)
+    statements = list(block)
     first = 0
-    while first < len(found):
-        one = _RowLoop.of(found[first])
+    while first < len(statements):
+        one = _RowLoop.of(statements[first])
         second = first + 1
-        while one is not None and second < len(found):
-            other = _RowLoop.of(found[second])
-            moved = _find_needed(found, first, second) if other is not None and other.header == one.header else None
+        while one is not None and second < len(statements):
+            other = _RowLoop.of(statements[second])
+            moved = (
+                _find_needed(statements, first, second) if other is not None and other.header == one.header else None
+            )
             if moved is not None and other is not None:
-                rest = [each for k, each in enumerate(found) if k > first and k != second and k not in moved]
+                rest = [each for k, each in enumerate(statements) if k > first and k != second and k not in moved]
                 one = one._replace(rows=replace(one.rows, body=(*one.rows.body, *other.rows.body)))
-                found = [*found[:first], *(found[k] for k in moved), one.with_body(one.rows.body), *rest]
+                statements = [*statements[:first], *(statements[k] for k in moved), one.with_body(one.rows.body), *rest]
                 first += len(moved)
                 second = first
             second += 1
         first += 1
-    return tuple(found)
+    return tuple(statements)
 
 
 def _find_needed(block: Sequence[ir.Statement], first: int, second: int) -> list[int] | None:
     """Return the statements between two on which the second depends; None where it depends on the first."""
-    needed, found = ir.outer_names(block[second]), list[int]()
+    needed, indices = ir.outer_names(block[second]), list[int]()
     for k in range(second - 1, first, -1):
         if not needed.isdisjoint(ir.list_written_names(block[k])):
-            found.insert(0, k)
+            indices.insert(0, k)
             needed |= ir.outer_names(block[k])
-    return found if needed.isdisjoint(ir.list_written_names(block[first])) else None
+    return indices if needed.isdisjoint(ir.list_written_names(block[first])) else None
 
 
 # --- loops over steps -------------------------------------------------------------------------------------
@@ -266,8 +268,8 @@ def prefetch_rows(function: ir.CodeFunction, tables: Sequence[Sequence[ir.Var]])
     def prefetch(statement: ir.Statement) -> ir.Statement:
         if not isinstance(statement, ir.For) or statement.step != 1:
             return statement
-        told = [each for arrays in tables for each in _prefetches(statement, arrays)]
-        return replace(statement, body=(*told, *statement.body))
+        prefetches = [each for arrays in tables for each in _prefetches(statement, arrays)]
+        return replace(statement, body=(*prefetches, *statement.body))
 
     return replace(function, body=tuple(map(prefetch, function.body)))
 
@@ -297,9 +299,9 @@ def _prefetches(loop: ir.For, arrays: Sequence[ir.Var]) -> Iterator[ir.Statement
         names = list(ir.variables(pair))
         if len(names) == len(pair) and set(names) <= arriving.keys():
             rows.append(op("first_row_of_pair", arrays[0], *(arriving[name] for name in names)))
-    told = list[ir.Statement]()
+    statements = list[ir.Statement]()
     for number, row in enumerate(rows):
         place = ir.Let(f"early_{arrays[0].name}_{number}", row)
-        told += [place, *(ir.Do(op("soon", array, place.var)) for array in arrays)]
-    if told:
-        yield ir.If(op("gt", op("len", arrays[0]), ir.integer(LARGE)), tuple(told))
+        statements += [place, *(ir.Do(op("soon", array, place.var)) for array in arrays)]
+    if statements:
+        yield ir.If(op("gt", op("len", arrays[0]), ir.integer(LARGE)), tuple(statements))

@@ -117,7 +117,7 @@ class RowPerKey:
     def function(self, parts: LoopParts) -> ir.CodeFunction:
         whole, real = _with_axes(WHOLE, 1), _with_axes(REAL, 1)
         loads, saves = parts.state(OWN)
-        made = ir.Load(whole, (OWN, ir.integer(len(parts.form.whole))))
+        step_count = ir.Load(whole, (OWN, ir.integer(len(parts.form.whole))))
         later = op("min", add(STEP, ir.integer(EARLIER)), op("sub", LAST, ir.integer(1)))
         others = op("and", op("gt", PARTS, ir.integer(1)), op("ne", op("remainder", OWN, PARTS), PART))
         rows = [_with_axes(array, 1, f"{array.name}_of") for array in parts.memories]
@@ -129,12 +129,12 @@ class RowPerKey:
             *(ir.Let(array.name, ir.Load(row, (OWN,))) for array, row in zip(parts.memories, rows, strict=True)),
             *parts.loop.body,
             *saves,
-            ir.Store(made, add(made, ir.integer(1))),
+            ir.Store(step_count, add(step_count, ir.integer(1))),
         ]
         loop = ir.For(STEP.name, FIRST, LAST, tuple(body))
-        given = (PART, PARTS, FIRST, LAST, whole, real, COUNTS, *rows, *parts.columns, CODES)
+        parameters = (PART, PARTS, FIRST, LAST, whole, real, COUNTS, *rows, *parts.columns, CODES)
         return ir.CodeFunction(
-            "run", given, (*parts.before, ir.Let(STOP.name, LAST), loop, *parts.after, ir.ReturnValues((STOP,)))
+            "run", parameters, (*parts.before, ir.Let(STOP.name, LAST), loop, *parts.after, ir.ReturnValues((STOP,)))
         )
 
 

@@ -57,8 +57,8 @@ SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
 
 def plain_function(function: ir.CodeFunction) -> Callable[..., Any]:
     """Compile a function of generated code for Python."""
-    made: Callable[..., Any] = executable(print_function(function), SCOPE, function.name)
-    return made
+    python_function: Callable[..., Any] = executable(print_function(function), SCOPE, function.name)
+    return python_function
 
 
 def copies(arrays: Iterable[Any]) -> list[Any]:
@@ -105,16 +105,16 @@ class PlainLoop:
     def __call__(self, first: int, last: int, whole: Any, real: Any, counts: Any, *arrays: Any) -> bool:
         memories, inputs, written = self._form.split(arrays, sparse=self._sparse)
         owners = self._form.owners[: len(written)]
-        numbers, floats, made = whole.tolist(), real.tolist(), [0] * len(counts)
+        numbers, floats, new_counts = whole.tolist(), real.tolist(), [0] * len(counts)
         lists: list[dict[int, Any]] = [{} for _ in written]
         try:
             if self._function(
-                0, last - first, numbers, floats, made, *map(PlainArray, memories),
+                0, last - first, numbers, floats, new_counts, *map(PlainArray, memories),
                 *(array[first:last].tolist() for array in inputs), *lists,
             ):  # fmt: skip
                 whole[:] = numbers  # which record what had no room
                 return True
-            if self._wants_more(counts, made, written):
+            if self._wants_more(counts, new_counts, written):
                 return True
             whole[:], real[:] = numbers, floats
         except OverflowError:  # a number that does not fit into an array
@@ -122,17 +122,19 @@ class PlainLoop:
         for position, (j, array, entries) in enumerate(zip(owners, written, lists, strict=True)):
             start = counts[j]
             offset = first if position >= self._fields else 0
-            array[start : start + made[j]] = [entries[i] + offset if offset else entries[i] for i in range(made[j])]
-        for j, number in enumerate(made):
+            array[start : start + new_counts[j]] = [
+                entries[i] + offset if offset else entries[i] for i in range(new_counts[j])
+            ]
+        for j, number in enumerate(new_counts):
             counts[j] += number
         return False
 
-    def _wants_more(self, counts: Any, made: list[int], written: Sequence[Any]) -> bool:
+    def _wants_more(self, counts: Any, new_counts: list[int], written: Sequence[Any]) -> bool:
         """Whether an output has too little room; then `counts` has the required sizes."""
         room = {j: len(array) for j, array in zip(self._form.owners, written[: self._fields], strict=False)}
-        if all(counts[j] + made[j] < size for j, size in room.items()):
+        if all(counts[j] + new_counts[j] < size for j, size in room.items()):
             return False
-        counts[:] += made
+        counts[:] += new_counts
         return True
 
 
@@ -151,6 +153,6 @@ class PlainKeys:
             part, parts, first, last, PlainTable(whole), PlainTable(real), PlainArray(counts),
             *map(PlainTable, memories), *map(PlainArray, inputs), *entries, PlainArray(codes),
         )  # fmt: skip
-        for j, array, found in zip(self._form.owners, written, entries, strict=True):
-            array[before[j] : counts[j]] = [found[i] for i in range(before[j], counts[j])]
+        for j, array, column in zip(self._form.owners, written, entries, strict=True):
+            array[before[j] : counts[j]] = [column[i] for i in range(before[j], counts[j])]
         return int(stop)

@@ -34,8 +34,8 @@ def format_stage(system: System, phases: Sequence[Substitution], stage: str, tar
     return print_function(function, typed=stage != "python")
 
 
-def _name(made: Pass) -> str:
-    function = made.func if isinstance(made, partial) else made
+def _name(code_pass: Pass) -> str:
+    function = code_pass.func if isinstance(code_pass, partial) else code_pass
     return function.__name__.replace("_", "-")
 
 

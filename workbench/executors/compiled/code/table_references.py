@@ -52,10 +52,10 @@ def _without_sign(context, builder, signature, args):
     kind, index, *values = signature.args
     if isinstance(index, types.BaseTuple):
         unsigned = types.Tuple([types.uintp] * len(index))
-        found = context.cast(builder, args[1], index, unsigned)
+        index_value = context.cast(builder, args[1], index, unsigned)
     else:
-        unsigned, found = types.uintp, context.cast(builder, args[1], index, types.uintp)
-    return signature.return_type(kind, unsigned, *values), [args[0], found, *args[2:]]
+        unsigned, index_value = types.uintp, context.cast(builder, args[1], index, types.uintp)
+    return signature.return_type(kind, unsigned, *values), [args[0], index_value, *args[2:]]
 
 
 class TablesType(types.Type):
@@ -80,11 +80,11 @@ class _AddressModel(models.PrimitiveModel):
 def load_reference(context: Any, builder: Any, tables: TablesType, place: Any) -> Any:
     """Load a reference from a word, and mark the descriptors as always readable for LLVM."""
     pointer = context.get_value_type(tables)
-    found = builder.load(builder.bitcast(place, pointer.as_pointer()))
+    reference = builder.load(builder.bitcast(place, pointer.as_pointer()))
     size = ir.IntType(64)(context.get_abi_sizeof(pointer.pointee))
     for name, values in (("dereferenceable", [size]), ("invariant.load", [])):
-        found.set_metadata(name, builder.module.add_metadata(values))
-    return found
+        reference.set_metadata(name, builder.module.add_metadata(values))
+    return reference
 
 
 @infer_getattr
@@ -109,8 +109,8 @@ def _load_words(builder, address, nothing):
         word = builder.load(address)
         word.set_metadata("invariant.load", nothing)
         return word
-    found = ir.Constant(kind, ir.Undefined)
+    aggregate = ir.Constant(kind, ir.Undefined)
     for k in range(len(kind)):
         word = _load_words(builder, cgutils.gep_inbounds(builder, address, 0, k), nothing)
-        found = builder.insert_value(found, word, k)
-    return found
+        aggregate = builder.insert_value(aggregate, word, k)
+    return aggregate

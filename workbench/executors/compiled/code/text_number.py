@@ -38,8 +38,8 @@ _SMALL = bytes(sign | 32 if 64 <= sign < 95 else sign for sign in range(256))
 def text_code(text: str) -> int:
     """Return the code of a text in compiled code: the same in every process; 0 for the empty text."""
     letters = text.encode("utf-8", "surrogatepass")
-    found = MODES.fullmatch(letters)
-    if found is None:
+    match = MODES.fullmatch(letters)
+    if match is None:
         return LONG << BITS | _mix(letters) >> 64 - BITS
     if not letters:
         return 0
@@ -47,8 +47,8 @@ def text_code(text: str) -> int:
     for six in letters.translate(_SIX_BITS)[::-1]:
         word = word << SIX | six
     word = word * SCATTER & LOW
-    assert found.lastindex is not None
-    return found.lastindex - 1 << BITS | word ^ word >> HALF
+    assert match.lastindex is not None
+    return match.lastindex - 1 << BITS | word ^ word >> HALF
 
 
 def short_text(code: int) -> str | None:

@@ -49,7 +49,7 @@ def _bind(name: str, kind: ir.CodeType, scope: dict[str, ir.CodeType]) -> None:
 
 def _check(expr: ir.Expr, scope: Mapping[str, ir.CodeType]) -> ir.CodeType:
     """Return the type of an expression, after checking that all types agree."""
-    given = [_check(part, scope) for part in ir.parts(expr)]
+    types = [_check(part, scope) for part in ir.parts(expr)]
     match expr:
         case ir.Const(value, kind) if isinstance(value, bool) != (kind == ir.BOOLEAN):
             raise MalformedCode(f"{value!r} is no {kind}")
@@ -59,10 +59,10 @@ def _check(expr: ir.Expr, scope: Mapping[str, ir.CodeType]) -> ir.CodeType:
             raise MalformedCode(f"an entry of {print_expr(array)}, which has no name, is read")
         case ir.Load(array, index) if not (isinstance(array.type, ir.ArrayType) and len(index) <= array.type.axes):
             raise MalformedCode(f"{print_expr(expr)} has more indices than the array has axes")
-        case ir.Load() if set(given[1:]) - {ir.INTEGER}:
+        case ir.Load() if set(types[1:]) - {ir.INTEGER}:
             raise MalformedCode(f"{print_expr(expr)} has an index that is no whole number")
-        case ir.Select() if given[0] != ir.BOOLEAN or given[1] != given[2]:
-            raise MalformedCode(f"{print_expr(expr)} chooses between {given[1]} and {given[2]}")
+        case ir.Select() if types[0] != ir.BOOLEAN or types[1] != types[2]:
+            raise MalformedCode(f"{print_expr(expr)} chooses between {types[1]} and {types[2]}")
         case ir.Op(name, args, kind) if op(name, *args).type != kind:
             raise MalformedCode(f"{print_expr(expr)} is no {kind}")
     return expr.type

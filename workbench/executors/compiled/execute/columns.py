@@ -59,9 +59,9 @@ def zeros(size: int, domain: Domain = INT) -> Any:
 
 def longer(array: Any, used: int, size: int) -> Any:
     """Return a new array of this size with the first `used` entries of another."""
-    made = np.empty(size, array.dtype)
-    made[:used] = array[:used]
-    return made
+    copy = np.empty(size, array.dtype)
+    copy[:used] = array[:used]
+    return copy
 
 
 def places_of(keys: Sequence[Any], taken: Any) -> Any:
@@ -322,17 +322,17 @@ class OutputColumn:
     def _maps(self, domain: Map) -> list[Value]:
         """Return the map after each change."""
         present = FrozenMap[Value, Value]() if self.before is None else self.before()
-        found: list[Value] = []
+        maps: list[Value] = []
         own = _own_changes(domain, self.fields)
         first = itertools.repeat(True) if own is None else own.tolist()
         changes = OutputColumn(domain.change, self.fields[: len(scalars(domain.change))]).events()
         for begins, (there, key, value) in zip(first, changes, strict=False):
             present = present.set(key, value) if there else present.delete(key) if key in present else present
             if begins:
-                found.append(present)
+                maps.append(present)
             else:
-                found[-1] = present
-        return found
+                maps[-1] = present
+        return maps
 
 
 def _own_changes(domain: Domain, fields: tuple[Any, ...]) -> Any:

@@ -143,8 +143,8 @@ class Compiled:
         events on all inputs need.
         """
         sizes = {queue: self.system.queues[queue].capacity for queue in self.allocation.open}
-        found = {q: self._state.number(most_waited(q)) if n == ENDLESS else n for q, n in sizes.items()}
-        return {queue: most for queue, most in found.items() if most}
+        capacities = {q: self._state.number(most_waited(q)) if n == ENDLESS else n for q, n in sizes.items()}
+        return {queue: most for queue, most in capacities.items() if most}
 
     @property
     def state(self) -> list[Any]:
@@ -234,24 +234,24 @@ class Compiled:
         """
         self.check_open()
         flags = present or {}
-        given = streams if isinstance(streams, Mapping) else self.flat.ports.streams(streams)
-        for name in (*given, *flags):
+        named_streams = streams if isinstance(streams, Mapping) else self.flat.ports.streams(streams)
+        for name in (*named_streams, *flags):
             self.flat.ports.position(name)
-            if name not in given:
+            if name not in named_streams:
                 raise PipelineError(f"'present' says in which steps input '{name}' has events, and it is given none")
         columns = {
-            name: self._columns.column(name, domain, given[name], flags.get(name), self.texts)
+            name: self._columns.column(name, domain, named_streams[name], flags.get(name), self.texts)
             for name, domain in self.flat.inputs
-            if name in given
+            if name in named_streams
         }
         for name, column in columns.items():
             if name in self._ended and (column.present is None or column.present.any()):
                 self.check_open(name)
         lengths = {name: len(column.fields[0]) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
-            shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+            listing = ", ".join(f"{name} has {length}" for name, length in lengths.items())
             raise PipelineError(
-                f"the inputs are given different numbers of steps: {shown}",
+                f"the inputs are given different numbers of steps: {listing}",
                 hint="give them one length, and say with `present` where an input has no event",
             )
         return self.fed(columns, next(iter(lengths.values()), 0), steps, reuse=reuse)
@@ -267,9 +267,9 @@ class Compiled:
         self.check_open(name)
         columns = {each: self._columns.silent(domain, 1) for each, domain in self.flat.inputs}
         last = name is not None and len(self._ended) + 1 < len(self.flat.inputs)
-        made = self.fed(columns, 1, True, kind=f"ending {name}" if last else "ending")
+        outputs = self.fed(columns, 1, True, kind=f"ending {name}" if last else "ending")
         self._ended |= {each for each in columns if name in (None, each)}
-        return made
+        return outputs
 
     def fed(
         self, columns: dict[str, Any], count: int, places: bool, *, kind: str = "", reuse: bool = False
@@ -282,7 +282,7 @@ class Compiled:
         columns |= {n: self._columns.silent(domain, count) for n, domain in self.flat.inputs if n not in columns}
         wrong = min((c.wrong for c in columns.values() if c.wrong), key=lambda each: int(each[0]), default=None)
         try:
-            made = self._run(columns, count if wrong is None else wrong[0], places, kind, reuse, saved)
+            outputs = self._run(columns, count if wrong is None else wrong[0], places, kind, reuse, saved)
             if wrong is not None:
                 raise wrong[1].retold(f"step {self.steps}: {wrong[1].what}", where="").at(step=self.steps)
         except _NoRoom:
@@ -296,10 +296,10 @@ class Compiled:
             raise
         self._state.forget_maps()
         self.texts.forget(self._state.texts_held, self._state.texts_used())
-        return made
+        return outputs
 
     def _run(
-        self, columns: dict[str, Any], count: int, places: bool, kind: str, reuse: bool, kept: list[Any]
+        self, columns: dict[str, Any], count: int, places: bool, kind: str, reuse: bool, snapshot: list[Any]
     ) -> dict[str, OutputColumn]:
         """Run steps; return the outputs."""
         import numpy as np
@@ -315,17 +315,17 @@ class Compiled:
         before = [self._state.content(pipe.slots[0].value) for _, _, pipe in self.results]
         for first, last, loop in self._plan(count, kind, places):
             if self.steps > start:
-                kept = self._state.keep()
-            made = outputs.counts.copy()
+                snapshot = self._state.keep()
+            counts = outputs.counts.copy()
             while self._bad(loop, first, last, inputs, outputs):
-                if outputs.enlarge(made):
-                    self._state.restore(kept)
-                elif self._state.enlarge(kept, FULL, last - first) or self._state.lengthen(kept, self.steps):
-                    kept, outputs.counts[:] = self._state.keep(), made
+                if outputs.enlarge(counts):
+                    self._state.restore(snapshot)
+                elif self._state.enlarge(snapshot, FULL, last - first) or self._state.lengthen(snapshot, self.steps):
+                    snapshot, outputs.counts[:] = self._state.keep(), counts
                 elif self.narrow:
                     raise _NoRoom
                 else:
-                    self._examine(kept, first, last, inputs, kind)
+                    self._examine(snapshot, first, last, inputs, kind)
                     break
             self._state.grow(last - first)
             self._state.look(self.steps + last - first)
@@ -354,15 +354,15 @@ class Compiled:
         self._made += count
         searches = self.loops.searches
         self._warm = self._warm or self._made * (SEARCHED if searches else 1) > self._patience
-        made, machine = 0, self._warm and (searches or not kind.startswith("ending"))
+        begin, machine = 0, self._warm and (searches or not kind.startswith("ending"))
         if machine and kind == "dense" and self.loops.distance(self.state) is not None:
             # the steps before the steady part, and after its last round, are few: they need no machine code
             first, last = self.steady_part(count)
             yield from self._schedule.ranges(self, 0, first, LoopKind(kind, places))
             steady = LoopKind("steady", places, machine=True, size=len(self.phases("steady")))
             yield from self._schedule.ranges(self, first, last, steady)
-            made, machine = last, False
-        yield from self._schedule.ranges(self, made, count, LoopKind(kind, places, machine=machine))
+            begin, machine = last, False
+        yield from self._schedule.ranges(self, begin, count, LoopKind(kind, places, machine=machine))
 
     def phases(self, kind: str) -> Sequence[Substitution]:
         """Return the constants of successive steps in a loop of this kind: see `list_known`; or `steady`."""

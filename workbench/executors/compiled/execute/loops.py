@@ -100,9 +100,9 @@ class SystemLoops:
     @cached_property
     def steady(self) -> Steady:
         """The part of the system that is periodic whatever the events are."""
-        given = dense(self.system)
-        lines = loop_source(self.system, [given]).count("\n")
-        return steady(self.system, given, max(1, min(MOST_PHASES, MOST_LINES // lines)))
+        constants = dense(self.system)
+        lines = loop_source(self.system, [constants]).count("\n")
+        return steady(self.system, constants, max(1, min(MOST_PHASES, MOST_LINES // lines)))
 
     def distance(self, state: Sequence[Any]) -> int | None:
         """Return the number of steps to the first phase of the steady part; None if the state does not lead to it."""

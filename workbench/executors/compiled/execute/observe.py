@@ -46,9 +46,9 @@ class Observer:
             cells.array = array  # a table that has grown has a new array
         numbers = dict(zip(self._form.whole, whole, strict=True)) | dict(zip(self._form.real, real, strict=True))
         state = [numbers[i] != 0 if v.domain == BOOL else numbers[i] for i, v in enumerate(self._system.variables)]
-        given = [inputs.get(name, encode_any(domain, domain.default)) for name, domain in self._system.free.items()]
-        found = self._function(*self._cells, *state, *given, *row)
-        return found if isinstance(found, tuple) else (found,)
+        arguments = [inputs.get(name, encode_any(domain, domain.default)) for name, domain in self._system.free.items()]
+        values = self._function(*self._cells, *state, *arguments, *row)
+        return values if isinstance(values, tuple) else (values,)
 
 
 def overflow_in(system: System, form: Shape, state: list[Any], step: int, inputs: Sequence[Any], kind: str) -> Overflow:
@@ -59,16 +59,16 @@ def overflow_in(system: System, form: Shape, state: list[Any], step: int, inputs
     kind: the kind of the loop.
     """
     numbers = [array.item(0) for array in inputs]
-    given = dict(zip((name for name, _ in form.values), numbers, strict=False))
+    entries = dict(zip((name for name, _ in form.values), numbers, strict=False))
     flags = numbers[len(form.values) :]
-    given.update((source.present.name, flag) for source, flag in zip(system.inputs, flags, strict=False))
-    given.update(
+    entries.update((source.present.name, flag) for source, flag in zip(system.inputs, flags, strict=False))
+    entries.update(
         (term.name, value is TRUE) for term, value in list_known(system, kind).items() if term.name in system.free
     )
-    found = hazards(system)
-    happens = Observer(system, form, state, [hazard.happens for hazard in found])(given)
-    hazard = next(hazard for hazard, here in zip(found, happens, strict=True) if here)
-    gets = "" if hazard.gets is FALSE else f" {Observer(system, form, state, [hazard.gets])(given)[0]}"
+    all_hazards = hazards(system)
+    happens = Observer(system, form, state, [hazard.happens for hazard in all_hazards])(entries)
+    hazard = next(hazard for hazard, here in zip(all_hazards, happens, strict=True) if here)
+    gets = "" if hazard.gets is FALSE else f" {Observer(system, form, state, [hazard.gets])(entries)[0]}"
     found_there = Overflow(f"step {step}: {hazard.what}{gets}", hint=hazard.hint, queue=hazard.queue).at(step=step)
     found_there.beyond_words, found_there.by_compiled = hazard.beyond_words, True
     return found_there
@@ -78,13 +78,13 @@ def bind_inputs(
     system: System, events: Mapping[str, Value], texts: TextCodes, ends: Container[str] = ()
 ) -> dict[str, Any]:
     """Return the leaves of the inputs of a step with these events, or at which these inputs end."""
-    found: dict[str, Any] = {end.now.name: name in ends for name, end in system.ends.items()}
+    bindings: dict[str, Any] = {end.now.name: name in ends for name, end in system.ends.items()}
     for source in system.inputs:
         if source.name in events:
-            found[source.present.name] = True
+            bindings[source.present.name] = True
             pairs = zip(leaves(source.value), split(source.domain, events[source.name]), strict=True)
-            found.update((leaf.name, texts.number(leaf.domain, value)) for leaf, value in pairs)
-    return found
+            bindings.update((leaf.name, texts.number(leaf.domain, value)) for leaf, value in pairs)
+    return bindings
 
 
 def watch_pipe(pipe: Pipe) -> Iterator[Term]:
@@ -96,17 +96,17 @@ def in_rows(
     pipe: Pipe, domain: Domain, observer: Observer, state: LoopArrays, inputs: Mapping[str, Any]
 ) -> list[Value]:
     """Return the events that a pipe carries for rows of a table, given an observer of its `rows`."""
-    found: list[Value] = []
+    events: list[Value] = []
     if pipe.rows is None:
-        return found
+        return events
     used, keys = state.array(pipe.rows.used), state.array(pipe.rows.keys)
     parts = [part for _, part in scalars(domain)]
     for row in order_rows(used, keys):
         happens, which, *flat = observer(inputs, row)
         if happens and which:
             values = [state.texts.value(p, n) for p, n in zip(parts, flat, strict=True)]
-            found.append(join_parts(domain, iter(values)))
-    return found
+            events.append(join_parts(domain, iter(values)))
+    return events
 
 
 def show_pipe(

@@ -53,12 +53,12 @@ class OutputArrays:
         self.spots = [empty(size, INT) for size in sizes] if places else []
         self.counts = columns.zeros(len(sizes))
 
-    def enlarge(self, made: Any) -> bool:
+    def enlarge(self, counts: Any) -> bool:
         """Enlarge the outputs that were too small, and keep their first entries; return whether there were any.
 
         Parameters
         ----------
-        made: the numbers of entries to keep.
+        counts: the numbers of entries to keep.
         """
         position, grown = 0, False
         for j, domains in enumerate(self._fields):
@@ -67,22 +67,22 @@ class OutputArrays:
             if wanted < len(self.arrays[here.start]):
                 continue
             size, grown = max(wanted + 1, 2 * len(self.arrays[here.start])), True
-            self.arrays[here] = [columns.longer(array, int(made[j]), size) for array in self.arrays[here]]
+            self.arrays[here] = [columns.longer(array, int(counts[j]), size) for array in self.arrays[here]]
             if self.spots:
-                self.spots[j] = columns.longer(self.spots[j], int(made[j]), size)
+                self.spots[j] = columns.longer(self.spots[j], int(counts[j]), size)
         if grown:
-            self.counts[:] = made
+            self.counts[:] = counts
         return grown
 
     def found(self, start: int, before: Sequence[Callable[[], Any] | None]) -> dict[str, columns.OutputColumn]:
         """Return the columns by output name, given the first step and the functions that build the maps before it."""
-        rest, found = iter(self.arrays), {}
+        rest, outputs = iter(self.arrays), {}
         for j, (name, domain, _) in enumerate(self._results):
             fields = [next(rest)[: self.counts[j]] for _ in self._fields[j]]
             arrays = columns.readable(self._fields[j], fields, self._texts)
             steps = self.spots[j][: self.counts[j]] + start if self.spots else None
-            found[name] = columns.OutputColumn.of(domain, arrays, steps, before[j])
-        return found
+            outputs[name] = columns.OutputColumn.of(domain, arrays, steps, before[j])
+        return outputs
 
 
 class ArrayPool:

@@ -48,17 +48,17 @@ def allocate(flat: Pipeline, backend: str, capacities: Mapping[str, int] | None,
     if all(empty(closed.inline(closed.queues[queue].overflow)) is FALSE for queue in bare):
         return Allocation(closed)
     wide = translate(flat, backend, known, maps=maps)
-    found = tuple(queue for queue in bare if wide.queues[queue].capacity == ENDLESS)
+    open_queues = tuple(queue for queue in bare if wide.queues[queue].capacity == ENDLESS)
     counted = circles(wide, dense(wide), LONGEST)
     sizes = dict(known)
-    for queue in found:
+    for queue in open_queues:
         name = most_waited(queue)
         if name in counted:
             column = counted[name].cone.index(name)
             sizes[queue] = max(values[column] for values in counted[name].values)
     if len(sizes) == len(known):
-        return Allocation(wide, None, found)
-    return Allocation(translate(flat, backend, sizes, maps=maps), wide, found)
+        return Allocation(wide, None, open_queues)
+    return Allocation(translate(flat, backend, sizes, maps=maps), wide, open_queues)
 
 
 def widen(flat: Pipeline, narrow: LoopArrays, wide: LoopArrays) -> None:

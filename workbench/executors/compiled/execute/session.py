@@ -47,22 +47,22 @@ class ColumnSession(Session):
         events = {name: column.events for name, column in batch.columns.items()}
         present = {name: column.present for name, column in batch.columns.items() if column.present is not None}
         before = self.running.steps
-        made = self.running.feed(events, present, steps=self.tells_causes or len(self.outputs.shown) > 1)
+        outputs = self.running.feed(events, present, steps=self.tells_causes or len(self.outputs.shown) > 1)
         if self.tells_causes:
-            made = {name: each.earlier(before) for name, each in made.items()}
-        return BatchOutput(columns=made, computed=len(batch), events_out=sum(map(len, made.values())))
+            outputs = {name: each.earlier(before) for name, each in outputs.items()}
+        return BatchOutput(columns=outputs, computed=len(batch), events_out=sum(map(len, outputs.values())))
 
     def _feed_rows(self, batch: LogBatch) -> BatchOutput:
-        made = self.running.outputs(batch.as_rows(self.outputs.domains))
-        rows, causes = spread_steps(made, idle=self.idle)
+        outputs = self.running.outputs(batch.as_rows(self.outputs.domains))
+        rows, causes = spread_steps(outputs, idle=self.idle)
         return BatchOutput(rows, causes=causes, computed=len(batch), events_out=sum(map(len, rows)))
 
     def end(self) -> BatchOutput:
         try:
-            made = self.running.end()
+            outputs = self.running.end()
         except WorkbenchError as error:
             return BatchOutput(failed=error)
-        rows = list(spread(made))
+        rows = list(spread(outputs))
         return BatchOutput(rows, events_out=sum(map(len, rows)))
 
     def save(self) -> bytes:

@@ -88,17 +88,17 @@ class LoopArrays:
     def lay_maps(self) -> None:
         """Append new input maps to those that are held."""
         for of, places in self._heaps.items():
-            found = self.texts.maps.take_arrays(of, self.arrays[places])
-            if found is not None:
-                self.arrays[places] = found
+            arrays = self.texts.maps.take_arrays(of, self.arrays[places])
+            if arrays is not None:
+                self.arrays[places] = arrays
 
     def forget_maps(self) -> None:
         """Keep only the maps whose numbers are in the state."""
         for of, places in self._heaps.items():
             whole = [at for at, i in enumerate(self.form.whole) if _holds(self.system.variables[i].domain, of)]
-            kept = zip(self.form.memories, self.arrays[2:], strict=True)
+            memories = zip(self.form.memories, self.arrays[2:], strict=True)
             numbers = self.arrays[0][whole]
-            holders = [numbers, *(array for (_, domain, *_), array in kept if _holds(domain, of))]
+            holders = [numbers, *(array for (_, domain, *_), array in memories if _holds(domain, of))]
             self.arrays[places] = given_maps.only(self.arrays[places], holders)
             self.arrays[0][whole] = numbers
 
@@ -143,8 +143,8 @@ class LoopArrays:
     def numbers(self) -> dict[str, Any]:
         """Return the value of each variable of the system, by name."""
         numbers = (*self.arrays[0].tolist(), *self.arrays[1].tolist())
-        found = zip((*self.form.whole, *self.form.real), numbers, strict=True)
-        return {self.system.variables[i].name: number for i, number in found}
+        pairs = zip((*self.form.whole, *self.form.real), numbers, strict=True)
+        return {self.system.variables[i].name: number for i, number in pairs}
 
     def named(self) -> dict[str, Any]:
         """Return the arrays of the memories, by name."""
@@ -217,10 +217,10 @@ class LoopArrays:
         least_filled = filled
         if filled == tables.FULL:  # the others have room
             least_filled = max(filled, tables.CROWDED * max(filled_by.values(), default=0.0))
-        found = [(table, place) for table, place in self._tables if filled_by[place.start] >= least_filled]
-        if found:
+        crowded_tables = [(table, place) for table, place in self._tables if filled_by[place.start] >= least_filled]
+        if crowded_tables:
             self.restore(state)
-        for table, place in found:
+        for table, place in crowded_tables:
             domains = [domain for _, domain, *_ in self.form.memories[place.start - 2 : place.stop - 2]]
             rest = zip(domains[1 + table.words :], leaves(table.fresh), strict=False)
             flat = [encode_any(domain, value) for domain, value in rest]
@@ -231,7 +231,7 @@ class LoopArrays:
             self.arrays[place] = tables.enlarge_table(
                 self.arrays[place], flat, least, table.words, columns.places_of if large else None
             )
-        return bool(found)
+        return bool(crowded_tables)
 
     def grow(self, steps: int) -> None:
         """Enlarge tables that are crowded after these steps, and measure the fill rate of each."""
@@ -246,11 +246,11 @@ class LoopArrays:
 
     def fitting(self) -> int:
         """Return for how many steps tables have room, at the present fill rate: a full table is slow."""
-        found = tables.AT_FIRST if self._tables and not self._filling else MOST_EVENTS
+        steps = tables.AT_FIRST if self._tables and not self._filling else MOST_EVENTS
         for at, filling in self._filling.items():
             free = tables.FAST * tables.size(self.arrays[at]) - self._used[at]
-            found = min(found, max(tables.AT_FIRST, int(free / filling) if filling else MOST_EVENTS))
-        return found
+            steps = min(steps, max(tables.AT_FIRST, int(free / filling) if filling else MOST_EVENTS))
+        return steps
 
     def content(self, value: Any) -> Callable[[], Any] | None:
         """Return a function that builds the present map of a table; None where the value is no map in a table."""
@@ -267,16 +267,16 @@ class LoopArrays:
         """Return the length of each array (8 bytes), and the arrays, little endian; then their texts, a JSON list."""
         head = b"".join(len(array).to_bytes(8, "little") for array in self.arrays)
         held = self.texts_held()
-        told = json.dumps(self.texts.select_texts(held)).encode() if held else b""
-        return head + b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in self.arrays) + told
+        texts = json.dumps(self.texts.select_texts(held)).encode() if held else b""
+        return head + b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in self.arrays) + texts
 
     def texts_held(self) -> list[Any]:
         """Return the codes of texts in the state, in arrays."""
         domains = {i: v.domain for i, v in enumerate(self.system.variables)}
         whole = [at for at, i in enumerate(self.form.whole) if isinstance(domains[i], Texts)]
         tables = zip(self.form.memories, self.arrays[2:], strict=True)
-        found = [array for (_, domain, *_), array in tables if isinstance(domain, Texts)]
-        return [self.arrays[0][whole], *found] if whole else found
+        arrays = [array for (_, domain, *_), array in tables if isinstance(domain, Texts)]
+        return [self.arrays[0][whole], *arrays] if whole else arrays
 
     def texts_used(self) -> int:
         """Return a lower bound on the number of different texts: the keys of a table are different."""

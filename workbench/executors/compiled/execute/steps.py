@@ -65,21 +65,21 @@ class StepView:
         numbers, more = None, dict[str, list[Value]]()
         if not any(column.wrong for column in columns.values()):
             ends = [name for name, _ in self.one.flat.inputs] if events is END else []
-            given = bind_inputs(self.one.system, events, self.one.texts, ends)
+            inputs = bind_inputs(self.one.system, events, self.one.texts, ends)
             self.one._state.lay_maps()
-            numbers = iter(self._observer(given))
+            numbers = iter(self._observer(inputs))
             for name, observer in self._row_observers.items():
                 pipe = self.one.system.pipes[name]
-                more[name] = in_rows(pipe, self.one.flat.domains[name], observer, self.one._state, given)
+                more[name] = in_rows(pipe, self.one.flat.domains[name], observer, self.one._state, inputs)
         self.one.check_open()
-        made = self.one.finish() if events is END else self.one.fed(columns, 1, False)
+        outputs = self.one.finish() if events is END else self.one.fed(columns, 1, False)
         assert numbers is not None
         pipes = {
             name: self._show_pipe(name, pipe, numbers, more.get(name, []))
             for name, pipe in self.one.system.pipes.items()
         }
         queues = dict(zip(self.one.system.queues, numbers, strict=True))
-        return StepRecord(pipes, {name: output.events() for name, output in made.items()}, queues)
+        return StepRecord(pipes, {name: output.events() for name, output in outputs.items()}, queues)
 
     def _show_pipe(self, name: str, pipe: Pipe, numbers: Iterator[Any], more: list[Value]) -> Maybe:
         """Return what a pipe carried in the last step, from the values of its terms."""
@@ -109,7 +109,7 @@ class StepView:
 
     def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
         """Run whole streams in lockstep (step i takes the i-th event of each), then end them; return the outputs."""
-        found: dict[str, list[Value]] = {name: [] for name, _, _ in self.one.results}
+        outputs: dict[str, list[Value]] = {name: [] for name, _, _ in self.one.results}
         sources = {name: iter(stream) for name, stream in self.one.flat.ports.streams(streams).items()}
         while True:
             parts = {name: list(itertools.islice(source, BLOCK)) for name, source in sources.items()}
@@ -119,7 +119,7 @@ class StepView:
             short = {name: [True] * len(p) + [False] * (size - len(p)) for name, p in parts.items() if len(p) < size}
             padded = {name: part + [None] * (size - len(part)) for name, part in parts.items()}
             for name, output in self.one.feed(padded, short).items():
-                found[name] += output.events()
+                outputs[name] += output.events()
         for name, values in (self.one.end() if end else {}).items():
-            found[name] += values
-        return found
+            outputs[name] += values
+        return outputs

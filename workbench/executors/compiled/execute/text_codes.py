@@ -41,8 +41,8 @@ FEW = 256
 class KnownTexts(Mapping[int, str]):
     """A mapping from codes to texts: those that are stored, and all short ones."""
 
-    def __init__(self, kept: Mapping[int, str]) -> None:
-        self._kept = kept
+    def __init__(self, texts: Mapping[int, str]) -> None:
+        self._kept = texts
 
     def __getitem__(self, code: int) -> str:
         text = short_text(code)
@@ -91,15 +91,15 @@ class TextCodes:
         ------
         DomainError: two texts have the same code.
         """
-        given = texts if isinstance(texts, Sequence) else list(texts)
+        text_list = texts if isinstance(texts, Sequence) else list(texts)
         codes = []
-        for text in given:
+        for text in text_list:
             code = text_code(text)
             if self._texts.setdefault(code, text) != text:
                 raise _one_number(self._texts[code], text)
             codes.append(code)
-        if self._table is not None and given:
-            self._table.codes(store_texts(given))
+        if self._table is not None and text_list:
+            self._table.codes(store_texts(text_list))
         return codes
 
     def codes(self, column: TextColumn) -> Any:
@@ -121,10 +121,10 @@ class TextCodes:
         few, table = KnownTexts(self._texts), self._table
 
         def texts(codes: Any) -> TextColumn:
-            numbers, found = different(codes)
+            numbers, distinct = different(codes)
             if table is None:
-                return TextColumn(numbers, [few[code] for code in found])
-            return TextColumn(numbers, table.texts(found))
+                return TextColumn(numbers, [few[code] for code in distinct])
+            return TextColumn(numbers, table.texts(distinct))
 
         return texts
 
@@ -135,9 +135,9 @@ class TextCodes:
 
     def decode_known(self, codes: Any) -> Any:
         """Return an array of texts for codes; an unknown code gives the empty text."""
-        numbers, found = different(codes)
+        numbers, distinct = different(codes)
         known = self.by_code
-        return np.array([*(known.get(code, "") for code in found), ""], object)[numbers]
+        return np.array([*(known.get(code, "") for code in distinct), ""], object)[numbers]
 
     def number(self, domain: Domain, value: Value) -> Any:
         """Return the number that represents a value of a scalar domain, or a map; texts are known already."""
@@ -159,11 +159,11 @@ class TextCodes:
         """Return the texts whose codes are in some arrays."""
         known: set[str] = set()
         for array in arrays:
-            found = different(array)[1]
+            distinct = different(array)[1]
             if self._table is None:
-                known.update(self._texts[code] for code in self._texts.keys() & found)
+                known.update(self._texts[code] for code in self._texts.keys() & distinct)
             else:
-                known.update(self._table.select_texts(found))
+                known.update(self._table.select_texts(distinct))
         return sorted(known)
 
     def forget(self, arrays: Callable[[], Sequence[Any]], held: int = 0) -> None:
@@ -176,9 +176,9 @@ class TextCodes:
         if self.lasting or len(self) <= self._limit:
             return
         if self._table is None:
-            kept = self.select_texts(arrays())
+            texts = self.select_texts(arrays())
             self._texts = {}
-            self.put((*self._constants, *kept))
+            self.put((*self._constants, *texts))
         elif 2 * held <= len(self):
             self._table = self._table.with_only(arrays())
             self._texts = {}
@@ -212,5 +212,5 @@ def different(codes: Any) -> tuple[Any, list[int]]:
             column = column.dictionary_encode()
             numbers = np.frombuffer(column.indices.buffers()[1] or b"", np.int32)[: len(codes)]
             return numbers.astype(np.int64), column.dictionary.to_pylist()
-    found, numbers = np.unique(codes, return_inverse=True)
-    return numbers, found.tolist()
+    distinct, numbers = np.unique(codes, return_inverse=True)
+    return numbers, distinct.tolist()

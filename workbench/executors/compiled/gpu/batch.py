@@ -136,8 +136,8 @@ class Batch:
         Overflow, DomainError: in one of the traces, which it names; no outputs are returned then.
         """
         flat = self._one.flat
-        given = streams if isinstance(streams, Mapping) else flat.ports.streams(streams)
-        arrays = {name: value if isinstance(value, tuple) else (value,) for name, value in given.items()}
+        named_streams = streams if isinstance(streams, Mapping) else flat.ports.streams(streams)
+        arrays = {name: value if isinstance(value, tuple) else (value,) for name, value in named_streams.items()}
         arrays = {name: tuple(map(_array, parts)) for name, parts in arrays.items()}
         flags = {name: _array(flag) for name, flag in (present or {}).items()}
         for name in (*arrays, *flags):
@@ -179,8 +179,8 @@ class Batch:
                 column = self._columns.column(name, domain, [step.get(name) for step in trace], there, self._texts)
                 if column.wrong is not None:
                     step, error = column.wrong
-                    told = error.retold(f"trace {number}, step {step}: {error.what}", where=error.where)
-                    raise told.at(step=step, trace=number)
+                    failure = error.retold(f"trace {number}, step {step}: {error.what}", where=error.where)
+                    raise failure.at(step=step, trace=number)
                 here[: len(trace), number] = there
                 arrays = self._columns.readable(kinds, column.fields, self._texts.reader())
                 for field, values in zip(fields, arrays, strict=True):
@@ -188,21 +188,21 @@ class Batch:
             streams[name] = fields
             if not here.all():
                 present[name] = here
-        made = self.run(streams, present)
-        return [{name: output.events(i) for name, output in made.items()} for i in range(len(traces))]
+        outputs = self.run(streams, present)
+        return [{name: output.events(i) for name, output in outputs.items()} for i in range(len(traces))]
 
     # --- the CPU --------------------------------------------------------------------------------------------
 
     def _by_cpu(self, work: _Work) -> dict[str, Traces]:
         import numpy as np
 
-        found: dict[str, list[list[Any]]] = {}
+        rows_by_name: dict[str, list[list[Any]]] = {}
         for trace in range(work.traces):
             for name, pieces in self._trace(work, trace).items():
-                found.setdefault(name, []).append(pieces)
-        shown = {}
+                rows_by_name.setdefault(name, []).append(pieces)
+        outputs = {}
         for name, domain, _ in self._one.results:
-            rows = found.get(name, [])
+            rows = rows_by_name.get(name, [])
             counts = np.array([len(pieces[0]) for pieces in rows], np.int64)
             fields = []
             for number, kind in enumerate(self._fields[name]):
@@ -210,8 +210,8 @@ class Batch:
                 for trace, pieces in enumerate(rows):
                     table[: counts[trace], trace] = pieces[number]
                 fields.append(table)
-            shown[name] = Traces(domain, tuple(fields), counts)
-        return shown
+            outputs[name] = Traces(domain, tuple(fields), counts)
+        return outputs
 
     def _trace(self, work: _Work, trace: int) -> dict[str, list[Any]]:
         """Run one trace with the compiled executor; return the fields of each output."""
@@ -222,10 +222,10 @@ class Batch:
         flags = {name: _host(flag)[:, trace] for name, flag in work.present.items()}
         single = {name: parts if len(parts) > 1 else parts[0] for name, parts in streams.items()}
         try:
-            made = [self._single.feed(single, flags)] + ([self._single.finish()] if work.end else [])
+            pieces = [self._single.feed(single, flags)] + ([self._single.finish()] if work.end else [])
         except WorkbenchError as error:
             raise error.retold(f"trace {trace}, {error.what}", where=error.where).at(trace=trace) from error
-        fields = {name: zip(*(piece[name].fields for piece in made), strict=True) for name in self._fields}
+        fields = {name: zip(*(piece[name].fields for piece in pieces), strict=True) for name in self._fields}
         return {name: list(map(np.concatenate, parts)) for name, parts in fields.items()}
 
     # --- the GPU --------------------------------------------------------------------------------------------
@@ -303,10 +303,10 @@ class Batch:
         general, steps, columns = "dense" if full else "sparse", work.steps, len(parts) + len(flags)
         ranges = [(general, 0, first, columns), ("steady", first, last, columns), (general, last, steps, columns)]
         ranges += [("ending", steps, steps + 1, len(parts))] * work.end
-        for kind, start, stop, given in ranges:
+        for kind, start, stop, column_count in ranges:
             for size, kernel in self._loops(kind, full) if start < stop else ():
                 middle = start + (stop - start) // size * size
-                group.launch(kernel, start, middle, given)
+                group.launch(kernel, start, middle, column_count)
                 start = middle
         return group
 
@@ -318,9 +318,9 @@ class Batch:
     def _state(self, full: bool) -> list[tuple[Any, bool]]:
         """Return the initial arrays of one trace, each with whether its contents matter."""
         whole, real, *memories = self._one.state
-        kept = {name for name, *_ in shape(self._taped_system.system).memories} if full else None
+        needed_names = {name for name, *_ in shape(self._taped_system.system).memories} if full else None
         named = zip(self._one.form.memories, memories, strict=True)
-        needed = [(array, blank) for (name, *_, blank), array in named if kept is None or name in kept]
+        needed = [(array, blank) for (name, *_, blank), array in named if needed_names is None or name in needed_names]
         return [(whole, True), (real, True), *needed]
 
     def _check_arrays(self, name: str, domain: Domain, parts: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -343,8 +343,8 @@ class Batch:
         if flat.wrong is not None:
             position, error = flat.wrong
             step, trace = divmod(position, shape[1])
-            told = error.retold(f"trace {trace}, step {step}: {error.what}", where=error.where)
-            raise told.at(step=step, trace=trace)
+            failure = error.retold(f"trace {trace}, step {step}: {error.what}", where=error.where)
+            raise failure.at(step=step, trace=trace)
         return tuple(field.reshape(shape) for field in flat.fields)
 
     def _bytes(self, steps: int) -> int:
@@ -362,11 +362,11 @@ class Batch:
 
         arrays, counts, bad = group.kept() if keep else group.fetched()
         for trace in bad.nonzero()[0].tolist():
-            made = self._trace(work, first + trace)  # raises, except for a full queue or a false alarm
+            fields = self._trace(work, first + trace)  # raises, except for a full queue or a false alarm
             if self._single is self._one:
                 continue
             columns = iter(arrays)
-            for j, parts in enumerate(made.values()):
+            for j, parts in enumerate(fields.values()):
                 counts[j, trace] = len(parts[0])
                 for part, array in zip(parts, columns, strict=False):
                     array[: len(part), trace] = send_array(part) if keep else part

@@ -118,12 +118,12 @@ def kernels(tape: Taped, phases: Sequence[Substitution]) -> list[tuple[int, Any]
 
     The first, if there are two, reads many events ahead; the second can run the rest.
     """
-    found = [(len(phases), kernel(tape.system, phases, pasts=tape.pasts))]
+    sized_kernels = [(len(phases), kernel(tape.system, phases, pasts=tape.pasts))]
     reads = count_loads(loop_code(tape.system, phases, target="gpu", pasts=tape.pasts), "xp")
     if 0 < reads <= MOST_AHEAD:
         more = list(phases) * max(1, AHEAD // reads)
-        found.insert(0, (len(more), kernel(tape.system, more, pasts=tape.pasts, ahead=True)))
-    return found
+        sized_kernels.insert(0, (len(more), kernel(tape.system, more, pasts=tape.pasts, ahead=True)))
+    return sized_kernels
 
 
 def count_loads(function: ir.CodeFunction, kinds: str) -> int:
@@ -204,11 +204,11 @@ class TraceGroup:
 
     def _initial(self, array: Any, needed: bool) -> Any:
         """Allocate an array of the state for every trace; it is initialized only where it is `needed`."""
-        made = cuda.device_array((array.size, self.traces), array.dtype, stream=self._stream)
+        states = cuda.device_array((array.size, self.traces), array.dtype, stream=self._stream)
         if needed and array.size and self.traces:
             blocks = (self.traces + THREADS - 1) // THREADS
-            _spread[blocks, THREADS, self._stream](self._send(np.asarray(array)), made)
-        return made
+            _spread[blocks, THREADS, self._stream](self._send(np.asarray(array)), states)
+        return states
 
     def _send(self, array: Any) -> Any:
         if is_there(array):

@@ -83,8 +83,8 @@ class InBlocksOnGpu(InBlocks):
         """Ignore the pool: blocks run on the GPU."""
 
     def _edges(self, first: int, last: int, size: int) -> list[int]:
-        found = super()._edges(first, last, size)
-        count = len(found) - 1
+        edges = super()._edges(first, last, size)
+        count = len(edges) - 1
         length = (last - first) // max(count, 1) // size * size
         return [first + k * length for k in range(count + 1)]
 
@@ -159,7 +159,7 @@ class _OnGpu(Attempt):
             of.set(states, last.scan.position, [last.scan.neutral] * (self.count - 1))
         begun, there = [array.copy() for array in states], [cuda.send_array(array.T) for array in states]
         whole, real, *memories = there
-        made, self.bad = cuda.send_array(np.zeros((len(self.counts), self.count), np.int64)), self._good()
+        new_counts, self.bad = cuda.send_array(np.zeros((len(self.counts), self.count), np.int64)), self._good()
         widths = [pipe.width for _, _, pipe in of.one.results]
         self.views = [
             cuda.room((self.length + 1) * widths[j] + 1, self.count, y.dtype)
@@ -167,25 +167,25 @@ class _OnGpu(Attempt):
         ]
         cuda.launch(
             of.kernel(self.kind), self.count, self.lead, self.lead + self.length,
-            whole, real, made, *memories, *self.columns, *self.views, self.bad,
+            whole, real, new_counts, *memories, *self.columns, *self.views, self.bad,
         )  # fmt: skip
         for array, content in zip(states, there, strict=True):
             array[:] = content.copy_to_host().T
-        return begun, made.copy_to_host().T, bool(self.bad.copy_to_host().any())
+        return begun, new_counts.copy_to_host().T, bool(self.bad.copy_to_host().any())
 
-    def _offset(self, scan: Scan, before: Sequence[Value], shown: Sequence[tuple[int, int]], made: Any) -> bool:
+    def _offset(self, scan: Scan, before: Sequence[Value], outputs: Sequence[tuple[int, int]], new_counts: Any) -> bool:
         domain = self.of.one.system.variables[scan.position].domain
         kind = self.of.one._columns.dtype(domain)
         offsets = cuda.send_array(np.array([encode_any(domain, value) for value in before], kind))
-        for j, at in shown:
+        for j, at in outputs:
             kernel = self.of.offset_kernel(scan)
-            cuda.launch(kernel, self.count, cuda.send_array(made[:, j]), offsets, self.views[at], self.bad)
+            cuda.launch(kernel, self.count, cuda.send_array(new_counts[:, j]), offsets, self.views[at], self.bad)
         return bool(self.bad.copy_to_host().any())
 
-    def _gather(self, made: Any) -> None:
+    def _gather(self, new_counts: Any) -> None:
         for position, (j, y, view) in enumerate(zip(self.owners, self.written, self.views, strict=True)):
             table = view.copy_to_host()
             if position >= len(self.owners) - len(self.counts) and self.kind.places:
                 table += np.array(self.edges[:-1])[None, :] - self.lead  # rows of the block, as steps of the piece
-            flat = table.T[np.arange(len(table))[None, :] < made[:, j][:, None]]
+            flat = table.T[np.arange(len(table))[None, :] < new_counts[:, j][:, None]]
             y[self.counts[j] : self.counts[j] + len(flat)] = flat

@@ -53,18 +53,18 @@ class CompiledKeys(CompiledRuns):
         self._patience, self._machine, self._rows = patience, machine, Counter[str]()
         self._timed = set[str]()
 
-    def feed(self, codes: Any, given: Mapping[str, Any], count: int) -> KeyedOutputs:
-        ordered = {name: given[name] for name, _ in self.one.flat.inputs}
-        rows, wrong = before_wrong(given, len(codes))
+    def feed(self, codes: Any, input_columns: Mapping[str, Any], count: int) -> KeyedOutputs:
+        ordered = {name: input_columns[name] for name, _ in self.one.flat.inputs}
+        rows, wrong = before_wrong(input_columns, len(codes))
         self.states.grow(count)
         full = all(column.present is None for column in ordered.values())
         if not full:
             self.states.widen()
-        made = self._make_outputs(KeyedRows("dense" if full else "sparse", codes, rows, ordered))
-        if made.wrong is None and wrong is not None:
+        keyed_outputs = self._make_outputs(KeyedRows("dense" if full else "sparse", codes, rows, ordered))
+        if keyed_outputs.wrong is None and wrong is not None:
             step = self.states.steps(int(codes[rows]))
-            return made._replace(wrong=(rows, wrong[1].retold(f"step {step}: {wrong[1].what}", where="")))
-        return made
+            return keyed_outputs._replace(wrong=(rows, wrong[1].retold(f"step {step}: {wrong[1].what}", where="")))
+        return keyed_outputs
 
     def forget(self, key: int | None) -> None:
         self.states.begin(key)
@@ -84,13 +84,13 @@ class CompiledKeys(CompiledRuns):
         nothing = {name: columns.silent(domain, 1) for name, domain in self.one.flat.inputs}
         return self._make_outputs(KeyedRows("ending", np.arange(count), count, nothing))
 
-    def _make_outputs(self, given: KeyedRows) -> KeyedOutputs:
-        self._rows[given.kind] += given.rows
-        machine = self._machine and self._rows[given.kind] > self._patience
+    def _make_outputs(self, batch: KeyedRows) -> KeyedOutputs:
+        self._rows[batch.kind] += batch.rows
+        machine = self._machine and self._rows[batch.kind] > self._patience
         parts = [KeyPart(part) for part in range(self.threads if machine and self._cost >= self._costly else 1)]
         wrong, begun_at = None, time.thread_time()
         while wrong is None:
-            loop = partial(self._run, self._loop(given.kind, machine=machine), given, len(parts))
+            loop = partial(self._run, self._loop(batch.kind, machine=machine), batch, len(parts))
             begun = [self._manager.start(partial(loop, part)) for part in parts[1:]]
             try:
                 loop(parts[0])
@@ -98,14 +98,14 @@ class CompiledKeys(CompiledRuns):
                 for each in begun:
                     each.wait_for()
             first = min(parts, key=lambda part: part.stop)
-            if first.stop == given.rows:
+            if first.stop == batch.rows:
                 break
-            wrong = self._singly(given, first)
-        if machine and given.rows and given.kind in self._timed:
-            self._cost = (time.thread_time() - begun_at) * len(parts) / given.rows
-        self._timed.add(given.kind)  # the first time includes compilation
+            wrong = self._singly(batch, first)
+        if machine and batch.rows and batch.kind in self._timed:
+            self._cost = (time.thread_time() - begun_at) * len(parts) / batch.rows
+        self._timed.add(batch.kind)  # the first time includes compilation
         outputs = {
-            name: _join_before_error([made[name] for part in parts for made in part.made], wrong)
+            name: _join_before_error([piece[name] for part in parts for piece in part.made], wrong)
             for name in self._names
         }
         return KeyedOutputs(outputs, wrong)
@@ -114,30 +114,30 @@ class CompiledKeys(CompiledRuns):
     def _names(self) -> list[str]:
         return [name for name, _, _ in self.one.results]
 
-    def _run(self, loop: Loop, given: KeyedRows, parts: int, part: KeyPart) -> None:
+    def _run(self, loop: Loop, batch: KeyedRows, parts: int, part: KeyPart) -> None:
         """Run the remaining rows of some keys."""
-        outputs = self._room(given.rows - part.stop)
+        outputs = self._room(batch.rows - part.stop)
         part.stop = loop(
-            part.number, parts, part.stop, given.rows, *self.states.arrays[:2], outputs.counts,
-            *self.states.arrays[2:], *given.inputs, *outputs.arrays, *outputs.spots, given.codes,
+            part.number, parts, part.stop, batch.rows, *self.states.arrays[:2], outputs.counts,
+            *self.states.arrays[2:], *batch.inputs, *outputs.arrays, *outputs.spots, batch.codes,
         )  # fmt: skip
         part.made.append(outputs.found(0, [None] * len(self.one.results)))
 
-    def _singly(self, given: KeyedRows, part: KeyPart) -> tuple[int, WorkbenchError] | None:
+    def _singly(self, batch: KeyedRows, part: KeyPart) -> tuple[int, WorkbenchError] | None:
         """Run the row at which some keys have stopped alone: it fails with its error, or gets the room it needs."""
         row = part.stop
-        key, at = int(given.codes[row]), np.array([row])
+        key, at = int(batch.codes[row]), np.array([row])
         self.states.turn(key)
         try:
-            if given.kind == "ending":
-                made = self.one.finish()
+            if batch.kind == "ending":
+                outputs = self.one.finish()
                 self.one._ended.clear()
             else:
-                made = self.one.fed({name: column.part(at) for name, column in given.columns.items()}, 1, True)
+                outputs = self.one.fed({name: column.part(at) for name, column in batch.columns.items()}, 1, True)
             self.states.take(key)
         except WorkbenchError as error:
             return row, error
-        part.made.append({name: output.move_to_step(row) for name, output in made.items()})
+        part.made.append({name: output.move_to_step(row) for name, output in outputs.items()})
         part.stop += 1
         return None
 
@@ -173,11 +173,11 @@ class KeyedRows:
     inputs: the events in the form that the loop takes.
     """
 
-    def __init__(self, kind: str, codes: Any, rows: int, given: Mapping[str, columns.Column]) -> None:
-        self.kind, self.codes, self.rows, self.columns = kind, codes, rows, given
-        self.inputs = [array for column in given.values() for array in column.fields]
+    def __init__(self, kind: str, codes: Any, rows: int, input_columns: Mapping[str, columns.Column]) -> None:
+        self.kind, self.codes, self.rows, self.columns = kind, codes, rows, input_columns
+        self.inputs = [array for column in input_columns.values() for array in column.fields]
         if kind == "sparse":
-            every = (np.ones(len(codes), np.bool_) if c.present is None else c.present for c in given.values())
+            every = (np.ones(len(codes), np.bool_) if c.present is None else c.present for c in input_columns.values())
             self.inputs += every
 
 
@@ -195,10 +195,12 @@ class KeyPart:
         self.made: list[dict[str, columns.OutputColumn]] = []
 
 
-def before_wrong(given: Mapping[str, columns.Column], rows: int) -> tuple[int, tuple[int, WorkbenchError] | None]:
+def before_wrong(
+    input_columns: Mapping[str, columns.Column], rows: int
+) -> tuple[int, tuple[int, WorkbenchError] | None]:
     """Return the number of rows before the first event outside its domain, and its error, or all rows and None."""
-    found = min((c.wrong for c in given.values() if c.wrong), key=lambda each: int(each[0]), default=None)
-    return (rows, None) if found is None else (*found[:1], found)
+    first_error = min((c.wrong for c in input_columns.values() if c.wrong), key=lambda each: int(each[0]), default=None)
+    return (rows, None) if first_error is None else (*first_error[:1], first_error)
 
 
 def _join_before_error(

@@ -28,9 +28,9 @@ def _lock_method(method: Method) -> Method:
     """Make a method run in one thread at a time."""
 
     @wraps(method)
-    def alone(self: ColumnKeys, given: Any) -> Any:
+    def alone(self: ColumnKeys, argument: Any) -> Any:
         with self._lock:
-            return method(self, given)
+            return method(self, argument)
 
     return cast("Method", alone)
 
@@ -156,8 +156,8 @@ class ColumnKeys(Keys):
     def _list_keys(self, column: Any) -> list[Value]:
         """Convert a column to keys."""
         if isinstance(self.domain, Words):
-            found: list[Value] = column.to_pylist()
-            return found
+            keys: list[Value] = column.to_pylist()
+            return keys
         from workbench.executors.compiled.execute.columns import OutputColumn
 
         return OutputColumn(self.domain, (column,)).events()

@@ -31,7 +31,7 @@ class CompiledRuns(KeyedRuns):
         return self.feed(codes, self._columns(batch), count)
 
     @abstractmethod
-    def feed(self, codes: Any, given: Mapping[str, Column], count: int) -> KeyedOutputs:
+    def feed(self, codes: Any, input_columns: Mapping[str, Column], count: int) -> KeyedOutputs:
         """Run columns, by input name, as `step` does."""
 
     @abstractmethod
@@ -67,8 +67,8 @@ class CompiledRuns(KeyedRuns):
         """Return the events of each input in the rows of a batch."""
         domains, texts = self.one.flat.ports.domains, self.one.texts
         if batch.columns is not None:
-            given = batch.columns
-            return {n: column(n, d, given[n].fields, given[n].present, texts) for n, d in domains.items()}
+            arrays = batch.columns
+            return {n: column(n, d, arrays[n].fields, arrays[n].present, texts) for n, d in domains.items()}
         columns = {}
         for name, domain in domains.items():
             there, events = [name in row for row in batch.rows or ()], [row.get(name) for row in batch.rows or ()]

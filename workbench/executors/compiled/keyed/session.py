@@ -66,24 +66,29 @@ class KeyedColumnSession(KeyedSession):
         self._plain = columns and isinstance(running, CompiledKeys)
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
-        given = self._of_rows(batch) if batch.columns is None else self._of_columns(batch)
-        made = self.runs.step(given.codes, given.batch, len(self.keys))
-        computed, rows_run, failed = len(given.codes), given.rows, given.failed
-        if made.wrong is not None:
-            computed, error = made.wrong
-            rows_run = int(given.places[computed])
-            failed = self._locate_error(given.codes[computed], batch.numbers[given.places[computed]], error)
-        rows, table, steps = self._make_rows(made, given.codes, given.keys)
+        keyed_batch = self._of_rows(batch) if batch.columns is None else self._of_columns(batch)
+        keyed_outputs = self.runs.step(keyed_batch.codes, keyed_batch.batch, len(self.keys))
+        computed, rows_run, failed = len(keyed_batch.codes), keyed_batch.rows, keyed_batch.failed
+        if keyed_outputs.wrong is not None:
+            computed, error = keyed_outputs.wrong
+            rows_run = int(keyed_batch.places[computed])
+            failed = self._locate_error(keyed_batch.codes[computed], batch.numbers[keyed_batch.places[computed]], error)
+        rows, table, steps = self._make_rows(keyed_outputs, keyed_batch.codes, keyed_batch.keys)
         return BatchOutput(
-            rows, table=table, causes=given.places[steps], computed=computed, ignored={KEYLESS: rows_run - computed},
-            events_in=batch.events - computed * self.partition.beside, events_out=_count(made), failed=failed,
+            rows, table=table, causes=keyed_batch.places[steps], computed=computed,
+            ignored={KEYLESS: rows_run - computed}, events_in=batch.events - computed * self.partition.beside,
+            events_out=_count(keyed_outputs), failed=failed,
         )  # fmt: skip
 
     def end(self) -> BatchOutput:
-        made = self.runs.finish()
-        failed = None if made.wrong is None else self._locate_error(made.wrong[0], None, made.wrong[1])
-        rows, table, _ = self._make_rows(made, np.arange(len(self.keys)), None)
-        return BatchOutput(rows, table=table, events_out=_count(made), failed=failed)
+        keyed_outputs = self.runs.finish()
+        failed = (
+            None
+            if keyed_outputs.wrong is None
+            else self._locate_error(keyed_outputs.wrong[0], None, keyed_outputs.wrong[1])
+        )
+        rows, table, _ = self._make_rows(keyed_outputs, np.arange(len(self.keys)), None)
+        return BatchOutput(rows, table=table, events_out=_count(keyed_outputs), failed=failed)
 
     def _locate_error(self, code: Any, number: int | None, error: WorkbenchError) -> WorkbenchError:
         return self.partition.located(self.keys.values([int(code)])[0], number, error)
@@ -105,24 +110,24 @@ class KeyedColumnSession(KeyedSession):
 
     def _of_columns(self, batch: LogBatch) -> KeyedBatch:
         assert batch.columns is not None
-        given, failed = dict(batch.columns), batch.failed
-        keys = given.pop(self.partition.column) if self.partition.beside else given[self.partition.column]
+        columns, failed = dict(batch.columns), batch.failed
+        keys = columns.pop(self.partition.column) if self.partition.beside else columns[self.partition.column]
         places, rows = cast(Any, np.arange(keys.rows)), keys.rows
         if keys.present is not None:
-            lost = np.flatnonzero(_find_filled_rows(given, keys.rows) & ~keys.present)
+            lost = np.flatnonzero(_find_filled_rows(columns, keys.rows) & ~keys.present)
             end = int(lost[0]) if len(lost) else None
             if end is not None:
                 rows = end
                 failed = self.partition.keyless(batch.numbers[end])
             places = np.flatnonzero(keys.present[:end])
-            given = {name: each.part(places) for name, each in given.items()}
+            columns = {name: each.part(places) for name, each in columns.items()}
             keys = keys.part(places)
         codes = self.keys.numbers(keys.events)
-        return KeyedBatch(codes, places, LogBatch(range(len(codes)), columns=given), keys.events, rows, failed)
+        return KeyedBatch(codes, places, LogBatch(range(len(codes)), columns=columns), keys.events, rows, failed)
 
     # --- output ---------------------------------------------------------------------------------------------
 
-    def _make_rows(self, made: KeyedOutputs, codes: Any, keys: Any) -> tuple[list[RowEvents], Any, Any]:
+    def _make_rows(self, keyed_outputs: KeyedOutputs, codes: Any, keys: Any) -> tuple[list[RowEvents], Any, Any]:
         """Return the output rows, or their table, and the step of each.
 
         Parameters
@@ -130,41 +135,41 @@ class KeyedColumnSession(KeyedSession):
         codes: the key number of each row that was run; `keys`: the column of keys, if there is one.
         """
         if not self._plain:
-            return self._as_rows(made, codes)
+            return self._as_rows(keyed_outputs, codes)
         import pyarrow as pa
 
         from workbench.events.buffers import take_rows
         from workbench.events.output_columns import outputs_to_columns
 
-        shown = self.partition.ports.shown
-        steps, columns = outputs_to_columns(made.outputs, shown)
+        names = self.partition.ports.shown
+        steps, columns = outputs_to_columns(keyed_outputs.outputs, names)
         if not len(steps):
             return [], None, steps
-        found = self.keys.shown(codes[steps]) if keys is None else take_rows(self.keys.column(keys), steps)
-        table = {self.partition.column: found}
-        return [], pa.table({**table, **dict(zip(shown, columns, strict=True))}), steps
+        key_column = self.keys.shown(codes[steps]) if keys is None else take_rows(self.keys.column(keys), steps)
+        table = {self.partition.column: key_column}
+        return [], pa.table({**table, **dict(zip(names, columns, strict=True))}), steps
 
-    def _as_rows(self, made: KeyedOutputs, codes: Any) -> tuple[list[RowEvents], None, Any]:
+    def _as_rows(self, keyed_outputs: KeyedOutputs, codes: Any) -> tuple[list[RowEvents], None, Any]:
         """Return rows for outputs that are more than numbers: step by step."""
-        found: dict[int, dict[str, list[Value]]] = {}
-        for name, output in made.outputs.items():
+        events_by_step: dict[int, dict[str, list[Value]]] = {}
+        for name, output in keyed_outputs.outputs.items():
             for step, value in zip(output.steps.tolist(), output.events(), strict=True):
-                found.setdefault(step, {}).setdefault(name, []).append(value)
-        rows, steps, each = list[RowEvents](), sorted(found), list[int]()
+                events_by_step.setdefault(step, {}).setdefault(name, []).append(value)
+        rows, steps, each = list[RowEvents](), sorted(events_by_step), list[int]()
         for step, key in zip(steps, self.keys.values(codes[steps]), strict=True):
-            rows += self.partition.rows_of(key, found[step])
+            rows += self.partition.rows_of(key, events_by_step[step])
             each += [step] * (len(rows) - len(each))
         return rows, None, np.array(each, np.int64)
 
 
-def _find_filled_rows(given: Mapping[str, EventArray], rows: int) -> Any:
+def _find_filled_rows(columns: Mapping[str, EventArray], rows: int) -> Any:
     """Return a mask of the rows that have an event."""
-    found: Any = np.zeros(rows, np.bool_)
-    for each in given.values():
-        found |= True if each.present is None else each.present
-    return found
+    mask: Any = np.zeros(rows, np.bool_)
+    for each in columns.values():
+        mask |= True if each.present is None else each.present
+    return mask
 
 
-def _count(made: KeyedOutputs) -> int:
+def _count(keyed_outputs: KeyedOutputs) -> int:
     """Return the number of output events."""
-    return sum(len(each.steps) for each in made.outputs.values())
+    return sum(len(each.steps) for each in keyed_outputs.outputs.values())

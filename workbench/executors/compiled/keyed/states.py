@@ -58,10 +58,10 @@ class KeyedStates:
     def begin(self, key: int | None) -> None:
         """Forget all keys except this one, which becomes the first; or all."""
         for first, content in zip(self._initial, self.arrays, strict=True):
-            kept = None if key is None else content[key].copy()
+            row = None if key is None else content[key].copy()
             content[: self.count, : len(first)] = first
-            if kept is not None:
-                content[0] = kept
+            if row is not None:
+                content[0] = row
         self.count = 0 if key is None else 1
 
     def steps(self, key: int) -> int:
@@ -91,7 +91,7 @@ class KeyedStates:
             self.one.widen()
             self._change(self.one._state.copy(), self.one.steps)
 
-    def _change(self, kept: Sequence[Any], steps: int) -> None:
+    def _change(self, snapshot: Sequence[Any], steps: int) -> None:
         """Switch to the executor's new system, and convert all states."""
         before, old, count = self.form, self.arrays, self.count
         self._begin()
@@ -100,11 +100,11 @@ class KeyedStates:
         for key in range(count):
             whole, *rest = (array[key] for array in old)
             before.restore([whole[:-1], *rest])
-            made = LoopArrays(self.one.system, self.one.form, self.one.texts)
-            made.reset()
-            widen(self.one.flat, before, made)
-            self._put(key, made, int(whole[-1]))
-        self.one._state.restore(kept)
+            after = LoopArrays(self.one.system, self.one.form, self.one.texts)
+            after.reset()
+            widen(self.one.flat, before, after)
+            self._put(key, after, int(whole[-1]))
+        self.one._state.restore(snapshot)
         self.one.steps = steps
 
     def _put(self, key: int, state: LoopArrays, steps: int) -> None:
@@ -139,12 +139,12 @@ class KeyedStates:
         keys = np.arange(self.count)
         for place in range(queue.places.start, queue.places.stop):
             array = self.arrays[place]
-            made: Any = np.zeros((len(array), 2 * size), array.dtype)
+            larger: Any = np.zeros((len(array), 2 * size), array.dtype)
             if size <= self.count:
                 for at in range(size):
-                    made[keys, firsts + at & 2 * size - 1] = array[keys, firsts + at & size - 1]
+                    larger[keys, firsts + at & 2 * size - 1] = array[keys, firsts + at & size - 1]
             else:
                 for key, first in enumerate(firsts.tolist()):
                     places = first + np.arange(size)
-                    made[key, places & 2 * size - 1] = array[key, places & size - 1]
-            self.arrays[place] = made
+                    larger[key, places & 2 * size - 1] = array[key, places & size - 1]
+            self.arrays[place] = larger

@@ -36,39 +36,39 @@ class TabledKeys(CompiledRuns):
         self.first = one._state.copy()
         self._states: list[tuple[int, Any]] = []
 
-    def feed(self, codes: Any, given: Mapping[str, Column], count: int) -> KeyedOutputs:
+    def feed(self, codes: Any, input_columns: Mapping[str, Column], count: int) -> KeyedOutputs:
         self._states += [(0, self.first)] * (count - len(self._states))
-        rows, wrong = before_wrong(given, len(codes))
-        found: FoundEvents = {name: [] for name, _, _ in self.one.results}
+        rows, wrong = before_wrong(input_columns, len(codes))
+        events_by_name: FoundEvents = {name: [] for name, _, _ in self.one.results}
         order = np.argsort(codes[:rows], kind="stable")
         cuts: Any = np.flatnonzero(np.diff(codes[order])) + 1
         for places in np.split(order, cuts) if rows else ():
             key = int(codes[places[0]])
-            failed = self._run(key, given, places, found)
+            failed = self._run(key, input_columns, places, events_by_name)
             if failed is not None and (wrong is None or failed[0] < wrong[0]):
                 wrong = failed
         if wrong is not None and wrong[0] == rows:
             step = self._states[int(codes[rows])][0]
             wrong = rows, wrong[1].retold(f"step {step}: {wrong[1].what}", where="")
-        return _gather(found, wrong)
+        return _gather(events_by_name, wrong)
 
     def _run(
-        self, key: int, columns: Mapping[str, Column], places: Any, found: FoundEvents
+        self, key: int, columns: Mapping[str, Column], places: Any, events_by_name: FoundEvents
     ) -> tuple[int, WorkbenchError] | None:
         """Run rows of a key, or those before one that fails; return that row and its error."""
         self.turn(key)
-        start, given = self.one.steps, {name: column.part(places) for name, column in columns.items()}
+        start, parts = self.one.steps, {name: column.part(places) for name, column in columns.items()}
         try:
-            made = self.one.fed(given, len(places), True)
+            outputs = self.one.fed(parts, len(places), True)
         except WorkbenchError as error:
             if error.step is None:
                 raise
             done = error.step - start
-            self._run(key, columns, places[:done], found)
+            self._run(key, columns, places[:done], events_by_name)
             return int(places[done]), error
-        for name, output in made.items():
+        for name, output in outputs.items():
             assert output.steps is not None
-            found[name] += zip(places[output.steps - start].tolist(), output.events(), strict=True)
+            events_by_name[name] += zip(places[output.steps - start].tolist(), output.events(), strict=True)
         self.take(key)
         return None
 
@@ -86,23 +86,23 @@ class TabledKeys(CompiledRuns):
         return self._states[key][0]
 
     def finish(self, count: int | None = None) -> KeyedOutputs:
-        found: FoundEvents = {name: [] for name, _, _ in self.one.results}
+        events_by_name: FoundEvents = {name: [] for name, _, _ in self.one.results}
         for key in range(len(self._states) if count is None else count):
             self.one.reset()
             self.turn(key)
             try:
-                made = self.one.finish()
+                outputs = self.one.finish()
             except WorkbenchError as error:
-                return _gather(found, (key, error))
-            for name, output in made.items():
-                found[name] += [(key, value) for value in output.events()]
-        return _gather(found, None)
+                return _gather(events_by_name, (key, error))
+            for name, output in outputs.items():
+                events_by_name[name] += [(key, value) for value in output.events()]
+        return _gather(events_by_name, None)
 
 
-def _gather(found: FoundEvents, wrong: tuple[int, WorkbenchError] | None) -> KeyedOutputs:
+def _gather(events_by_name: FoundEvents, wrong: tuple[int, WorkbenchError] | None) -> KeyedOutputs:
     """Sort the events of each output by row."""
     outputs = {}
-    for name, events in found.items():
+    for name, events in events_by_name.items():
         events.sort(key=lambda each: each[0])
         outputs[name] = ValueColumn.of([each for each in events if wrong is None or each[0] < wrong[0]])
     return KeyedOutputs(outputs, wrong)

@@ -79,8 +79,8 @@ def number_domain(domain: Domain) -> Domain:
 def number_array(column: Term) -> Term:
     """Return the array of a memory with numbers for maps of any size."""
     assert isinstance(column.domain, Array)
-    found: Term = var(column.name, replace(column.domain, element=number_domain(column.domain.element)))
-    return found
+    array: Term = var(column.name, replace(column.domain, element=number_domain(column.domain.element)))
+    return array
 
 
 def list_choices(value: Term) -> Iterable[Term]:

@@ -77,9 +77,9 @@ def tape_system(system: System, dense: Mapping[Term, Term]) -> Taped:
 
 def _only_needed(system: System, pasts: Iterable[Past]) -> System:
     """Freeze all variables on which neither outputs, hazards nor the offsets of pasts depend."""
-    shown = [system.pipes[pipe] for _, pipe in system.outputs]
+    pipes = [system.pipes[pipe] for _, pipe in system.outputs]
     written = [memory.writes for memory in system.memories]
-    wanted = [(pipe.slots, () if pipe.more is None else pipe.more) for pipe in shown]
+    wanted = [(pipe.slots, () if pipe.more is None else pipe.more) for pipe in pipes]
     places = tuple(past.back for past in pasts)
     needed = system.cone((tuple(wanted), tuple(written), places, tuple(hazard.happens for hazard in hazards(system))))
     return replace(
@@ -146,8 +146,8 @@ class _Recall(Substitute):
         before = Substitute(earlier)(value)
         if not memory.domain.blank:
             return before
-        found: Term = ite(self._past("", BOOL, back), before, const(term.domain.default, term.domain))
-        return found
+        entry: Term = ite(self._past("", BOOL, back), before, const(term.domain.default, term.domain))
+        return entry
 
     def _past(self, leaf: str, domain: Domain, back: Term) -> Term:
         past = Past(leaf, domain, back)

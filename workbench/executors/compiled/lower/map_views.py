@@ -64,11 +64,11 @@ class MapTable:
             words = [part for _, part in scalars(kind.key)]
             if len(words) > MOST_WORDS or not all(part.finite or isinstance(part, Integers | Texts) for part in words):
                 raise Refused(f"it has keys of {kind.key}", hint="let them be whole numbers, texts, labels, or pairs")
-            kept = number == len(kinds) - 1
-            if kept and not all(part.finite or isinstance(part, WORDS) for _, part in scalars(kind.value)):
+            is_last = number == len(kinds) - 1
+            if is_last and not all(part.finite or isinstance(part, WORDS) for _, part in scalars(kind.value)):
                 raise Refused(f"it has values of {kind.value}", hint="values are scalars, tuples, or maps to these")
-            there = (BOOL,) if removes and kept else ()
-            value = (kind.value,) if kept and only is None else ()
+            there = (BOOL,) if removes and is_last else ()
+            value = (kind.value,) if is_last and only is None else ()
             row = Tuple((BOOL, kind.key, *there, *value))
             fresh = (False, *(each.default for each in value)) if there else ()
             levels.append(Cells(f"{name}{'.entries' * number}", KeyedArray(row, fresh=fresh)))
@@ -170,8 +170,8 @@ class WithEntry(MapView):
 
     def look(self, key: Any) -> tuple[Any, Any]:
         present, value = self.before.look(key)
-        found = equal(as_term(key, self.domain.key), as_term(self.key, self.domain.key))
-        return ite(found, self.there, present), choose_value(found, self.value, value)
+        is_same_key = equal(as_term(key, self.domain.key), as_term(self.key, self.domain.key))
+        return ite(is_same_key, self.there, present), choose_value(is_same_key, self.value, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,14 +213,14 @@ class GivenMap(MapView):
 
     def key(self, place: Term) -> Term:
         """Return the key of an entry."""
-        found: Term = READ.build((self._columns[1], place))
-        return found
+        key: Term = READ.build((self._columns[1], place))
+        return key
 
     @property
     def size(self) -> Term:
         """The number of entries."""
-        found: Term = ENTRIES.build((self._columns[0], self.number))
-        return found
+        size: Term = ENTRIES.build((self._columns[0], self.number))
+        return size
 
     def or_else(self, condition: Any, otherwise: MapView) -> MapView:
         if not isinstance(otherwise, GivenMap | NoEntries):
@@ -229,8 +229,8 @@ class GivenMap(MapView):
 
     def some(self, place: Term, happens: Term, condition: Term) -> Term:
         """Return whether a condition holds for the place of some entry; searched only where `happens` holds."""
-        found: Term = SOME_ENTRY.build((self._columns[0], self.number, place, happens, condition))
-        return found
+        search: Term = SOME_ENTRY.build((self._columns[0], self.number, place, happens, condition))
+        return search
 
 
 def number_of(view: MapView) -> Term:
@@ -287,14 +287,14 @@ def changes(view: MapView, base: InTable) -> Levels:
 
 
 def _put(view: WithEntry, base: InTable) -> Levels:
-    found = changes(view.before, base)
+    levels = changes(view.before, base)
     key = as_term(view.key, view.domain.key)
     if isinstance(view.value, MapView):
         inner = changes(view.value, InTable(base.table, (key,)))
-        return _last(found[0], EntryChange(TRUE, key, TRUE, None)), inner[1]
+        return _last(levels[0], EntryChange(TRUE, key, TRUE, None)), inner[1]
     value = as_term(view.value, view.domain.value)
     written = EntryChange(TRUE, (*base.prefix, key) if base.prefix else key, view.there, value)
-    return (*found[:-1], _last(found[-1], written))
+    return (*levels[:-1], _last(levels[-1], written))
 
 
 def _last(before: Sequence[EntryChange], change: EntryChange) -> list[EntryChange]:
@@ -324,12 +324,12 @@ def total(view: MapView, name: str, measure: Addend) -> Any:
     if base.prefix:
         raise Refused(f"'{name}' is applied to a map in a map", hint="keep a number for each key beside it")
     base.table.totals[name] = measure
-    found: Term = symbol(base.table, name)
+    new_total: Term = symbol(base.table, name)
     for change in changes(view, base)[0]:
         present, value = base.look(change.key)
         before, after = ite(present, measure(value), 0), ite(change.there, measure(change.value), 0)
-        found = found + as_term(ite(change.happens, as_term(after, INT) - as_term(before, INT), 0), INT)
-    return found
+        new_total = new_total + as_term(ite(change.happens, as_term(after, INT) - as_term(before, INT), 0), INT)
+    return new_total
 
 
 def symbol(table: MapTable, name: str) -> Any:

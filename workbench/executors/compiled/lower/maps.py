@@ -76,20 +76,20 @@ class _Tabled:
         self.nexts = {var(v.name, v.domain): system.inline(v.next) for v in held}
         self.tables: dict[Term, MapTable] = {}
         coming = {leaf for source in system.inputs for leaf in leaves(source.value) if large(leaf.domain)}
-        kept = (column for memory in system.memories for column in memory.columns)
-        self.arrays = {c: number_array(c) for c in kept if _elements(c) in {each.domain for each in coming}}
+        columns = (column for memory in system.memories for column in memory.columns)
+        self.arrays = {c: number_array(c) for c in columns if _elements(c) in {each.domain for each in coming}}
         self.given = self._replace_given(coming | self.arrays.keys())
         self.lower = _Lower({**self._meanings(held), **self.given, **self.arrays})
         self.ending = Substitute({end.now: FALSE for end in system.ends.values()})
 
-    def _replace_given(self, found: set[Term]) -> dict[Term, GivenMap]:
+    def _replace_given(self, terms: set[Term]) -> dict[Term, GivenMap]:
         """Return the `GivenMap` of each map that comes in or waits in an array, and of variables that may be one."""
         before = -1
-        while before < len(found):
-            before = len(found)
-            found |= {each for each, after in self.nexts.items() if not found.isdisjoint(list_choices(after))}
+        while before < len(terms):
+            before = len(terms)
+            terms |= {each for each, after in self.nexts.items() if not terms.isdisjoint(list_choices(after))}
         return {
-            each: GivenMap(each.domain, var(each.name, MapNumber(each.domain))) for each in found if large(each.domain)
+            each: GivenMap(each.domain, var(each.name, MapNumber(each.domain))) for each in terms if large(each.domain)
         }
 
     def _empty(self) -> set[Term]:
@@ -99,15 +99,15 @@ class _Tabled:
             for each, after in self.nexts.items()
             if any(node.op is not None and node.op.name == "map_put" for node in postorder([after]))
         }
-        found, before = self.nexts.keys() - puts, -1
-        while before != len(found):
-            before = len(found)
-            found = {each for each in found if found.issuperset(list_choices(self.nexts[each]))}
-        return found
+        variables, before = self.nexts.keys() - puts, -1
+        while before != len(variables):
+            before = len(variables)
+            variables = {each for each in variables if variables.issuperset(list_choices(self.nexts[each]))}
+        return variables
 
     def _meanings(self, held: list[StateVariable]) -> dict[Term, MapView]:
         """Return the view of each variable that is a map."""
-        found: dict[Term, MapView] = {}
+        views: dict[Term, MapView] = {}
         empty = self._empty()
         for each in held:
             domain, variable = each.domain, var(each.name, each.domain)
@@ -116,18 +116,18 @@ class _Tabled:
                 raise self._make_refusal(each.name, "does not begin empty")
             if variable in self.given:
                 continue
-            same = next((other for other in found if self._equal(variable, other)), None)
+            same = next((other for other in views if self._equal(variable, other)), None)
             if same is not None:
-                found[variable] = found[same]
+                views[variable] = views[same]
             elif variable in empty:
-                found[variable] = NoEntries(domain)
+                views[variable] = NoEntries(domain)
             else:
                 nodes = list(postorder([self.nexts[variable]]))
                 puts, removes = ([n for n in nodes if n.op is not None and n.op.name == f"map_{what}"]
                                  for what in ("put", "remove"))  # fmt: skip
                 self.tables[variable] = MapTable.of(each.name, domain, puts, removes=bool(removes))
-                found[variable] = InTable(self.tables[variable])
-        return found
+                views[variable] = InTable(self.tables[variable])
+        return views
 
     def _equal(self, variable: Term, other: Term) -> bool:
         """Whether a variable equals another one after each step if it does before."""
@@ -145,8 +145,8 @@ class _Tabled:
             for table in self.tables.values()
             for cells in table.levels
         )
-        kept = tuple(map(self._memory, before.memories))
-        written = [each[:3] for memory in kept for each in memory.writes]
+        other_memories = tuple(map(self._memory, before.memories))
+        written = [each[:3] for memory in other_memories for each in memory.writes]
         numbers = [var(v.name, v.domain) for v in variables if isinstance(v.domain, MapNumber)]
         ways = [*(v.next for v in variables), *(d.term for d in definitions), *numbers, *self.arrays.values()]
         inputs = tuple(each._replace(value=map_leaves(self._number, each.value)) for each in before.inputs)
@@ -156,7 +156,7 @@ class _Tabled:
             free={name: number_domain(domain) for name, domain in before.free.items()},
             definitions=definitions,
             variables=variables,
-            memories=(*kept, *memories, *heaps_in((*ways, *written))),
+            memories=(*other_memories, *memories, *heaps_in((*ways, *written))),
             pipes={name: pipe for name, pipe in before.pipes.items() if not self._has_maps(name, pipe)},
             uses={d.name: before.uses[d.name] for d in definitions if d.name in before.uses},
         )
@@ -169,15 +169,15 @@ class _Tabled:
             try:
                 if any(large(node.domain) for node in postorder([term])) and self.ending(used) is FALSE:
                     term = self._at_end(self.before.inline(term), used)
-                found = self.lower(term)
+                meaning = self.lower(term)
             except Refused as error:
                 raise self._make_refusal(name, error.what, error.hint) from error
             if large(term.domain):
-                self.lower.memo[variable] = found
+                self.lower.memo[variable] = meaning
                 continue
-            searches = any(node is _SEARCHING for node in postorder([found]))
+            searches = any(node is _SEARCHING for node in postorder([meaning]))
             when = substitute(self.lower(used), _ALWAYS) if searches else TRUE
-            yield Definition(name, substitute(found, {_SEARCHING: when}))
+            yield Definition(name, substitute(meaning, {_SEARCHING: when}))
 
     def _at_end(self, term: Term, used: Term) -> Term:
         """Simplify a term that is used only where inputs end: no event arrives then."""
@@ -209,10 +209,10 @@ class _Tabled:
 
     def _keep(self, table: MapTable, after: MapView) -> None:
         """Write the changes of a step."""
-        for cells, found in zip(table.levels, changes(after, InTable(table)), strict=True):
-            if len(found) > 1:
+        for cells, entry_changes in zip(table.levels, changes(after, InTable(table)), strict=True):
+            if len(entry_changes) > 1:
                 raise Refused("two entries of it change in one step", hint="put one entry a step")
-            for each in found:
+            for each in entry_changes:
                 happens, key, rest = substitute((each.happens, each.key, table.rest(cells, each)), _ALWAYS)
                 place = ite(happens, cells.find(key), 0)  # a row is searched only where it is written
                 cells.keep(place, key, rest, happens)
@@ -238,15 +238,15 @@ class _Tabled:
 
     def _has_maps(self, name: str, pipe: Pipe) -> bool:
         """Whether a pipe carries maps, which cannot be shown outside."""
-        found = any(isinstance(leaf, Term) and large(leaf.domain) for leaf in leaves(pipe.slots))
-        if found and name in dict(self.before.outputs).values():
+        has_maps = any(isinstance(leaf, Term) and large(leaf.domain) for leaf in leaves(pipe.slots))
+        if has_maps and name in dict(self.before.outputs).values():
             node = next((node for node in self.nodes.values() if name in node.outputs), None)
             raise Refused(
                 f"pipe '{name}' carries a map out that no slices make",
                 where=node.where if node else "",
                 hint="let the pipeline emit what you need of it, with get, has or size",
             )
-        return found
+        return has_maps
 
     def _make_refusal(self, name: str, what: str, hint: str = "") -> Refused:
         instance = instance_of(name)
@@ -310,8 +310,8 @@ class _Lower(Fold[Any]):
 
     def on_read(self, term: Term, column: Term, *place: Any) -> Any:
         assert term.op is not None
-        found = term.op.build((column, *place))
-        return GivenMap(found.domain.of, found) if isinstance(found.domain, MapNumber) else found
+        entry = term.op.build((column, *place))
+        return GivenMap(entry.domain.of, entry) if isinstance(entry.domain, MapNumber) else entry
 
     on_recall = on_read
 
@@ -355,10 +355,10 @@ class _Lower(Fold[Any]):
         columns, words = m.cells.columns, len(list(leaves(key)))
         own = [READ.build((column, row)) for column in columns[1 + len(m.prefix) :][:words]]
         there, _ = m.table.look(m.cells, row)
-        found = both(there, substitute(condition, dict(zip(leaves(key), own, strict=True))))
+        row_condition = both(there, substitute(condition, dict(zip(leaves(key), own, strict=True))))
         if m.prefix:
-            return SOME_ROW_OF.build((columns[0], columns[1], *m.prefix, row, _SEARCHING, found))
-        return SOME_ROW.build((columns[0], row, _SEARCHING, found))
+            return SOME_ROW_OF.build((columns[0], columns[1], *m.prefix, row, _SEARCHING, row_condition))
+        return SOME_ROW.build((columns[0], row, _SEARCHING, row_condition))
 
     def default(self, term: Term, *args: Any) -> Any:
         assert term.op is not None

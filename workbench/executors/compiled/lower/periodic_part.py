@@ -41,10 +41,10 @@ class Steady(NamedTuple):
     distance: Mapping[tuple[Value, ...], int]
 
 
-def steady(system: System, given: Mapping[Term, Term], most_phases: int = MOST_PHASES) -> Steady:
+def steady(system: System, constants: Mapping[Term, Term], most_phases: int = MOST_PHASES) -> Steady:
     """Return the largest part with a period of at most `most_phases`, given constants for inputs."""
-    names, history, found = _alone(system, given, LONGEST)
-    rounds = {name: circle and (circle.start, circle.length) for name, circle in found.items()}
+    names, history, periods = _alone(system, constants, LONGEST)
+    rounds = {name: circle and (circle.start, circle.length) for name, circle in periods.items()}
     chosen, start, length = [], 0, 1
     for name, circle in sorted(rounds.items(), key=lambda item: item[1][1] if item[1] else 0):
         if circle and math.lcm(length, circle[1]) <= most_phases:
@@ -55,7 +55,7 @@ def steady(system: System, given: Mapping[Term, Term], most_phases: int = MOST_P
     columns = [names.index(v.name) for v in going]
     values = [tuple(state[c] for c in columns) for state in history[: start + length]]
     phases = tuple(
-        dict(given) | {var(v.name, v.domain): const(x, v.domain) for v, x in zip(going, each, strict=True)}
+        dict(constants) | {var(v.name, v.domain): const(x, v.domain) for v, x in zip(going, each, strict=True)}
         for each in values[start:]
     )
     return Steady(
@@ -83,16 +83,16 @@ class Circle(NamedTuple):
         return time if time < self.start else self.start + (time - self.start) % self.length
 
 
-def circles(system: System, given: Mapping[Term, Term], longest: int) -> dict[str, Circle]:
+def circles(system: System, constants: Mapping[Term, Term], longest: int) -> dict[str, Circle]:
     """Return the variables that depend only on each other and repeat within `longest` steps, given input constants."""
-    return {name: circle for name, circle in _alone(system, given, longest)[2].items() if circle}
+    return {name: circle for name, circle in _alone(system, constants, longest)[2].items() if circle}
 
 
 def _alone(
-    system: System, given: Mapping[Term, Term], longest: int
+    system: System, constants: Mapping[Term, Term], longest: int
 ) -> tuple[list[str], list[tuple[Value, ...]], dict[str, Circle | None]]:
     """Return the finite variables that depend only on each other, their joint history, and the period of each."""
-    known = Substitute(dict(given))
+    known = Substitute(dict(constants))
     finite = [v for v in system.variables if v.domain.finite]
     terms = system.inline(tuple(v.next for v in finite))
     after = {v.name: known(term) for v, term in zip(finite, terms, strict=True)}
@@ -103,30 +103,30 @@ def _alone(
     # a queue's length keeps growing where it overflows: such a run is void, and has no period
     domains = {v.name: v.domain for v in system.variables}
     values = {name: set(column) for name, column in zip(names, zip(*history, strict=True), strict=True)}
-    kept = [name for name in names if all(value in domains[name] for value in values[name])]
-    cones = {name: frozenset(find_reached({name}, needs)) for name in kept}
-    found = {cone: _circle(history, names, cone) for cone in set(cones.values())}
-    return names, history, {name: found[cone] for name, cone in cones.items()}
+    valid_names = [name for name in names if all(value in domains[name] for value in values[name])]
+    cones = {name: frozenset(find_reached({name}, needs)) for name in valid_names}
+    cone_periods = {cone: _circle(history, names, cone) for cone in set(cones.values())}
+    return names, history, {name: cone_periods[cone] for name, cone in cones.items()}
 
 
 def _find_closed(needs: Mapping[str, set[str]]) -> set[str]:
     """Return the names that depend only on each other."""
-    found = set(needs)
+    names = set(needs)
     while True:
-        fewer = {name for name in found if needs[name] <= found}
-        if fewer == found:
-            return found
-        found = fewer
+        fewer = {name for name in names if needs[name] <= names}
+        if fewer == names:
+            return names
+        names = fewer
 
 
 def find_reached(names: set[str], needs: Mapping[str, set[str]]) -> set[str]:
     """Return these names, and all on which they depend."""
-    found, todo = set(names), list(names)
+    closure, todo = set(names), list(names)
     while todo:
-        fresh = needs[todo.pop()] - found
-        found |= fresh
+        fresh = needs[todo.pop()] - closure
+        closure |= fresh
         todo += fresh
-    return found
+    return closure
 
 
 def _history(system: System, names: list[str], after: list[Any], longest: int) -> list[tuple[Value, ...]]:
@@ -134,14 +134,14 @@ def _history(system: System, names: list[str], after: list[Any], longest: int) -
     by_name = {v.name: v for v in system.variables}
     step = compile_terms(after, [var(name, by_name[name].domain) for name in names])
     state = tuple(by_name[name].initial for name in names)
-    found, seen = [state], {state}
-    while len(found) < longest:
+    states, seen = [state], {state}
+    while len(states) < longest:
         state = step(*state)
-        found.append(state)
+        states.append(state)
         if state in seen:
             break
         seen.add(state)
-    return found
+    return states
 
 
 def _circle(history: list[tuple[Value, ...]], names: list[str], cone: Set[str]) -> Circle | None:

@@ -78,16 +78,16 @@ def translate(
                 f"pipe '{pipe}' of {flat.ports.of} carries {odd}, which backend '{backend}' cannot hold",
                 hint="use bool, int, float, str, a finite type, or tuples of them; the reference executor runs all",
             )
-    given = set[Domain]()
+    map_domains = set[Domain]()
     for name, domain in flat.inputs:
-        told = f"input '{name}' of {flat.ports.of} carries {domain}, and backend '{backend}' takes no"
+        message = f"input '{name}' of {flat.ports.of} carries {domain}, and backend '{backend}' takes no"
         try:
-            given.update(find_given_maps(domain))
+            map_domains.update(find_given_maps(domain))
         except Refused as error:
-            raise Refused(f"{told} such maps: {error.what}", hint=error.hint) from error
-        if given and not maps:
+            raise Refused(f"{message} such maps: {error.what}", hint=error.hint) from error
+        if map_domains and not maps:
             hint = "use one thread of numba, without keys; the reference executor runs everything"
-            raise Refused(f"{told} maps in", hint=hint)
+            raise Refused(f"{message} maps in", hint=hint)
     for node in flat.nodes:
         if isinstance(node.processor, Clocked):
             raise Refused(
@@ -97,7 +97,7 @@ def translate(
                 hint="run it in the reference executor",
             )
     known = find_capacities(flat, capacities)
-    sizes = {queue: known.get(queue, rest if _is_storable(flat, queue, given) else 0) for queue in flat.queues}
+    sizes = {queue: known.get(queue, rest if _is_storable(flat, queue, map_domains) else 0) for queue in flat.queues}
     try:
         system = in_tables(compose(flat, {**known, **sizes}, arrays=True), flat)
     except (Refused, TypingError) as error:
@@ -122,10 +122,10 @@ def terms_of(system: System) -> Iterator[Term]:
 
 def texts_in(system: System) -> list[str]:
     """Return the text constants of a system."""
-    found = {term.payload for term in terms_of(system) if term.is_const and isinstance(term.domain, Texts)}
-    found.update(v.initial for v in system.variables if isinstance(v.domain, Texts))
+    texts = {term.payload for term in terms_of(system) if term.is_const and isinstance(term.domain, Texts)}
+    texts.update(v.initial for v in system.variables if isinstance(v.domain, Texts))
     fresh = [leaf for m in system.memories if isinstance(m.domain, KeyedArray) for leaf in leaves(m.domain.fresh)]
-    return sorted(map(str, {*found, *(leaf for leaf in fresh if isinstance(leaf, str))}))
+    return sorted(map(str, {*texts, *(leaf for leaf in fresh if isinstance(leaf, str))}))
 
 
 def _keys(rows: Others) -> type[Domain]:
@@ -144,10 +144,10 @@ def find_capacities(flat: Pipeline, capacities: Mapping[str, int] | None) -> dic
     return known
 
 
-def _is_storable(flat: Pipeline, queue: str, given: Container[Domain]) -> bool:
+def _is_storable(flat: Pipeline, queue: str, map_domains: Container[Domain]) -> bool:
     """Whether a memory can hold the events in a queue, given the types of input maps."""
     waiting = flat.domains[flat.sources[queue]]
-    return all(part.finite or isinstance(part, WORDS) or part in given for _, part in scalars(waiting))
+    return all(part.finite or isinstance(part, WORDS) or part in map_domains for _, part in scalars(waiting))
 
 
 def _check_words(system: System, flat: Pipeline) -> None:
@@ -158,10 +158,10 @@ def _check_words(system: System, flat: Pipeline) -> None:
     for memory in system.memories:
         terms.setdefault(instance_of(memory.name), []).extend(each[:3] for each in (*memory.writes, *memory.updates))
     nodes = {node.name: node for node in flat.nodes}
-    for instance, found in terms.items():
+    for instance, own_terms in terms.items():
         node = nodes.get(instance.removesuffix(".queue"))
         try:
-            for term in postorder(list(leaves(tuple(found)))):
+            for term in postorder(list(leaves(tuple(own_terms)))):
                 refuse_large(term)
             for variable in system.variables:
                 if instance_of(variable.name) == instance and isinstance(variable.domain, Integers):
@@ -221,19 +221,19 @@ def _escaping_in(rows: Others, kind: Bounded) -> Term:
 def _leaving(system: System, variable: StateVariable) -> Hazard | None:
     """Return the hazard that a variable leaves its range, if it can."""
     escapes = escape_in(system, {variable.name}, Overflowing.CHECKED)
-    told = f"processor '{instance_of(variable.name)}': '{local_of(variable.name)}' of {variable.domain} gets"
+    message = f"processor '{instance_of(variable.name)}': '{local_of(variable.name)}' of {variable.domain} gets"
     gets = FALSE if escapes is FALSE else system.inline(Unchecked({})(variable.next))
-    return None if escapes is FALSE else Hazard(told, OBLIGATION_HINT, escapes, gets=gets)
+    return None if escapes is FALSE else Hazard(message, OBLIGATION_HINT, escapes, gets=gets)
 
 
 def hazards(system: System) -> tuple[Hazard, ...]:
     """Return all that ends a run: full queues, and numbers that leave a checked domain or a word."""
-    found = []
+    candidates = []
     for queue in system.queues.values():
         if queue.capacity == ENDLESS:
             continue
         what = f"queue '{queue.name}' of {system.kind} {system.name} overflows: its capacity is {queue.capacity}"
-        found.append(Hazard(what, "give it a larger capacity", queue.overflow, queue.name))
+        candidates.append(Hazard(what, "give it a larger capacity", queue.overflow, queue.name))
     instances = dict.fromkeys(instance_of(name) for name in system.names())
     for kind, what, hint in (
         (Overflowing.CHECKED, "leaves its checked domain", "choose a larger domain, or modular or saturating integers"),
@@ -243,7 +243,7 @@ def hazards(system: System) -> tuple[Hazard, ...]:
             names = {name for name in system.names() if instance_of(name) == instance}
             if kind is Overflowing.CHECKED:
                 ranges = [v for v in system.variables if v.name in names and isinstance(v.domain, Range)]
-                found += [each for variable in ranges if (each := _leaving(system, variable)) is not None]
+                candidates += [each for variable in ranges if (each := _leaving(system, variable)) is not None]
                 names -= {variable.name for variable in ranges}
             escapes = escape_in(system, names, kind)
             for memory in system.memories:
@@ -254,9 +254,9 @@ def hazards(system: System) -> tuple[Hazard, ...]:
                     escapes = disjunction([escapes, _escaping_in(pipe.rows, kind)])
             contract = system.watched.get(instance.removesuffix(MONITOR)) if instance.endswith(MONITOR) else None
             if escapes is not FALSE and contract is not None and kind is Overflowing.CHECKED:
-                found.append(Hazard(f"processor '{instance}': {breaks(contract.text)}", UNMONITORED, escapes))
+                candidates.append(Hazard(f"processor '{instance}': {breaks(contract.text)}", UNMONITORED, escapes))
             elif escapes is not FALSE:
-                told = f"processor '{instance}': a result {what}"
-                found.append(Hazard(told, hint, escapes, beyond_words=kind is Integers))
-    happening = zip(found, system.inline(tuple(h.happens for h in found)), strict=True)
+                message = f"processor '{instance}': a result {what}"
+                candidates.append(Hazard(message, hint, escapes, beyond_words=kind is Integers))
+    happening = zip(candidates, system.inline(tuple(h.happens for h in candidates)), strict=True)
     return tuple(h._replace(happens=happens) for h, happens in happening if happens is not FALSE)

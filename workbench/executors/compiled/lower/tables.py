@@ -184,26 +184,26 @@ def enlarge_table(
     import numpy as np
 
     used, keys, rest = arrays[0], arrays[1 : 1 + words], arrays[1 + words :]
-    kept = np.full(len(used), not fresh)
+    live = np.full(len(used), not fresh)
     for array, value in zip(rest, fresh, strict=False):
-        kept |= array != value
-    kept &= used
-    kept[0] = False
-    room, count = size(used), int(np.count_nonzero(kept[1 + DIRECT :]))
+        live |= array != value
+    live &= used
+    live[0] = False
+    room, count = size(used), int(np.count_nonzero(live[1 + DIRECT :]))
     while room < max(3 * count, rows_at_least):
         room *= 2
-    made = [np.zeros(1 + DIRECT + room, array.dtype) for array in arrays]
+    new_arrays = [np.zeros(1 + DIRECT + room, array.dtype) for array in arrays]
     part = PART if places else len(used)  # new memory is slow, so little of it is used
     begins = [0, *range(1 + DIRECT, len(used), part)]
     for begin, end in zip(begins, [*begins[1:], len(used)], strict=True):
-        rows = there = begin + np.flatnonzero(kept[begin:end])
+        rows = there = begin + np.flatnonzero(live[begin:end])
         if begin:
-            given = [key[rows].astype(np.int64, copy=False) for key in keys]
-            there = 1 + DIRECT + (places or places_of)(given, made[0][1 + DIRECT :])
-        made[0][there] = True
-        for array, new in zip(arrays[1:], made[1:], strict=True):
+            row_keys = [key[rows].astype(np.int64, copy=False) for key in keys]
+            there = 1 + DIRECT + (places or places_of)(row_keys, new_arrays[0][1 + DIRECT :])
+        new_arrays[0][there] = True
+        for array, new in zip(arrays[1:], new_arrays[1:], strict=True):
             new[there] = array[rows]
-    return made
+    return new_arrays
 
 
 def places_of(keys: Sequence[Any], taken: Any) -> Any:

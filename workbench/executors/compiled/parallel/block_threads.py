@@ -120,10 +120,10 @@ class InBlocks:
                     one.steps -= edges[-1] - start
             yield from in_turn.ranges(one, start, stop, kind)
 
-    def _time_ranges(self, first: int, last: int, kind: LoopKind, made: Iterator[StepRange]) -> Iterator[StepRange]:
+    def _time_ranges(self, first: int, last: int, kind: LoopKind, ranges: Iterator[StepRange]) -> Iterator[StepRange]:
         """Yield the same ranges, and measure the cost of a step."""
         begun = time.thread_time()
-        yield from made
+        yield from ranges
         if kind.name in self._timed:  # the first time includes compilation
             self._cost = (time.thread_time() - begun) / (last - first)
             self._measured.add(kind.name)
@@ -261,14 +261,14 @@ class Attempt:
             later = (len(levels) - level) * self.shift
             totals = self._totals(level, states, later)
             self._set_clocks(states, clocks, -later)  # variables that the scans do not need were frozen
-            for scan, found in zip(scans, totals, strict=True):
-                self.of.set(states, scan.position, self._join(scan, found)[1:])
-        begun, made, bad = self._run(states)
+            for scan, block_totals in zip(scans, totals, strict=True):
+                self.of.set(states, scan.position, self._join(scan, block_totals)[1:])
+        begun, new_counts, bad = self._run(states)
         self.misfit = not self.of.same([array[:-1] for array in states], [array[1:] for array in begun])
-        if self.misfit or bad or any(self._correct(last, states, made) for last in self.of.cuts.last):
+        if self.misfit or bad or any(self._correct(last, states, new_counts) for last in self.of.cuts.last):
             return False
-        self._gather(made)
-        counts += made.sum(axis=0)
+        self._gather(new_counts)
+        counts += new_counts.sum(axis=0)
         for array, content in zip(now, states, strict=True):
             array[:] = content[-1]
         self.done = True
@@ -286,17 +286,17 @@ class Attempt:
 
     def _join(self, scan: Scan, totals: Sequence[Value]) -> list[Value]:
         """Return the value of a scan before each block and after the last, given the effect of each block."""
-        found = [scan.neutral, totals[0]]
+        values = [scan.neutral, totals[0]]
         for total in totals[1:]:
-            found.append(self.of.join(scan, found[-1], total))
-        return found
+            values.append(self.of.join(scan, values[-1], total))
+        return values
 
-    def _correct(self, last: Last, states: LoopValues, made: Any) -> bool:
+    def _correct(self, last: Last, states: LoopValues, new_counts: Any) -> bool:
         """Apply the effect of the earlier blocks on a scan to the outputs; return whether a hazard occurred."""
         scan = last.scan
         before = self._join(scan, self.of.values(states, scan.position))
         fields = [(j, k) for j, (_, kinds) in enumerate(self.of.one.form.results) for k in range(len(kinds))]
-        bad = self._offset(scan, before[:-1], [(j, fields.index((j, k))) for j, k in last.shown], made)
+        bad = self._offset(scan, before[:-1], [(j, fields.index((j, k))) for j, k in last.shown], new_counts)
         self.of.set(states, scan.position, before[-1:])
         return bad
 
@@ -330,7 +330,7 @@ class Attempt:
     def _run(self, states: LoopValues) -> tuple[LoopValues, Any, bool]:
         """Run all blocks; return their initial states, their numbers of outputs, and whether a hazard occurred."""
         begun = [array.copy() for array in states]
-        made: Any = np.zeros((self.count, len(self.counts)), np.int64)
+        new_counts: Any = np.zeros((self.count, len(self.counts)), np.int64)
         widths = [pipe.width for _, _, pipe in self.of.one.results]
         self.starts = [
             [int(n) + (edge - self.edges[0]) * width for n, width in zip(self.counts, widths, strict=True)]
@@ -338,10 +338,10 @@ class Attempt:
         ]  # a block writes after all that earlier blocks can write
         pairs = list(zip(self.owners, self.written, strict=True))
         self.views: list[Any] = [[y[at[j] :] for j, y in pairs] for at in self.starts]
-        found = self._all([partial(self._run_block, k, states, begun, made) for k in range(self.count)])
-        return begun, made, any(found)
+        hazard_flags = self._all([partial(self._run_block, k, states, begun, new_counts) for k in range(self.count)])
+        return begun, new_counts, any(hazard_flags)
 
-    def _run_block(self, k: int, states: LoopValues, begun: LoopValues, made: Any) -> bool:
+    def _run_block(self, k: int, states: LoopValues, begun: LoopValues, new_counts: Any) -> bool:
         first, cuts = self.edges[k], self.of.cuts
         whole, real, *memories = state = row_of(states, k)
         if k:
@@ -352,23 +352,23 @@ class Attempt:
                 array[k] = content
         loop = self.of.one.loops.loop(self.kind)
         last_step = self.edges[k + 1]
-        return bool(loop(first, last_step, whole, real, made[k], *memories, *self.inputs, *self.views[k]))
+        return bool(loop(first, last_step, whole, real, new_counts[k], *memories, *self.inputs, *self.views[k]))
 
-    def _offset(self, scan: Scan, before: Sequence[Value], shown: Sequence[tuple[int, int]], made: Any) -> bool:
-        """Combine the outputs of blocks with the earlier value of a scan; `shown`: the outputs, and their arrays."""
+    def _offset(self, scan: Scan, before: Sequence[Value], outputs: Sequence[tuple[int, int]], new_counts: Any) -> bool:
+        """Combine the outputs of blocks with the earlier value of a scan; `outputs`: the outputs, and their arrays."""
         domain, loop = self.of.one.system.variables[scan.position].domain, self.of.offset_loop(scan)
         works = []
         for k in range(1, self.count):
             offset = encode_any(domain, before[k])
-            for j, at in shown:
-                cuts = [int(made[k][j]) * part // self.of.threads for part in range(self.of.threads + 1)]
+            for j, at in outputs:
+                cuts = [int(new_counts[k][j]) * part // self.of.threads for part in range(self.of.threads + 1)]
                 works += [partial(loop, a, b, offset, self.views[k][at]) for a, b in itertools.pairwise(cuts)]
         return any(self._all(works))
 
-    def _gather(self, made: Any) -> None:
+    def _gather(self, new_counts: Any) -> None:
         """Move the outputs of the blocks together."""
         behind = self.counts.copy()
-        for each, at in zip(made, self.starts, strict=True):
+        for each, at in zip(new_counts, self.starts, strict=True):
             for j, y in zip(self.owners, self.written, strict=True):
                 first, start, n = int(behind[j]), at[j], int(each[j])
                 if first != start:

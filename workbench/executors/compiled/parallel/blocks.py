@@ -87,7 +87,7 @@ class Starts:
         return replace(system, outputs=(), variables=tuple(still), memories=tuple(memories))
 
 
-def blocks(system: System, given: Mapping[Term, Term], *, reassociate: bool = False) -> Starts:
+def blocks(system: System, constants: Mapping[Term, Term], *, reassociate: bool = False) -> Starts:
     """Analyse how a system can be started anywhere, given constants for inputs (that each has an event).
 
     Parameters
@@ -107,13 +107,13 @@ def blocks(system: System, given: Mapping[Term, Term], *, reassociate: bool = Fa
             f" '{instance_of((tables or repeats)[0])}', whose {why}",
             hint="run it with one thread",
         )
-    return _Analysis(system, given, reassociate).found()
+    return _Analysis(system, constants, reassociate).found()
 
 
 class _Analysis:
-    def __init__(self, system: System, given: Mapping[Term, Term], reassociate: bool) -> None:
+    def __init__(self, system: System, constants: Mapping[Term, Term], reassociate: bool) -> None:
         self.system, self.reassociate = system, reassociate
-        self.known = Substitute(dict(given))
+        self.known = Substitute(dict(constants))
         self.variables = {v.name: v for v in system.variables}
         self.after = {v.name: self.known(system.inline(v.next)) for v in system.variables}
         memories = {m.columns[0].name: m for m in system.memories if m.columns}
@@ -121,7 +121,7 @@ class _Analysis:
         self.array = {column.name: array for array, memory in memories.items() for column in memory.columns}
         self.owner = {array: instance_of(array) for array in memories}
         self.sizes = {array: memory.domain.length or 0 for array, memory in memories.items()}
-        self.clocks = circles(system, given, LONGEST)
+        self.clocks = circles(system, constants, LONGEST)
         self.needs = {name: self._names([term]) for name, term in self.after.items()}
         self.needs |= {
             array: self._names([leaf for write in writes for leaf in write]) for array, writes in self.writes.items()
@@ -134,13 +134,13 @@ class _Analysis:
 
     def _names(self, terms: Sequence[Term]) -> set[str]:
         """Return the variables and memories that terms depend on, each memory by its first array."""
-        found = set()
+        names = set()
         for term in postorder(terms):
             if term.is_var and term.name in self.variables:
-                found.add(term.name)
+                names.add(term.name)
             elif term.is_var and term.name in self.array:
-                found.add(self.array[term.name])
-        return found
+                names.add(self.array[term.name])
+        return names
 
     def _cone(self, names: set[str]) -> set[str]:
         return find_reached(names, self.needs)
@@ -197,7 +197,7 @@ class _Analysis:
     # --- all of it ------------------------------------------------------------------------------------------
 
     def found(self) -> Starts:
-        last = {name: shown for name, scan in self.scans.items() if (shown := self._last(name)) is not None}
+        last = {name: outputs for name, scan in self.scans.items() if (outputs := self._last(name)) is not None}
         inner = [name for name in self.scans if name not in last]
         levels: dict[str, int] = {}
         while len(levels) < len(inner):  # the ones below them first; scans have no cycles
@@ -211,7 +211,7 @@ class _Analysis:
             {positions[name]: circle for name, circle in self.clocks.items()},
             tuple(tuple(self.scans[n] for n in names) for names in ordered),
             tuple(frozenset(self._cone(set(names))) for names in ordered),
-            tuple(Last(self.scans[name], shown) for name, shown in last.items()),
+            tuple(Last(self.scans[name], outputs) for name, outputs in last.items()),
             self._history(),
         )
 
@@ -227,7 +227,7 @@ class _Analysis:
             inside = self.known(self.system.inline(definition))
             if _occurs(symbol, inside) and inside is not changed and inside is not term:
                 return None
-        shown = []
+        outputs = []
         for j, (_, pipe) in enumerate(self.system.outputs):
             slots = list(map(self._scalars, self.system.pipes[pipe].slots))
             for present, *values in slots:
@@ -237,8 +237,8 @@ class _Analysis:
                 happening = present is TRUE or present is happens
                 if len(slots) > 1 or not happening or any(values[k] is not changed for k in where):
                     return None
-                shown += [(j, k) for k in where]
-        return tuple(shown) or None
+                outputs += [(j, k) for k in where]
+        return tuple(outputs) or None
 
     # --- what is recent -------------------------------------------------------------------------------------
 

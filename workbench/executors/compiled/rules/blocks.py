@@ -44,10 +44,10 @@ def event_words(block: EventBlock, width: int) -> records.EventWords:
         if not columns or not own:
             continue
         some = [AttributeColumn(*(_cut(each, own) for each in (column.values, column.nulls))) for column in columns]
-        found = list(enumerate(_words(column.values) for column in some))
+        word_columns = list(enumerate(_words(column.values) for column in some))
         if any(column.nulls is not None for column in some):
-            found.append((width, _null_masks(some)))
-        for k, column in found:
+            word_columns.append((width, _null_masks(some)))
+        for k, column in word_columns:
             begins[type_, k] = end
             words.append(column)
             end += len(column)
@@ -64,12 +64,12 @@ def event_words(block: EventBlock, width: int) -> records.EventWords:
 
 def _find_rows(block: EventBlock) -> list[range]:
     """Return, for each type, the range of column rows that have events: a part of a block has only some."""
-    found = [range(len(columns[0].values) if columns else 0) for columns in block.columns]
-    if sum(map(len, found)) > len(block):
-        for type_ in filter(found.__getitem__, range(len(found))):
+    ranges = [range(len(columns[0].values) if columns else 0) for columns in block.columns]
+    if sum(map(len, ranges)) > len(block):
+        for type_ in filter(ranges.__getitem__, range(len(ranges))):
             places = block.places[block.types == type_]
-            found[type_] = range(int(places.min()), int(places.max()) + 1) if len(places) else range(0)
-    return found
+            ranges[type_] = range(int(places.min()), int(places.max()) + 1) if len(places) else range(0)
+    return ranges
 
 
 def _cut(array: Any, rows: range) -> Any:
@@ -114,32 +114,32 @@ def composite_block(memory: KernelMemory, texts: Mapping[int, str], *, sources: 
     texts: text by code.
     sources: whether they name the events of their matches.
     """
-    rules, found = memory.rule_tables.plan.rules, memory.take_output()
-    columns, has_nulls = list(rules.no_columns), found.nulls.any()
-    places, rows_by_type = _divide_by_type(found.types)
+    rules, composites = memory.rule_tables.plan.rules, memory.take_output()
+    columns, has_nulls = list(rules.no_columns), composites.nulls.any()
+    places, rows_by_type = _divide_by_type(composites.types)
     for type_, rows in rows_by_type:
         domains = rules.declarations[rules.events[type_]].domains.values()
-        masks = found.nulls[rows] if has_nulls else None
+        masks = composites.nulls[rows] if has_nulls else None
         nulls = [None if masks is None else masks >> k & 1 for k in range(len(domains))]
-        columns[type_] = tuple(map(_column, [found.cells[k][rows] for k in range(len(domains))], nulls, domains))
+        columns[type_] = tuple(map(_column, [composites.cells[k][rows] for k in range(len(domains))], nulls, domains))
     return EventBlock(
-        rules.events, found.types, found.times, places, tuple(columns), texts, found.orders, found.rules,
-        rules.rule_names, *(_sources(memory, found) if sources else ()),
+        rules.events, composites.types, composites.times, places, tuple(columns), texts, composites.orders,
+        composites.rules, rules.rule_names, *(_sources(memory, composites) if sources else ()),
     )  # fmt: skip
 
 
 def _divide_by_type(types: Any) -> tuple[Any, list[tuple[int, Any]]]:
     """Return each composite's index within its type, and the rows of each type."""
-    places, found, begin = np.arange(len(types)), list[tuple[int, Any]](), 0
+    places, rows_by_type, begin = np.arange(len(types)), list[tuple[int, Any]](), 0
     if not (types != types[:1]).any():
         return places, [(type_, slice(None)) for type_ in types[:1].tolist()]
     by_type, counts = types.argsort(kind="stable"), np.bincount(types)
     for type_ in counts.nonzero()[0].tolist():
         rows = by_type[begin : begin + counts[type_]]
         places[rows] = np.arange(len(rows))
-        found.append((type_, rows))
+        rows_by_type.append((type_, rows))
         begin += len(rows)
-    return places, found
+    return places, rows_by_type
 
 
 def _column(words: Any, nulls: Any | None, domain: Domain) -> AttributeColumn:
@@ -200,8 +200,8 @@ class SingleEvent:
         domains = [tuple(rules.declarations[name].domains.values()) for name in rules.events]
         self._types = {name: (type_, domains[type_]) for type_, name in enumerate(rules.events)}
         columns = np.full((len(domains), width + 1), records.NONE)
-        for type_, found in enumerate(domains):
-            columns[type_, : len(found)] = np.arange(len(found))
+        for type_, attributes in enumerate(domains):
+            columns[type_, : len(attributes)] = np.arange(len(attributes))
         columns[:, width] = width
         types, times, places = (records.zeros(1) for _ in range(3))
         words: Any = records.zeros(width + 1)
@@ -236,7 +236,7 @@ class SingleEvent:
 
 def take_composites(memory: KernelMemory, texts: Mapping[int, str]) -> list[Occurrence]:
     """Take the composites of the output as a list; for few composites."""
-    found = list[Occurrence]()
+    composites = list[Occurrence]()
     rules, output, count = memory.rule_tables.plan.rules, memory.output, int(memory.state.outputs)
     memory.state.outputs = 0
     heads = (each[:count].tolist() for each in output[:5])
@@ -245,5 +245,5 @@ def take_composites(memory: KernelMemory, texts: Mapping[int, str]) -> list[Occu
         domains = rules.declarations[name].domains.values()
         values = tuple(values_of(nulls, output.cells[:, place], domains, texts))
         sources = output.sources[place, : len(plan.event_slots)].tolist()
-        found.append(Occurrence(name, time, values, order, tuple(sources), plan.rule.name))
-    return found
+        composites.append(Occurrence(name, time, values, order, tuple(sources), plan.rule.name))
+    return composites

@@ -98,19 +98,21 @@ class RulesByKey:
     ) -> PartOutput:
         """Let a part process its own events, and the deadlines up to a time."""
         part, order = self._parts[number], np.flatnonzero(owners == number)
-        sources, begun, found = sources or bool(self._waiting), part.count, list[Any]()
+        sources, begun, pieces = sources or bool(self._waiting), part.count, list[Any]()
         if isinstance(events, EventBlock):
-            found += part.run_block(events.take(order), sources=sources) if len(order) else ()
+            pieces += part.run_block(events.take(order), sources=sources) if len(order) else ()
         else:
-            found += (part.process(events[place]) for place in order.tolist())
+            pieces += (part.process(events[place]) for place in order.tolist())
         if self._waiting:
-            found += part.run_until(until, sources=sources)
-        return self._place(number, order, begun, self._join_blocks(found), times)
+            pieces += part.run_until(until, sources=sources)
+        return self._place(number, order, begun, self._join_blocks(pieces), times)
 
-    def _join_blocks(self, found: Sequence[EventBlock | list[Occurrence]]) -> EventBlock | None:
+    def _join_blocks(self, pieces: Sequence[EventBlock | list[Occurrence]]) -> EventBlock | None:
         rules, put = self._parts[0].rules, self._parts[0].texts.put
         try:
-            blocks = [each if isinstance(each, EventBlock) else event_block(rules, each, put) for each in found if each]
+            blocks = [
+                each if isinstance(each, EventBlock) else event_block(rules, each, put) for each in pieces if each
+            ]
         except LargeNumberError as error:
             raise LargeNumberError(error.what, hint="one thread has it: leave --threads out") from error
         blocks = [replace(each, texts={}) for each in blocks]
@@ -118,58 +120,58 @@ class RulesByKey:
 
     # --- the order of the whole -------------------------------------------------------------------------
 
-    def _merge(self, made: Sequence[PartOutput], times: Any, sources: bool) -> Iterator[EventBlock]:
+    def _merge(self, outputs: Sequence[PartOutput], times: Any, sources: bool) -> Iterator[EventBlock]:
         """Number the output of the parts, and merge it in the order of publication."""
         places, late, *more = (
-            np.concatenate([getattr(each, name) for each in made])
+            np.concatenate([getattr(each, name) for each in outputs])
             for name in ("places", "late", "due", "rules", "triggers")
         )
         order = np.lexsort([*reversed(more), late, places]) if late.any() else places.argsort(kind="stable")
         numbers: Any = np.empty(len(order), np.int64)
         numbers[order] = self._count + places[order] + np.arange(len(order))
         before = self._count + np.bincount(places, minlength=len(times) + 1).cumsum()
-        own = np.split(numbers, np.cumsum([len(each.places) for each in made[:-1]]))
-        runs = self._for_parts(lambda part: self._number(part, made[part], own[part], before, sources))
+        own = np.split(numbers, np.cumsum([len(each.places) for each in outputs[:-1]]))
+        runs = self._for_parts(lambda part: self._number(part, outputs[part], own[part], before, sources))
         blocks = [each for each in self._manager.run_all(runs) if each is not None]
         self._count, self._events = self._count + len(times) + len(order), self._events + len(times)
         if blocks:
             whole = join_blocks(blocks) if len(blocks) > 1 else blocks[0]
             yield replace(whole.take(order), texts=self._parts[0].texts.by_code)
 
-    def _place(self, number: int, order: Any, begun: int, found: EventBlock | None, times: Any) -> PartOutput:
+    def _place(self, number: int, order: Any, begun: int, block: EventBlock | None, times: Any) -> PartOutput:
         """Locate the composites of a part in the block; `begun` is its number of the block's first event."""
-        numbers: Any = np.zeros(0, np.int64) if found is None else found.numbers
+        numbers: Any = np.zeros(0, np.int64) if block is None else block.numbers
         causes, nothing = causes_of(numbers, begun), np.zeros_like(numbers)
         places = order[causes] + 1 if len(order) else nothing
         starts, events = starts_of(causes, begun, len(order)), self._events + order
         piece = NumberedPiece(starts, events, np.empty_like(starts), self._last(number, times))
-        made = PartOutput(order, found, piece, slice(None), places, nothing.astype(bool), nothing, nothing, nothing)
-        if self._waiting and found is not None:
-            made = self._place_late(made, found, causes, times)
-        self._numbers[number].add(made.piece)
-        if made.late.any() and found is not None and found.starts is not None and found.sources is not None:
-            triggers = found.sources[found.starts[made.triggers[made.late]]]
-            made.triggers[made.late] = self._numbers[number].events_of(triggers)
-        return made
+        output = PartOutput(order, block, piece, slice(None), places, nothing.astype(bool), nothing, nothing, nothing)
+        if self._waiting and block is not None:
+            output = self._place_late(output, block, causes, times)
+        self._numbers[number].add(output.piece)
+        if output.late.any() and block is not None and block.starts is not None and block.sources is not None:
+            triggers = block.sources[block.starts[output.triggers[output.late]]]
+            output.triggers[output.late] = self._numbers[number].events_of(triggers)
+        return output
 
-    def _place_late(self, made: PartOutput, found: EventBlock, causes: Any, times: Any) -> PartOutput:
+    def _place_late(self, output: PartOutput, block: EventBlock, causes: Any, times: Any) -> PartOutput:
         """Mark the composites that deadlines cause; `triggers` is the index of the one that the deadline emits."""
-        ids = np.array([self._rules[name] for name in found.rule_names])[found.rules]
+        ids = np.array([self._rules[name] for name in block.rule_names])[block.rules]
         here: Any = np.arange(len(ids))
         begins = np.maximum.accumulate(np.where(np.isin(ids, self._waiting), here, -1))
         late = (begins >= 0) & (causes[begins] == causes)
-        due = np.where(late, found.times, 0)
-        places = np.where(late, np.searchsorted(times, due, "right"), made.places)
-        assert found.numbers is not None
-        starts = np.concatenate([made.piece.starts, found.numbers[late]])
+        due = np.where(late, block.times, 0)
+        places = np.where(late, np.searchsorted(times, due, "right"), output.places)
+        assert block.numbers is not None
+        starts = np.concatenate([output.piece.starts, block.numbers[late]])
         entries = starts.argsort(kind="stable")
-        events = np.concatenate([made.piece.events, self._events + places[late]])[entries]
-        return made._replace(
-            piece=NumberedPiece(starts[entries], events, np.empty_like(starts), made.piece.last), entries=entries,
+        events = np.concatenate([output.piece.events, self._events + places[late]])[entries]
+        return output._replace(
+            piece=NumberedPiece(starts[entries], events, np.empty_like(starts), output.piece.last), entries=entries,
             places=places, late=late, due=due, rules=np.where(late, ids[begins], 0), triggers=np.where(late, begins, 0),
         )  # fmt: skip
 
-    def _number(self, part: int, made: PartOutput, numbers: Any, before: Any, sources: bool) -> EventBlock | None:
+    def _number(self, part: int, output: PartOutput, numbers: Any, before: Any, sources: bool) -> EventBlock | None:
         """Renumber the output of a part for the whole run.
 
         Parameters
@@ -177,13 +179,13 @@ class RulesByKey:
         numbers: final numbers of the part's composites.
         before: for each event of the block, the number of earlier ones, events of this block not counted.
         """
-        of_events = made.order + before[made.order]
-        made.piece.numbers[:] = np.concatenate([of_events, numbers[made.late]])[made.entries]
-        if made.found is None:
+        of_events = output.order + before[output.order]
+        output.piece.numbers[:] = np.concatenate([of_events, numbers[output.late]])[output.entries]
+        if output.found is None:
             return None
         if not sources:
-            return replace(made.found, numbers=numbers, starts=None, sources=None)
-        return replace(made.found, numbers=numbers, sources=self._numbers[part].of_whole(made.found.sources))
+            return replace(output.found, numbers=numbers, starts=None, sources=None)
+        return replace(output.found, numbers=numbers, sources=self._numbers[part].of_whole(output.found.sources))
 
     def _last(self, number: int, times: Any) -> int:
         """Return the time of the last event, as far as it is known."""

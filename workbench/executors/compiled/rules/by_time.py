@@ -88,11 +88,11 @@ class RulesByTime:
             partial(self._run_slice, self._parts[thread], events, (begin, *each), sources)
             for thread, begin, each in zip(threads, begins, slices, strict=True)
         ]
-        for thread, begin, each, made in zip(threads, begins, slices, self._manager.run_all(runs), strict=True):
-            yield from self._publish(self._numbers[thread], made, (begin, *each), times)
-            self._account(made.seconds, (each[0] - begin, each[1] - each[0]))
-            if made.error is not None:
-                raise made.error
+        for thread, begin, each, output in zip(threads, begins, slices, self._manager.run_all(runs), strict=True):
+            yield from self._publish(self._numbers[thread], output, (begin, *each), times)
+            self._account(output.seconds, (each[0] - begin, each[1] - each[0]))
+            if output.error is not None:
+                raise output.error
         self._leader, self._events = threads[-1], self._events + len(times)
 
     def advance(self, time: int) -> Iterator[EventBlock]:
@@ -136,39 +136,42 @@ class RulesByTime:
         if not isinstance(events, EventBlock):
             begun = part.count
             return SliceOutput([], begun, [part.process(each) for each in events], (0.0, 0.0), None)
-        started, found, error = thread_time(), list[Any](), None
+        started, blocks, error = thread_time(), list[Any](), None
         repeated = self._repeat(part, events.part(begin, first)) if begin < first else []
         began, begun = thread_time(), part.count
         try:
-            found.extend(part.run_block(events.part(first, last), sources=sources))
+            blocks.extend(part.run_block(events.part(first, last), sources=sources))
         except WorkbenchError as wrong:
             error = wrong
-        return SliceOutput(repeated, begun, found, (began - started, thread_time() - began), error)
+        return SliceOutput(repeated, begun, blocks, (began - started, thread_time() - began), error)
 
     def _repeat(self, part: CompiledRules, block: EventBlock) -> Any:
         """Replay events in a thread; return its numbers of them."""
         begun = part.count
         if self._split.fed:
-            made = [number for each in part.run_block(block, sources=False) for number in _numbers_of(each).tolist()]
+            numbers = [number for each in part.run_block(block, sources=False) for number in _numbers_of(each).tolist()]
         else:
-            made = part.read_block(block)
-        return starts_of(causes_of(np.array(made, np.int64), begun), begun, len(block))
+            numbers = part.read_block(block)
+        return starts_of(causes_of(np.array(numbers, np.int64), begun), begun, len(block))
 
     def _publish(
-        self, part: PartNumbers, made: SliceOutput, places: tuple[int, int, int], times: Any
+        self, part: PartNumbers, output: SliceOutput, places: tuple[int, int, int], times: Any
     ) -> Iterator[EventBlock | list[Occurrence]]:
         """Renumber the output of a thread for the whole run."""
         begin, first, last = places
-        if len(made.repeated):
+        if len(output.repeated):
             again: Any = self._events + np.arange(begin, first)
-            part.add(NumberedPiece(made.repeated, again, self._of_events.of_whole(again), int(times[first - 1])))
-        composites = np.concatenate([_numbers_of([]), *map(_numbers_of, made.found)])
-        starts, shift = starts_of(causes_of(composites, made.begun), made.begun, last - first), self._count - made.begun
+            part.add(NumberedPiece(output.repeated, again, self._of_events.of_whole(again), int(times[first - 1])))
+        composites = np.concatenate([_numbers_of([]), *map(_numbers_of, output.found)])
+        starts, shift = (
+            starts_of(causes_of(composites, output.begun), output.begun, last - first),
+            self._count - output.begun,
+        )
         events: Any = self._events + np.arange(first, last)
         part.add(NumberedPiece(starts, events, starts + shift, int(times[last - 1])))
         self._of_events.add(NumberedPiece(events, events, starts + shift, int(times[last - 1])))
         self._count += last - first + len(composites)
-        for each in made.found:
+        for each in output.found:
             if isinstance(each, EventBlock):
                 named = None if each.sources is None else part.of_whole(each.sources)
                 yield replace(each, numbers=_numbers_of(each) + shift, sources=named)
@@ -188,6 +191,10 @@ class RulesByTime:
             self._replay_cost = min(MAX_REPLAY_COST, repeated / own)
 
 
-def _numbers_of(found: EventBlock | Sequence[Occurrence]) -> Any:
+def _numbers_of(composites: EventBlock | Sequence[Occurrence]) -> Any:
     """Return the numbers of composites."""
-    return found.numbers if isinstance(found, EventBlock) else np.array([each.number for each in found], np.int64)
+    return (
+        composites.numbers
+        if isinstance(composites, EventBlock)
+        else np.array([each.number for each in composites], np.int64)
+    )

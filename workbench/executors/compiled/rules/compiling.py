@@ -181,9 +181,9 @@ def is_startable(events: int) -> bool:
 def _compilation() -> Thread:
     """Start the thread that waits for the compiler, once per process."""
     print(f"{NOTICE}; cdp computes meanwhile", file=sys.stderr, flush=True)
-    made = Thread(target=compile_aside, daemon=True)
-    made.start()
-    return made
+    thread = Thread(target=compile_aside, daemon=True)
+    thread.start()
+    return thread
 
 
 def compile_aside() -> None:

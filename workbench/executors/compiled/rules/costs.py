@@ -44,15 +44,15 @@ class CostCounter:
 
     def costs(self, memory: KernelMemory) -> list[RuleCost]:
         """Return the cost of each rule."""
-        plan, ticks, found = memory.rule_tables.plan, max(1, int(memory.state.ticks)), list[RuleCost]()
+        plan, ticks, costs = memory.rule_tables.plan, max(1, int(memory.state.ticks)), list[RuleCost]()
         for each, cost in zip(plan.plans, memory.scratch.total_costs, strict=False):
-            kept = (step for step in (*each.steps[1:], each.absent) if step is not None and not step.fact)
-            types = {each.trigger.type, *(step.type for step in kept)}
+            event_steps = (step for step in (*each.steps[1:], each.absent) if step is not None and not step.fact)
+            types = {each.trigger.type, *(step.type for step in event_steps)}
             events = sum(int(self._events[plan.rules.events.index(type_)]) for type_ in types)
             partial, matches, composites = int(cost.partial), int(cost.matches), int(cost.composites)
             seconds = self.seconds * int(cost.ticks) / ticks
-            found.append(RuleCost(each.rule.name, events, partial, matches, composites, seconds))
-        return found
+            costs.append(RuleCost(each.rule.name, events, partial, matches, composites, seconds))
+        return costs
 
 
 def add_costs(costs: Sequence[RuleCost], before: Sequence[RuleCost]) -> list[RuleCost]:

@@ -66,11 +66,11 @@ class CudaDevice:
             mine[...] = there.copy_to_host()
 
 
-def _send(given: Any) -> Any:
+def _send(arrays: Any) -> Any:
     """Copy an array, or a tuple of arrays, to the device."""
-    if isinstance(given, tuple):
-        return type(given)(*map(_send, given))
-    return cuda.to_device(np.ascontiguousarray(given))
+    if isinstance(arrays, tuple):
+        return type(arrays)(*map(_send, arrays))
+    return cuda.to_device(np.ascontiguousarray(arrays))
 
 
 @cache

@@ -182,9 +182,9 @@ class CompiledRules:
                     self._forget_texts()
                 if self.memory.state.reached:
                     return parts
-        found = list[Occurrence]()
-        self._process_exactly([event], found)
-        return [found]
+        composites = list[Occurrence]()
+        self._process_exactly([event], composites)
+        return [composites]
 
     def takes_block(self, events: int) -> bool:
         """Whether the kernel processes a block of this many events; may load machine code if they pay for it."""
@@ -225,11 +225,11 @@ class CompiledRules:
                     self._hand_over()
                 self._forget_texts()
                 continue
-            found = list[Occurrence]()
+            composites = list[Occurrence]()
             try:
-                done += self._process_exactly(rest.part(0, PATIENCE).occurrences(self.rules), found)
+                done += self._process_exactly(rest.part(0, PATIENCE).occurrences(self.rules), composites)
             finally:
-                yield found
+                yield composites
 
     def _take_block(self, *, sources: bool) -> EventBlock:
         """Take the composites of the output as a block."""
@@ -355,10 +355,10 @@ class CompiledRules:
             self._exact, self._patience = self._make_publisher(), WAITING if self._waits else PATIENCE
         return self._exact
 
-    def _process_exactly(self, events: Sequence[Occurrence], found: list[Occurrence]) -> int:
+    def _process_exactly(self, events: Sequence[Occurrence], composites: list[Occurrence]) -> int:
         """Process events with `cdp` until the kernel takes the state back; return how many were processed."""
         for count, event in enumerate(events, 1):
-            found += self._hand_over().process(event)
+            composites += self._hand_over().process(event)
             self._seen, self._patience = self._seen + 1, self._patience - 1
             if self._patience <= 0 and self._take_back():
                 return count

@@ -171,15 +171,15 @@ class PostfixCode:
 
 def _join_lines(lines: Iterable[PostfixLine]) -> list[tuple[int, ...]]:
     """Fuse a push, the operation after it, and a requirement of its result into one instruction."""
-    found = list[tuple[int, ...]]()
+    instructions = list[tuple[int, ...]]()
     for op, a, b in lines:
-        last = found[-1] if found else (NONE,)
+        last = instructions[-1] if instructions else (NONE,)
         if op in LEAVES:
-            found.append((op, op, a, b, 0))
+            instructions.append((op, op, a, b, 0))
         elif last[0] in LEAVES:
-            found[-1] = (op, *last[1:])
+            instructions[-1] = (op, *last[1:])
         elif op == Opcode.REQUIRE:
-            found[-1] = (*last[:4], 1)
+            instructions[-1] = (*last[:4], 1)
         else:
-            found.append((op, NONE, 0, 0, 0))
-    return found
+            instructions.append((op, NONE, 0, 0, 0))
+    return instructions

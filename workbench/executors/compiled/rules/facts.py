@@ -66,19 +66,19 @@ def load_facts(memory: KernelMemory, facts: Facts, codes: TextCodes, *, plain: b
 
 def fact_block(tables: RuleTables, columns: Sequence[int], facts: Facts, codes: CodesOfTexts) -> EventBlock:
     """Return the facts of some planned columns as events, with one event type per column."""
-    given, types = dict[int, tuple[AttributeColumn, ...]](), list[int]()
+    columns_by_type, types = dict[int, tuple[AttributeColumn, ...]](), list[int]()
     for number in columns:
         planned, type_ = tables.plan.columns[number], tables.fact_types[number]
         rows, domains = _sort_rows(planned, facts), tables.plan.rules.declarations[planned.type].domains.values()
-        given[type_] = tuple(
+        columns_by_type[type_] = tuple(
             attribute_column([row[k] for row in rows], each, codes, {}) for k, each in enumerate(domains)
         )
         types += [type_] * len(rows)
     numbers = range(1 + max(tables.fact_types.values()))
-    found, count = np.array(types, np.uint16), len(types)
+    type_array, count = np.array(types, np.uint16), len(types)
     return EventBlock(
-        tuple(map(str, numbers)), found, np.full(count, -FAR), dense_places(found),
-        tuple(given.get(number, ()) for number in numbers), {}, np.zeros(count, np.int64),
+        tuple(map(str, numbers)), type_array, np.full(count, -FAR), dense_places(type_array),
+        tuple(columns_by_type.get(number, ()) for number in numbers), {}, np.zeros(count, np.int64),
     )  # fmt: skip
 
 

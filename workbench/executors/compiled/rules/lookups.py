@@ -27,15 +27,15 @@ def add_lookups(tables: records.PlanTables) -> records.PlanTables:
     slots, lookups, starts = tables.slots.tolist(), list[tuple[int, ...]](), [0]
 
     def add(some: Iterable[tuple[EventLookup, int]]) -> None:
-        found = dict[EventLookup, int]()
+        indices = dict[EventLookup, int]()
         for lookup, user in some:
-            if lookup not in found:
+            if lookup not in indices:
                 column, cells, joins = lookup
-                found[lookup] = len(lookups)
+                indices[lookup] = len(lookups)
                 lookups.append((column, len(slots), len(slots) + len(cells), joins, tables.columns[column].banded))
                 slots.extend(cells)
             if user != records.NONE and tables.rules.lookup[user] == records.NONE:
-                tables.rules.lookup[user] = found[lookup]
+                tables.rules.lookup[user] = indices[lookup]
 
     for type_ in range(len(tables.rules_of_type) - 1):
         add(_lookups_of(tables, type_))

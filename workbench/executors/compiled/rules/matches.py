@@ -71,20 +71,20 @@ class CompiledMatches:
 
     def _drop_counted(self, parts: Iterable[MatchBlock | list[Occurrence] | None]) -> Iterator[MatchBlock]:
         for part in parts:
-            found = self._read(part) if isinstance(part, list) else part
-            if found:
-                yield found
+            block = self._read(part) if isinstance(part, list) else part
+            if block:
+                yield block
 
     def _take(self) -> MatchBlock | None:
         """Take the matches from the kernel's output."""
         memory = self.engine.memory
-        found = memory.take_output()
+        composites = memory.take_output()
         if not self._numbers:
-            self._count(found.rules)
+            self._count(composites.rules)
             return None
-        columns = [column + 1 for column in found.sources.T]
-        made = (found.orders, np.arange(len(found.rules))) if self._numbered else ()
-        return self._labels.of_columns(found.rules, columns, self.engine.count, *made)
+        columns = [column + 1 for column in composites.sources.T]
+        numbering = (composites.orders, np.arange(len(composites.rules))) if self._numbered else ()
+        return self._labels.of_columns(composites.rules, columns, self.engine.count, *numbering)
 
     def _read(self, composites: Sequence[Occurrence]) -> MatchBlock | None:
         """Convert composites of `cdp` to matches."""
@@ -96,5 +96,5 @@ class CompiledMatches:
 
     def _count(self, rules: Sequence[int]) -> None:
         """Count one more match of each of these rules."""
-        found = np.bincount(np.array(rules, np.int64), minlength=len(self.counts))
-        self.counts = [one + more for one, more in zip(self.counts, found.tolist(), strict=True)]
+        new_counts = np.bincount(np.array(rules, np.int64), minlength=len(self.counts))
+        self.counts = [one + more for one, more in zip(self.counts, new_counts.tolist(), strict=True)]

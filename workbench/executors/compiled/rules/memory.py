@@ -104,13 +104,13 @@ class KernelMemory:
         """Take what has been published since the last call: columns that stay unchanged while referenced."""
         output, count = self.output, int(self.state.outputs)
         self.state.outputs = 0
-        found = output.part(count)
+        composites = output.part(count)
         if 2 * count < len(output.types):
-            return records.CompositeWords(*(each.copy() for each in found))
+            return records.CompositeWords(*(each.copy() for each in composites))
         self.output = self._next_output(output)
         if self.pending is output:
             self.pending = self.output
-        return found
+        return composites
 
     def _next_output(self, taken: records.CompositeWords) -> records.CompositeWords:
         """Return columns of the same capacity as those taken, in released memory if possible.
@@ -124,13 +124,13 @@ class KernelMemory:
 
     def copy_for_thread(self, functions: KernelFunctions) -> KernelMemory:
         """Return a copy with arrays of its own for another thread, with these functions and no output."""
-        made = KernelMemory(self.rule_tables, 1, functions)
+        memory = KernelMemory(self.rule_tables, 1, functions)
         moved = {"rows": self.history.rows, "cells": self.history.cells}  # `lay_out` copies them
         copies = {name: each.copy() for name, each in self.history._asdict().items() if name not in moved}
-        made.history = records.EventHistory(**copies, **moved)
-        made.lay_out([int(column.mask) + 1 for column in self.history.columns])
-        made.states[:] = self.states
-        return made
+        memory.history = records.EventHistory(**copies, **moved)
+        memory.lay_out([int(column.mask) + 1 for column in self.history.columns])
+        memory.states[:] = self.states
+        return memory
 
     def forget_events(self) -> None:
         """Forget all retained events; facts stay."""
@@ -184,9 +184,9 @@ class KernelMemory:
 
     def _grow_composites(self, status: KernelStatus) -> None:
         shared = self.pending is self.output
-        found = self.output if status == KernelStatus.FULL_OUTPUT else self.pending
-        larger = self._composites(2 * len(found.types))
-        for old, new in zip(found, larger.part(len(found.types)), strict=True):
+        buffer = self.output if status == KernelStatus.FULL_OUTPUT else self.pending
+        larger = self._composites(2 * len(buffer.types))
+        for old, new in zip(buffer, larger.part(len(buffer.types)), strict=True):
             new[:] = old
         if shared or status == KernelStatus.FULL_OUTPUT:
             self.output = larger
@@ -197,17 +197,17 @@ class KernelMemory:
     def silent(self) -> Any:
         """The mask of those rows of `silences` whose rules are still silent."""
         rows = self.history.silences
-        found: Any = rows[:, 0] != records.NONE
-        found[found] = self.state.now - rows[found, -1] < self.plan.rules.pause[rows[found, 0]]
-        return found
+        mask: Any = rows[:, 0] != records.NONE
+        mask[mask] = self.state.now - rows[mask, -1] < self.plan.rules.pause[rows[mask, 0]]
+        return mask
 
     # --- hash tables ------------------------------------------------------------------------------------
 
-    def _sweep(self, name: str, kept: Any) -> None:
+    def _sweep(self, name: str, mask: Any) -> None:
         """Keep some rows of a table and drop the others; double the table where too few are dropped."""
-        table, left = self._table(name), int(kept.sum())
+        table, left = self._table(name), int(mask.sum())
         swept = left < getattr(self.state, name) and 4 * left <= len(table)
-        self.set_rows(name, table[kept], len(table) if swept else 2 * len(table))
+        self.set_rows(name, table[mask], len(table) if swept else 2 * len(table))
 
     def set_rows(self, name: str, rows: Any, least: int = 2) -> None:
         """Replace the rows of a table, which gets at least `least` rows."""

@@ -70,12 +70,12 @@ class PartNumbers:
 
     def _look_up(self, numbers: Any, field: Callable[[NumberedPiece, Any, Any], Any]) -> Any:
         begins = np.array([int(piece.starts[0]) for piece in self.pieces], np.int64)
-        pieces, found = np.searchsorted(begins, numbers, "right") - 1, np.empty_like(numbers)
+        pieces, values = np.searchsorted(begins, numbers, "right") - 1, np.empty_like(numbers)
         for number in np.unique(pieces).tolist():
             mine, piece = np.flatnonzero(pieces == number), self.pieces[number]
             at = np.searchsorted(piece.starts, numbers[mine], "right") - 1
-            found[mine] = field(piece, at, numbers[mine] - piece.starts[at])
-        return found
+            values[mine] = field(piece, at, numbers[mine] - piece.starts[at])
+        return values
 
 
 def causes_of(composites: Any, begun: int) -> Any:

@@ -220,15 +220,15 @@ class _TableBuilder:
         """Return the fields of a rule whose matches wait for a deadline."""
         place, events = self._waiting.index(number), list(plan.event_slots)
         bound = [*events, *(slot for slot in plan.binding if slot not in events)]
-        kept = [slot for slot in plan.layout.values() if slot not in bound]
+        value_slots = [slot for slot in plan.layout.values() if slot not in bound]
         width = self._width
         line = {
             "limit": records.NO_LIMIT, "timeout": min(plan.timeout, records.FOREVER),
             "decider": len(self._plan.plans) + place, "waits": len(self._in_order) + place,
-            "kept_rows": max(1, -(-len(kept) // width)),
+            "kept_rows": max(1, -(-len(value_slots) // width)),
         }  # fmt: skip
         line["bound"], line["bound_end"] = self._lists.registers.add(map(register_of, bound))
-        line["kept"], line["kept_end"] = self._lists.registers.add(map(register_of, kept))
+        line["kept"], line["kept_end"] = self._lists.registers.add(map(register_of, value_slots))
         return line
 
     def _deciding_rule(self, number: int, waiting: Mapping[str, int]) -> dict[str, int]:
@@ -256,9 +256,9 @@ class _TableBuilder:
         conditions: list[list[t.Expression]] = [[] for _ in lines]
         for each in () if self._profiled else plan.rule.where_clause:
             conditions[_find_known_place(plan, bound_at, each)].append(each)
-        for entry, line, asked, values in zip(entries, lines, conditions, emitted, strict=True):
+        for entry, line, requirements, values in zip(entries, lines, conditions, emitted, strict=True):
             assigned = self._build_assignments(plan, entry.step) if entry.takes else []
-            condition = self._code.required(asked, plan.layout)
+            condition = self._code.required(requirements, plan.layout)
             self._add_actions(line, [*assigned, (records.NONE, *condition), *values])
 
     def _add_actions(self, line: StepLine, actions: Iterable[TableEntry]) -> None:
@@ -277,14 +277,14 @@ class _TableBuilder:
 
     def _emission(self, plan: RulePlan, steps: int, bound_at: Mapping[int, int]) -> list[list[TableEntry]]:
         """Return, for each step, the values of the composite that are known from there on."""
-        given = {each.name: each.value for each in plan.rule.evaluations}
-        found: list[list[TableEntry]] = [[] for _ in range(steps)]
+        evaluations = {each.name: each.value for each in plan.rule.evaluations}
+        entries: list[list[TableEntry]] = [[] for _ in range(steps)]
         for k, each in enumerate(plan.emitted.attributes):
-            value = given[each.name]
-            found[_find_known_place(plan, bound_at, value)].append(
+            value = evaluations[each.name]
+            entries[_find_known_place(plan, bound_at, value)].append(
                 (self._cells + k, *self._code.value(value, plan.layout, each.domain))
             )
-        return found
+        return entries
 
     def _number_consumers(
         self, number: int, plan: RulePlan, entries: Sequence[SearchEntry], lines: Sequence[StepLine]

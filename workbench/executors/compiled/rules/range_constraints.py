@@ -74,7 +74,7 @@ def find_banded_cell(plan: SetPlan, column: PlannedColumn) -> int:
         signs: dict[int, set[str]] = {}
         for each in filter(None, map(attribute_bound, planned.constraints)):
             signs.setdefault(each.cell, set()).add(each.sign[0])
-        closed = [cell for cell, found in signs.items() if found >= {"<", ">"}]
+        closed = [cell for cell, directions in signs.items() if directions >= {"<", ">"}]
         common = closed if common is None else [cell for cell in common if cell in closed]
     return common[0] if common else records.NONE
 

@@ -374,6 +374,6 @@ def zeros(*shape: int) -> Any:
 
 def enlarge(array: Any) -> Any:
     """Return a copy with twice the capacity."""
-    found = np.zeros((2 * len(array), *array.shape[1:]), array.dtype)
-    found[: len(array)] = array
-    return found.view(type(array))
+    larger = np.zeros((2 * len(array), *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger.view(type(array))

@@ -35,8 +35,8 @@ def refuse_unsupported(plans: list[RulePlan]) -> None:
     """Refuse rules with a construct that the kernel does not support, naming the construct and the rule."""
     for plan in plans:
         for what, find in CONSTRUCTS.items():
-            if found := next(find(plan), None):
-                text = f"backend 'compiled' has no {what}: {found} (rule '{plan.rule.name}')"
+            if construct := next(find(plan), None):
+                text = f"backend 'compiled' has no {what}: {construct} (rule '{plan.rule.name}')"
                 raise Refused(text, where=plan.rule.where, hint=HINT)
 
 

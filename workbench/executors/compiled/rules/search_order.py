@@ -39,29 +39,29 @@ def list_written_order(plan: SetPlan, rule: int) -> list[SearchEntry]:
 def search_order(plan: SetPlan, rule: int) -> list[SearchEntry]:
     """Return the steps of a rule in the order in which they are searched and taken."""
     trigger, *steps = plan.plans[rule].steps
-    bound, found = {trigger.number}, [SearchEntry(trigger)]
+    bound, entries = {trigger.number}, [SearchEntry(trigger)]
     loops = [step for step in steps if step.policy.many]
     for loop in [*loops, None]:
         while ready := [step for step in steps if _needs(plan, rule, step) <= bound]:
             step = min(ready, key=lambda each: _effort(plan, rule, each, bound))
             steps.remove(step)
-            found.append(SearchEntry(step, takes=not step.policy.many))
+            entries.append(SearchEntry(step, takes=not step.policy.many))
             bound |= set() if step.policy.many else {step.number}
         if loop is not None:
-            found.append(SearchEntry(loop, searches=False))
+            entries.append(SearchEntry(loop, searches=False))
             bound.add(loop.number)
-    return _join_entries(found)
+    return _join_entries(entries)
 
 
 def _join_entries(entries: Iterable[SearchEntry]) -> list[SearchEntry]:
     """Merge a search and a taking of the same step that are adjacent."""
-    found = list[SearchEntry]()
+    order = list[SearchEntry]()
     for each in entries:
-        if found and found[-1].step is each.step:
-            found[-1] = SearchEntry(each.step)
+        if order and order[-1].step is each.step:
+            order[-1] = SearchEntry(each.step)
         else:
-            found.append(each)
-    return found
+            order.append(each)
+    return order
 
 
 def _needs(plan: SetPlan, rule: int, step: RuleStep) -> frozenset[int]:

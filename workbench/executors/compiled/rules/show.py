@@ -57,13 +57,13 @@ def format_tables(rule_tables: RuleTables) -> str:
 
 def _format_column(rule_tables: RuleTables, number: int) -> str:
     index = rule_tables.tables.columns[number]
-    found = _type_in(rule_tables, number)
+    text = _type_in(rule_tables, number)
     if index.filter < index.filter_end:
-        found += f" if {format_code(rule_tables.tables, index.filter, index.filter_end)}"
-    found += _format_key(rule_tables.tables, index)
-    found += f" banded by own.{index.banded}" if index.banded != records.NONE else ""
+        text += f" if {format_code(rule_tables.tables, index.filter, index.filter_end)}"
+    text += _format_key(rule_tables.tables, index)
+    text += f" banded by own.{index.banded}" if index.banded != records.NONE else ""
     lookback = "forever" if index.lookback == records.FOREVER else f"for {index.lookback}"
-    return f"{found}, retained {lookback}" + (f" or {index.count} events" if index.count else "")
+    return f"{text}, retained {lookback}" + (f" or {index.count} events" if index.count else "")
 
 
 def _type_in(rule_tables: RuleTables, number: int) -> str:
@@ -73,8 +73,8 @@ def _type_in(rule_tables: RuleTables, number: int) -> str:
 
 def _format_key(tables: records.PlanTables, entry: Any) -> str:
     keys = (tables.keys[k] for k in range(entry.keys, entry.keys_end))
-    found = " and ".join(format_code(tables, each.code, each.code_end) for each in keys)
-    return f" by {found}" if found else ""
+    text = " and ".join(format_code(tables, each.code, each.code_end) for each in keys)
+    return f" by {text}" if text else ""
 
 
 def _format_rule(rule_tables: RuleTables, number: int) -> Iterator[str]:
@@ -92,12 +92,12 @@ def _format_rule(rule_tables: RuleTables, number: int) -> Iterator[str]:
         if value.slot >= rule.cells
     ]
     consumed = [f"r{tables.steps[tables.slots[k]].slot}" for k in range(rule.consumed, rule.consumed_end)]
-    found = f"emit {rule_tables.plan.rules.events[int(rule.emits)]}({', '.join(emits)})"
-    found += f" consuming {', '.join(consumed)}" if consumed else ""
+    text = f"emit {rule_tables.plan.rules.events[int(rule.emits)]}({', '.join(emits)})"
+    text += f" consuming {', '.join(consumed)}" if consumed else ""
     if rule.pause != records.NONE:
         per = ", ".join(format_code(tables, each.code, each.code_end) for each in tables.keys[rule.per : rule.per_end])
-        found += f" at most once in {rule.pause}" + (f" per {per}" if per else "")
-    yield found + (f" limit {rule.limit}" if rule.limit != records.NO_LIMIT else "")
+        text += f" at most once in {rule.pause}" + (f" per {per}" if per else "")
+    yield text + (f" limit {rule.limit}" if rule.limit != records.NO_LIMIT else "")
 
 
 def _format_step(rule_tables: RuleTables, rule: Any, step: Any) -> str:
@@ -108,37 +108,37 @@ def _format_step(rule_tables: RuleTables, rule: Any, step: Any) -> str:
         return f"take what step {step.list} has stored -> r{step.slot}{_format_actions(tables, rule, step)}"
     triggers = kind == records.StepKind.TRIGGER
     name = rule_tables.plan.rules.events[int(step.type)] if triggers else _type_in(rule_tables, int(step.column))
-    found = f"{kind.name.lower()} {name}" + (f".{step.cell}" if step.cell != records.NONE else "")
+    text = f"{kind.name.lower()} {name}" + (f".{step.cell}" if step.cell != records.NONE else "")
     if not triggers:
-        found += f" in column {step.column}{_format_key(tables, step)} {_format_window(step)}"
+        text += f" in column {step.column}{_format_key(tables, step)} {_format_window(step)}"
     for k in range(step.bounds, step.bounds_end):
         bound = tables.bounds[k]
         code = format_code(tables, bound.code, bound.code_end)
-        found += f", own.{bound.cell} {SIGNS[records.Opcode(int(bound.relation))]} {code}"
+        text += f", own.{bound.cell} {SIGNS[records.Opcode(int(bound.relation))]} {code}"
     index = constant_index(rule_tables.plan, int(rule.number)) if triggers else None
     if index is not None:
-        found += f", found by own.{index.attribute} == {index.constant}"
+        text += f", found by own.{index.attribute} == {index.constant}"
     if step.residual < step.residual_end:
-        found += f", if {format_code(tables, step.residual, step.residual_end)}"
+        text += f", if {format_code(tables, step.residual, step.residual_end)}"
     if step.combine < step.combine_end:
-        found += f", from {format_code(tables, step.initial, step.initial_end)} on"
-        found += f" by {format_code(tables, step.combine, step.combine_end)}"
+        text += f", from {format_code(tables, step.initial, step.initial_end)} on"
+        text += f" by {format_code(tables, step.combine, step.combine_end)}"
     if step.later:
-        return f"{found}, stored"
-    found += f" -> r{step.slot}" if kind != records.StepKind.NOT else ""
-    return found + _format_actions(tables, rule, step)
+        return f"{text}, stored"
+    text += f" -> r{step.slot}" if kind != records.StepKind.NOT else ""
+    return text + _format_actions(tables, rule, step)
 
 
 def _format_actions(tables: records.PlanTables, rule: Any, step: Any) -> str:
     """Format the actions of a step."""
-    found = ""
+    text = ""
     for action in tables.actions[step.actions : step.actions_end]:
         code = format_code(tables, action.code, action.code_end)
         if action.slot == records.NONE and (action.code, action.code_end) != (step.residual, step.residual_end):
-            found += f", where {code}"
+            text += f", where {code}"
         elif records.NONE < action.slot < rule.cells:
-            found += f", r{action.slot} = {code}"
-    return found
+            text += f", r{action.slot} = {code}"
+    return text
 
 
 def _format_window(step: Any) -> str:

@@ -95,8 +95,8 @@ class StepWriter:
         line["residual"], line["residual_end"] = self._residual(plan, rest)
         if step.selects:
             rivals = [each for each in plan.steps[1 : step.number] if each.selects and each.type == step.type]
-            found = self._lists.registers.add(register_of(each.slot) for each in rivals)
-            line["rivals"], line["rivals_end"] = found
+            register_range = self._lists.registers.add(register_of(each.slot) for each in rivals)
+            line["rivals"], line["rivals_end"] = register_range
         return line | {"tree": self._tree(line)}
 
     def taking(self, step: RuleStep, searched: int) -> StepLine:

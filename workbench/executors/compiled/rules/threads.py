@@ -110,9 +110,9 @@ class ThreadedRules(FixedRules):
     def advance(self, time: int) -> list[Occurrence]:
         """Return the composites that the clock causes up to a time."""
         self.partition = self.partition or self._choose(None)
-        found = self._single(self.partition.advance(time))
+        composites = self._single(self.partition.advance(time))
         self._passed = time if self._passed is None else max(time, self._passed)
-        return found
+        return composites
 
     def _single(self, parts: Iterator[EventBlock | list[Occurrence]]) -> list[Occurrence]:
         return [each for part in parts for each in (part if isinstance(part, list) else part.occurrences(self.rules))]

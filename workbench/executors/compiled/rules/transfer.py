@@ -146,9 +146,9 @@ def _find_consumed(consumed: dict[int, Consumed], slot: int) -> Consumed:
 
 def read_silences(exact: Publisher, memory: KernelMemory, code_of: CodeOf) -> None:
     """Store when rules last emitted; LargeNumberError where a value has more than 64 bits."""
-    found = [(number, *item) for number, each in enumerate(exact.runners) for item in each.emitted.items()]
-    rows = records.zeros(len(found), 3 + memory.rule_tables.sizes.per)
-    for row, (number, values, time) in zip(rows, found, strict=True):
+    emissions = [(number, *item) for number, each in enumerate(exact.runners) for item in each.emitted.items()]
+    rows = records.zeros(len(emissions), 3 + memory.rule_tables.sizes.per)
+    for row, (number, values, time) in zip(rows, emissions, strict=True):
         row[0], row[-1], domains = number, time, map(domain_of, exact.runners[number].plan.rule.per)
         for k, (value, domain) in enumerate(zip(values, domains, strict=True)):
             real = domain == FLOAT and value is not None
@@ -221,9 +221,9 @@ def read_waiting(memory: KernelMemory, number: int, texts: Mapping[int, str]) ->
 def _read_match(memory: KernelMemory, number: int, slots: Any, texts: Mapping[int, str]) -> PartialMatch:
     rule, plan = memory.plan.rules[number], memory.rule_tables.plan.plans[number]
     rows, cells, match = memory.history.rows, memory.history.cells, list[Any]([None] * len(plan.layout))
-    kept, own = slots[: rule.kept_rows], _list_slots(memory, rule.kept, rule.kept_end)
-    nulls = sum(int(rows[row].nulls) << cells.shape[1] * k for k, row in enumerate(kept))
-    values = values_of(nulls, cells[kept].ravel(), map(_parameter_domains(plan).__getitem__, own), texts)
+    cell_slots, own = slots[: rule.kept_rows], _list_slots(memory, rule.kept, rule.kept_end)
+    nulls = sum(int(rows[row].nulls) << cells.shape[1] * k for k, row in enumerate(cell_slots))
+    values = values_of(nulls, cells[cell_slots].ravel(), map(_parameter_domains(plan).__getitem__, own), texts)
     for slot, value in zip(own, values, strict=True):
         match[slot] = value
     for row, slot in zip(slots[rule.kept_rows :], _list_slots(memory, rule.bound, rule.bound_end), strict=True):
@@ -241,15 +241,17 @@ def _list_slots(memory: KernelMemory, begin: int, end: int) -> list[int]:
 
 def _parameter_domains(plan: RulePlan) -> dict[int, Domain]:
     """Return the domains of the parameters of a match, by slot."""
-    found: dict[int, Domain] = {}
+    domains: dict[int, Domain] = {}
     for step in plan.steps:
         if isinstance(step.part, t.Aggregate):
             domain = step.aggregate.result(step.values)
             assert domain is not None
-            found[step.slot] = domain
+            domains[step.slot] = domain
         elif step.policy.binds:
-            found |= {plan.layout[step.place, f"${each.name}"]: domain_of(each.value) for each in step.part.assignments}
-    return found
+            domains |= {
+                plan.layout[step.place, f"${each.name}"]: domain_of(each.value) for each in step.part.assignments
+            }
+    return domains
 
 
 # --- from cdp to the kernel ------------------------------------------------------------------------------

@@ -137,10 +137,10 @@ class StretchRules(CompiledRules):
             states.counting, triggers.status = counting, KernelStatus.DONE
             scratches = make_scratch(self._tables.sizes, threads, candidates=self._candidates)
             self._device.match(memory.plan, memory.history, scratches, states, triggers, output)
-            found = {KernelStatus(each) for each in np.unique(triggers.status).tolist()}
-            if KernelStatus.FULL_CANDIDATES in found:
+            statuses = {KernelStatus(each) for each in np.unique(triggers.status).tolist()}
+            if KernelStatus.FULL_CANDIDATES in statuses:
                 self._candidates *= 2
-            elif missing := found & ANSWERED:
+            elif missing := statuses & ANSWERED:
                 self._answer(states, missing)
             else:
                 return
@@ -178,8 +178,8 @@ class StretchRules(CompiledRules):
 
 def refuse_dependent(plan: SetPlan, settings: EngineSettings) -> None:
     """Refuse rules whose triggers cannot be matched together, with the reasons."""
-    found = [f"{name}: {reason}" for name, reason in find_dependences(plan).items()]
+    reasons = [f"{name}: {reason}" for name, reason in find_dependences(plan).items()]
     if settings.profiled:
-        found.append("the cost of rules is not counted there (leave --profile out)")
-    if found:
-        raise Refused(f"triggers cannot be matched together: {'; '.join(found)}", hint=HINT)
+        reasons.append("the cost of rules is not counted there (leave --profile out)")
+    if reasons:
+        raise Refused(f"triggers cannot be matched together: {'; '.join(reasons)}", hint=HINT)

@@ -161,7 +161,7 @@ class MachineRun(FlowThreads):
         self._read(len(phases))
         return []
 
-    def _end(self, batch: PhaseBatch, found: list[Any]) -> None:
+    def _end(self, batch: PhaseBatch, results: list[Any]) -> None:
         if batch.vertex == 0:
             self._free.append(batch.phases[0])
         else:
@@ -190,20 +190,20 @@ class MachineRun(FlowThreads):
         if self._adapts:  # adapt to the speed of the log: columns of few steps cost more per step
             self._adapt(1, most, time.perf_counter() - begin, PATIENT)
         first, wrong = self._sets.begun + 1, None
-        made = []
+        arrivals = []
         for name, slot, domain in self._plan.inputs:
             here = [slot in row for row in rows]
             values = [row.get(slot) for row in rows]
-            made.append((slot, here, columns.column(name, domain, values, None if all(here) else here)))
-            found = made[-1][2].wrong
-            if found is not None and (wrong is None or found[0] < wrong[0]):
-                wrong = found
+            arrivals.append((slot, here, columns.column(name, domain, values, None if all(here) else here)))
+            row_error = arrivals[-1][2].wrong
+            if row_error is not None and (wrong is None or row_error[0] < wrong[0]):
+                wrong = row_error
         if wrong is not None:
             number = self._start + first - 1 + wrong[0]
             self._unread = wrong[1].retold(f"step {number}: {wrong[1].what}", where="").at(step=number)
             self._over = True
             del rows[wrong[0] :]
-        for slot, here, column in made:
+        for slot, here, column in arrivals:
             places = np.flatnonzero(here[: len(rows)])
             self._tables.put(slot, first + places, [field[places] for field in column.fields])
         self._open(len(rows))
@@ -211,11 +211,11 @@ class MachineRun(FlowThreads):
     def _steps_of(self, phases: Any) -> list[FlowStep]:
         """Return the steps of complete phases."""
         number = self._start - 1
-        found = [FlowStep(number + phase, StepContents(), False, self._plan.wide) for phase in phases.tolist()]
+        steps = [FlowStep(number + phase, StepContents(), False, self._plan.wide) for phase in phases.tolist()]
         for slot in self._plan.shown:
             for place, value in zip(*self._tables.carried(slot, phases), strict=True):
-                found[place].contents[slot] = value
-        return found
+                steps[place].contents[slot] = value
+        return steps
 
     # --- errors -------------------------------------------------------------------------------------------
 
@@ -224,25 +224,25 @@ class MachineRun(FlowThreads):
         vertex, live = thread.mine[[at.VERTEX, at.LIVE]].tolist()
         run = self._tables.runs[vertex]
         numbers = (thread.phases[:live] + (self._start - 1)).tolist()
-        given = self._tables.given(vertex, thread.columns, live)
+        inputs = self._tables.given(vertex, thread.columns, live)
         running, whole = run.running, [(0, live)]
         while True:
-            made, places = list[dict[str, Any]](), list[int]()
+            part_outputs, places = list[dict[str, Any]](), list[int]()
             try:
                 for start, stop in whole:
                     running.steps = numbers[start]
-                    part = {name: column.part(slice(start, stop)) for name, column in given.items()}
-                    made.append(running.fed(part, stop - start, True))
+                    part = {name: column.part(slice(start, stop)) for name, column in inputs.items()}
+                    part_outputs.append(running.fed(part, stop - start, True))
                     places.append(start)
             except WorkbenchError as error:
                 if len(whole) == 1 < live:  # none of these steps has taken effect: find the one that fails
                     whole = [(place, place + 1) for place in range(live)]
                     continue
-                self._record_failure(numbers[len(made)], run.first, error)
+                self._record_failure(numbers[len(part_outputs)], run.first, error)
             break
         outputs = []
         for name, _, _ in run.outputs:
-            parts = [each[name] for each in made]
+            parts = [each[name] for each in part_outputs]
             steps = [part.steps - numbers[place] + place for part, place in zip(parts, places, strict=True)]
             fields = zip(*(part.fields for part in parts), strict=True)
             outputs.append(([np.concatenate(each) for each in fields], np.concatenate([*steps, np.zeros(0, np.int64)])))

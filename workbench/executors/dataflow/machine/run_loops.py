@@ -109,21 +109,21 @@ def nanoseconds(context, clock):
 
 
 @intrinsic
-def call_code(context, address, given, place, result):
+def call_code(context, address, words_type, place, result):
     """Call machine code (`ObjectFunction`) with the words from an offset on; return its status: 0 on success."""
     del context, address
 
     def code(context, builder, signature, args):
-        address, words, place, found = args
+        address, words, place, numbers = args
         _, kind, _, other = signature.args
         word = NUMBER.as_pointer()
         function = builder.inttoptr(address, ir.FunctionType(ir.IntType(32), [word] * 3).as_pointer())
-        to = _begins(context, builder, other, found, ir.Constant(NUMBER, at.RESULT))
+        to = _begins(context, builder, other, numbers, ir.Constant(NUMBER, at.RESULT))
         error = builder.gep(to, [ir.Constant(NUMBER, 1)])
-        said = builder.call(function, [to, error, _begins(context, builder, kind, words, place)])
-        return builder.sext(said, NUMBER)
+        status = builder.call(function, [to, error, _begins(context, builder, kind, words, place)])
+        return builder.sext(status, NUMBER)
 
-    return types.int64(types.int64, given, types.int64, result), code
+    return types.int64(types.int64, words_type, types.int64, result), code
 
 
 def _outside(builder, kind, name):

@@ -161,8 +161,8 @@ def next_phase(sets, vertex, phase):
     row = next_in(sets.news, vertex, phase & mask, sets.phase_levels)
     if row < 0:
         row = next_in(sets.news, vertex, 0, sets.phase_levels)
-    found = phase + ((row - phase) & mask)  # beyond the last begun phase, if the row belongs to an earlier phase
-    return found if row >= 0 and found <= h[BEGUN] else 0
+    candidate = phase + ((row - phase) & mask)  # beyond the last begun phase, if the row belongs to an earlier phase
+    return candidate if row >= 0 and candidate <= h[BEGUN] else 0
 
 
 @numba.njit(nogil=True)

@@ -62,15 +62,15 @@ class VertexTables:
         self.runs: list[CompiledVertex] = list(runs)
         self._loops: dict[str, MachineLoop] = {}
         self.pipes: dict[int, FlowPipe] = {}
-        pipes, sizes, reading, found = [], list[int](), list[int](), 0
+        pipes, sizes, reading, row_count = [], list[int](), list[int](), 0
         for slot, domain in slots:
             parts = [part for _, part in scalars(domain)]
-            self.pipes[slot] = FlowPipe(len(self.pipes), domain, range(found, found := found + len(parts)))
+            self.pipes[slot] = FlowPipe(len(self.pipes), domain, range(row_count, row_count := row_count + len(parts)))
             pipes.append((len(sizes), len(reading)))
             sizes += [columns.dtype(part)().itemsize for part in parts]
             reading += readers[slot]
         pipes.append((len(sizes), len(reading)))
-        stamps, values = _rows(max(len(slots), 1), rows), _rows(max(found, 1), rows)
+        stamps, values = _rows(max(len(slots), 1), rows), _rows(max(row_count, 1), rows)
         self.of_pipes = at.PipeArrays(_numbers(pipes, 2), _numbers(sizes), _numbers(reading), stamps, values)
         self._lay(batch)
 
@@ -169,8 +169,8 @@ class VertexTables:
         pipe, rows = self.pipes[slot], phases & self.of_pipes.stamps.shape[1] - 1
         there = np.flatnonzero(self.of_pipes.stamps[pipe.number, rows] == phases)
         kinds = [columns.dtype(part) for _, part in scalars(pipe.domain)]
-        found = [self.of_pipes.values[row, rows[there]] for row in pipe.rows]
-        fields = tuple(f.view(k) if k != np.bool_ else f != 0 for f, k in zip(found, kinds, strict=True))
+        word_columns = [self.of_pipes.values[row, rows[there]] for row in pipe.rows]
+        fields = tuple(f.view(k) if k != np.bool_ else f != 0 for f, k in zip(word_columns, kinds, strict=True))
         return there.tolist(), columns.OutputColumn(pipe.domain, fields).events()
 
 
@@ -178,9 +178,9 @@ def _rows(count: int, width: int) -> Any:
     return columns.zeros(count * width).reshape(count, width)
 
 
-def _numbers(found: Sequence[Any], width: int = 0) -> Any:
+def _numbers(numbers: Sequence[Any], width: int = 0) -> Any:
     """Build an array, or a matrix with rows of this width."""
-    return np.array(found, np.int64).reshape(-1, width) if width else np.array([*found, 0], np.int64)
+    return np.array(numbers, np.int64).reshape(-1, width) if width else np.array([*numbers, 0], np.int64)
 
 
 def _address(array: Any) -> int:

@@ -122,16 +122,16 @@ class Automaton:
             return sum(target.bit_count() for target in set(self._targets(component)))
         if (most := 1 << component.bit_count()) <= MOST_STATES:
             return most
-        found: set[int] = set()
+        states: set[int] = set()
         todo = [0]
-        while todo and len(found) <= MOST_STATES:
+        while todo and len(states) <= MOST_STATES:
             state = todo.pop()
             for bit in _bits(component & ~state):
                 after = self.leads_on(state, bit)
-                if after is not None and after not in found:
-                    found.add(after)
+                if after is not None and after not in states:
+                    states.add(after)
                     todo.append(after)
-        return len(found)
+        return len(states)
 
     # --- windows ----------------------------------------------------------------------------------------
 
@@ -146,11 +146,11 @@ class Automaton:
     @cached_property
     def hang_on(self) -> dict[int, list[int]]:
         """For each predicate and the trigger, the predicates whose windows depend on it."""
-        found: dict[int, list[int]] = {bit: [] for bit in self.bits.values()}
+        dependents: dict[int, list[int]] = {bit: [] for bit in self.bits.values()}
         for bit, anchors in enumerate(self.anchors):
             if not self.windows[bit].between:
-                found[anchors[0]].append(bit)
-        return found
+                dependents[anchors[0]].append(bit)
+        return dependents
 
     def _in(self, window: t.EventWindow, earlier: Occurrence, event: Occurrence) -> bool:
         gap = event.number - earlier.number if window.counts_events else event.time - earlier.time
@@ -171,18 +171,22 @@ class Automaton:
 
     def _find_key(self) -> None:
         """Choose the trigger's value that most predicates are equal to, as the key of instances."""
-        told = []
+        candidates = []
         for bit, step in enumerate(self.steps):
             for place, (_, bound) in enumerate(step.equations):
-                found = self._resolve(bound, bit)
-                if found is not None and self._find_bits(found) <= {TRIGGER}:
-                    told.append((exact_text(found), bit, place, found))
-        most = Counter(text for text, *_ in told).most_common(1)
-        chosen = {bit: (place, found) for text, bit, place, found in reversed(told) if most and text == most[0][0]}
+                expression = self._resolve(bound, bit)
+                if expression is not None and self._find_bits(expression) <= {TRIGGER}:
+                    candidates.append((exact_text(expression), bit, place, expression))
+        most = Counter(text for text, *_ in candidates).most_common(1)
+        chosen = {
+            bit: (place, expression)
+            for text, bit, place, expression in reversed(candidates)
+            if most and text == most[0][0]
+        }
         self.keyed = sum(1 << bit for bit in chosen)
         self.enforced = [[chosen[bit][0]] if bit in chosen else [] for bit in range(len(self.steps))]
         code = PythonLines(self._layout, "m")
-        code.key([found for _, found in chosen.values()][:1])
+        code.key([expression for _, expression in chosen.values()][:1])
         self.key: Callable[[Any], Any] = code.function()
 
     def _accepts(self, bit: int) -> Callable[[Any], Any]:
@@ -192,12 +196,12 @@ class Automaton:
 
     def _checks(self, state: int, bit: int) -> list[Callable[[Holdings], Any]]:
         """Return the tests that are decidable in a state as soon as the event of its last predicate has come."""
-        return [asked for about, asked in self._early if about >> bit & 1 and not about & ~state]
+        return [test for about, test in self._early if about >> bit & 1 and not about & ~state]
 
     @cached_property
     def _early(self) -> list[tuple[int, Callable[[Holdings], Any]]]:
         """Constraints that do not need the trigger: the predicates they depend on, and their tests."""
-        found = []
+        tests = []
         for bit, step in enumerate(self.steps):
             for constraint in step.linking_constraints:
                 resolved = self._resolve(constraint, bit)
@@ -205,8 +209,8 @@ class Automaton:
                     code = PythonLines(self._layout, "m")
                     code.require([resolved])
                     code.lines.append("return True")
-                    found.append((sum(1 << each for each in self._find_bits(resolved) | {bit}), code.function()))
-        return found
+                    tests.append((sum(1 << each for each in self._find_bits(resolved) | {bit}), code.function()))
+        return tests
 
     def _is_decided(self, bit: int, anchor: int) -> bool:
         """Whether `first` or `last` can be decided when the anchor comes (algorithm 1, line 12).
@@ -224,8 +228,8 @@ class Automaton:
         if self.keyed >> bit & 1 and not self.keyed >> anchor & 1:
             return False
         rest = [each for place, each in enumerate(step.linking_constraints) if place not in self.enforced[bit]]
-        asked = [self._resolve(each, bit) for each in rest]
-        return all(each is not None and self._find_bits(each) <= {bit, anchor} for each in asked)
+        constraints = [self._resolve(each, bit) for each in rest]
+        return all(each is not None and self._find_bits(each) <= {bit, anchor} for each in constraints)
 
     @property
     def _layout(self) -> MatchLayout:
@@ -238,8 +242,8 @@ class Automaton:
         ----------
         bit: the predicate to which it belongs.
         """
-        found = expand_parameters(move_to_place(expression, self.steps[bit].place))
-        return found if all(slot.place in self.places for slot in slots(found)) else None
+        expansion = expand_parameters(move_to_place(expression, self.steps[bit].place))
+        return expansion if all(slot.place in self.places for slot in slots(expansion)) else None
 
     def _find_bits(self, expression: t.Expression) -> set[int]:
         """Return the bits of the events on which a resolved expression depends."""
@@ -255,11 +259,11 @@ def _bits(state: int) -> Iterator[int]:
 
 def _components(anchors: Sequence[tuple[int, ...]]) -> list[int]:
     """Return for each predicate the set of those connected with it other than through the trigger."""
-    found = [1 << bit for bit in range(len(anchors))]
+    components = [1 << bit for bit in range(len(anchors))]
     for bit, each in enumerate(anchors):
-        together = found[bit]
+        together = components[bit]
         for anchor in each:
-            together |= found[anchor] if anchor != TRIGGER else 0
+            together |= components[anchor] if anchor != TRIGGER else 0
         for other in _bits(together):
-            found[other] = together
-    return found
+            components[other] = together
+    return components

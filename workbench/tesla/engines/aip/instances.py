@@ -66,8 +66,8 @@ class StateInstances(KeyedColumn[AutomatonInstance]):
         places = range(column.start, len(column.events))
         if number is not None:
             places = range(column.first_number(number), column.first_number(number + 1))
-        found = map(column.events.__getitem__, places if oldest_first else reversed(places))
-        return found if key is None or self.indexed else (each for each in found if each.key == key)
+        instances = map(column.events.__getitem__, places if oldest_first else reversed(places))
+        return instances if key is None or self.indexed else (each for each in instances if each.key == key)
 
     def delete_passed(self, now: Occurrence) -> None:
         """Delete expired instances at the old end."""

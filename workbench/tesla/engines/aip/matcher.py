@@ -93,12 +93,12 @@ class AIPMatcher:
             column.add(event)
         for state in self.instances.values():
             state.delete_passed(event)
-        made = [each for bit in self._bits.get(event.type, ()) for each in self._advance(bit, event)]
-        for state_after, instance in made:
+        successors = [each for bit in self._bits.get(event.type, ()) for each in self._advance(bit, event)]
+        for state_after, instance in successors:
             self._instances(state_after).add_under(instance.key, instance)
             if self._counted is not None:
                 self._counted(instance.holdings)
-        self._until_look -= 1 + len(made)
+        self._until_look -= 1 + len(successors)
         if self._until_look < 0:
             self._sweep(event)
 
@@ -126,9 +126,11 @@ class AIPMatcher:
             first = alone is not None and alone.oldest
             for instance in instances.in_turn(only, oldest_first=first):
                 if self._goes_on(instance, bit, event):
-                    made = self._make_instance(instance.holdings, after, bit, event, key if keyed else instance.key)
-                    if all(check(made.holdings) for check in automaton.checks(after, bit)):
-                        yield after, made
+                    successor = self._make_instance(
+                        instance.holdings, after, bit, event, key if keyed else instance.key
+                    )
+                    if all(check(successor.holdings) for check in automaton.checks(after, bit)):
+                        yield after, successor
                         if alone is not None:
                             break
 
@@ -190,7 +192,7 @@ class AIPMatcher:
         before = [automaton.steps[other].slot for other in range(bit) if target >> other & 1]
         root = before[0] if before and automaton.is_rooted(target) else None
 
-        def found(match: PartialMatch) -> tuple[Placewise, int, int]:
+        def find(match: PartialMatch) -> tuple[Placewise, int, int]:
             number = None if root is None else match[root].number
             trie = self._tries.get((target, number))
             if trie is None:
@@ -200,14 +202,14 @@ class AIPMatcher:
             events = [event for event, _ in trie.values()]
             return events, 0, len(events)
 
-        return found
+        return find
 
     def _alone_in(self, state: int, bit: int) -> FindsCandidates:
         """Return the same function for a predicate connected only with the trigger: its instances are its events."""
         in_window = make_slice_finder(self.automaton.steps[bit], self.automaton.trex)
         keyed = state & self.automaton.keyed
 
-        def found(match: PartialMatch) -> tuple[Placewise, int, int]:
+        def find(match: PartialMatch) -> tuple[Placewise, int, int]:
             key = self.automaton.key(match) if keyed else None
             instances = self.instances.get(state)
             if instances is None or (keyed and key is None):
@@ -215,7 +217,7 @@ class AIPMatcher:
             column = instances.of(key)
             return HeldEvents(column, bit), *in_window(column, match)
 
-        return found
+        return find
 
     def _trie(self, state: int, match: PartialMatch, number: int | None) -> dict[int, Any]:
         """Return the events of the instances in a state that the trigger can complete, as a trie in order.
@@ -247,17 +249,17 @@ class AIPMatcher:
     def state(self, store: EventStore) -> Any:
         """Return instances and columns, with events as numbers."""
         instances = [
-            [state, [[*each[:2], store.pack(each.holdings), *each[3:]] for each in found]]
-            for state, found in self.instances.items()
+            [state, [[*each[:2], store.pack(each.holdings), *each[3:]] for each in column]]
+            for state, column in self.instances.items()
         ]
         return [instances, self.columns.state(store)]
 
     def set_state(self, state: Any, store: EventStore) -> None:
         """Restore instances and columns from a saved state."""
         instances, columns = state
-        for number, found in instances:
-            made = self._instances(number)
-            for time, count, holdings, deadline, key, last in found:
+        for number, records in instances:
+            column = self._instances(number)
+            for time, count, holdings, deadline, key, last in records:
                 key = tuple(key) if isinstance(key, list) else key
-                made.add_under(key, AutomatonInstance(time, count, store.unpack(holdings), deadline, key, last))
+                column.add_under(key, AutomatonInstance(time, count, store.unpack(holdings), deadline, key, last))
         self.columns.set_state(columns, store)

@@ -82,8 +82,8 @@ class CDPMatcher:
     @property
     def oldest(self) -> float:
         """The least number of an event that can still be selected."""
-        kept = (each.column for each in self._anchors.values())
-        return min((column.numbers[column.start] for column in kept if len(column)), default=math.inf)
+        columns = (each.column for each in self._anchors.values())
+        return min((column.numbers[column.start] for column in columns if len(column)), default=math.inf)
 
     # --- state ------------------------------------------------------------------------------------------
 

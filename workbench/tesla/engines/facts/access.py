@@ -155,6 +155,6 @@ def make_index(database: FactDatabase, index: str) -> None:
         try:
             connection.execute(index)
         except sqlite3.Error as error:
-            found = database.failure(error)
-            hint = "--facts-timeout waits longer for it to end" if found.reason == "locked" else found.hint
-            raise FactsError(found.what, where=found.where, hint=hint, reason=found.reason) from error
+            failure = database.failure(error)
+            hint = "--facts-timeout waits longer for it to end" if failure.reason == "locked" else failure.hint
+            raise FactsError(failure.what, where=failure.where, hint=hint, reason=failure.reason) from error

@@ -132,8 +132,8 @@ class FactDatabase:
     def stamp(self) -> list[int]:
         """Return numbers that change when the file is written; FactsError if it does not exist."""
         self._file()
-        found = [os.stat(each) for each in (self.path, f"{self.path}-wal") if Path(each).exists()]
-        return [number for each in found for number in (each.st_mtime_ns, each.st_size) if each.st_size]
+        stats = [os.stat(each) for each in (self.path, f"{self.path}-wal") if Path(each).exists()]
+        return [number for each in stats for number in (each.st_mtime_ns, each.st_size) if each.st_size]
 
     # --- one event --------------------------------------------------------------------------------------
 
@@ -173,8 +173,8 @@ class FactDatabase:
         if before:
             self.version += 1
             try:
-                for told in self.changed:
-                    told()
+                for callback in self.changed:
+                    callback()
             except FactsError:
                 self._state = before  # the change is not accepted, and is detected again next time
                 raise
@@ -208,19 +208,19 @@ class FactDatabase:
         """Run a function, and retry it if the settings ask for that and it may help."""
         pauses = iter(PAUSES if self.settings.failure == "retry" else ())
         while True:
-            version, asked = self.version, self._asked
+            version, has_queried = self.version, self._asked
             try:
-                found = work()
+                answer = work()
             except FactsError as error:
                 pause = next(pauses, None)
                 if pause is None or not error.passing:
                     raise
                 sleep(pause)
                 continue
-            if asked and version != self.version:
+            if has_queried and version != self.version:
                 what = "the facts have changed before an event had all its answers"
                 raise FactsError(what, where=self.path, hint="a query had to be repeated", reason="changed")
-            return found
+            return answer
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         self._begin()
@@ -228,11 +228,11 @@ class FactDatabase:
         if self.settings.seconds is not None:
             self._deadline = monotonic() + self.settings.seconds
         try:
-            found = connection.execute(sql, values).fetchall()
+            rows = connection.execute(sql, values).fetchall()
         except WRONG as error:
             raise self.failure(error) from error
         self._asked = True
-        return found
+        return rows
 
     # --- the connection ---------------------------------------------------------------------------------
 
@@ -244,13 +244,13 @@ class FactDatabase:
     def _connect(self) -> sqlite3.Connection:
         name = ":memory:" if self.in_memory else f"{Path(self.path).resolve().as_uri()}?mode=ro"
         try:
-            made = sqlite3.connect(
+            connection = sqlite3.connect(
                 name, self._lock_timeout, uri=not self.in_memory, isolation_level=None, check_same_thread=False,
                 cached_statements=STATEMENTS,
             )  # fmt: skip
             if self._image is not None:
-                made.deserialize(self._image)
-            return self._prepare(made)
+                connection.deserialize(self._image)
+            return self._prepare(connection)
         except WRONG as error:
             raise self.failure(error) from error
 
@@ -270,11 +270,11 @@ class FactDatabase:
 
     def _file(self) -> tuple[int, int]:
         try:
-            found = os.stat(self.path)
+            status = os.stat(self.path)
         except OSError as error:
             what = f"the facts are gone: {error.strerror}"
             raise FactsError(what, where=self.path, reason="missing", passing=True) from error
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
     def _watch_clock(self) -> Generator[bool]:
         """Yield whether to stop the query, as a progress handler of SQLite.

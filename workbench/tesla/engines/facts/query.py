@@ -76,11 +76,11 @@ class FactQuery:
         self.known, self.queries, self.seconds = 0, 0, 0.0
         self.compared, self.rest = list[ComparedColumn](), list[t.Expression]()
         for constraint in step.part.constraints:
-            found = self._find_comparison(constraint)
-            if found is None:
+            comparison = self._find_comparison(constraint)
+            if comparison is None:
                 self.rest.append(constraint)
             else:
-                self.compared.append(found)
+                self.compared.append(comparison)
         self.policy = step.policy
         self.counts = isinstance(step.part, t.Aggregate) and not self.rest and self._exact and step.attribute is None
         self.sql = self._sql(self.compared)
@@ -92,11 +92,11 @@ class FactQuery:
     def name(self) -> str:
         """A key that is equal for queries with equal answers to equal values."""
         part = self.step.part
-        told: tuple[Any, ...] = (self.policy, self.step.part.ordering)
+        reduction: tuple[Any, ...] = (self.policy, self.step.part.ordering)
         if isinstance(part, t.Aggregate):
-            told = (part.function, part.attribute, part.declared)
+            reduction = (part.function, part.attribute, part.declared)
         operators = [each.operator for each in self.compared]  # the statement may have a wider one
-        return repr((str(self.table), self.sql, operators, told, not self.rest))
+        return repr((str(self.table), self.sql, operators, reduction, not self.rest))
 
     def key(self) -> Callable[[PartialMatch], FactKey | None]:
         """Compile a function from a match to the parameters' values; None if one is null or NaN, as no row fits."""
@@ -138,15 +138,15 @@ class FactQuery:
                 return self._database.rows(self.sql, values)
             except (OverflowError, UnicodeEncodeError):  # no row has such values, though one may be less
                 pass
-        found = self._database.rows(self._sql(()))
+        rows = self._database.rows(self._sql(()))
         if not self.counts:
-            return found
-        return [(len(self._decides(self.table.read(found), values)),)]
+            return rows
+        return [(len(self._decides(self.table.read(rows), values)),)]
 
     def _sql(self, compared: Sequence[ComparedColumn]) -> str:
         everything = len(compared) < len(self.compared)
-        shown = "COUNT(*)" if self.counts and not everything else self.table.shown
-        text = f"SELECT {shown} FROM {quote_name(self.table.name)}"
+        columns = "COUNT(*)" if self.counts and not everything else self.table.shown
+        text = f"SELECT {columns} FROM {quote_name(self.table.name)}"
         text += f" WHERE {' AND '.join(each.sql for each in compared)}" if compared else ""
         text += f" ORDER BY {self._order}" if self._order else ""
         return text + " LIMIT 1" * (self.is_limited and not everything)
@@ -201,9 +201,11 @@ class FactQuery:
     def _decision(self) -> Callable[[list[FactRow], FactKey], list[FactRow]]:
         """Compile a function that filters rows by the constraints in the statement, given the parameters' values."""
         tests = [f"r[{c.at}] is not None and r[{c.at}] {c.operator} k[{i}]" for i, c in enumerate(self.compared)]
-        made: Callable[[list[FactRow], FactKey], list[FactRow]]
-        made = eval(f"lambda rows, k: [r for r in rows if {' and '.join(tests)}]" if tests else "lambda rows, k: rows")
-        return made
+        row_filter: Callable[[list[FactRow], FactKey], list[FactRow]]
+        row_filter = eval(
+            f"lambda rows, k: [r for r in rows if {' and '.join(tests)}]" if tests else "lambda rows, k: rows"
+        )
+        return row_filter
 
     def _reduction(self) -> Callable[[list[FactRow]], FactAnswer]:
         """Return a function from the filtered rows to the answer, reduced as far as the statement determines it."""
@@ -229,8 +231,8 @@ class FactQuery:
         """Sort rows in the order of selection, where SQLite has another order."""
         if not self.table.is_ordered:
             rows = sorted(rows, key=lambda row: tuple(map(sort_key, row)))
-        found = sort_facts(self.step.part, self.step.declared, rows)
-        return found[::-1] if self.policy.newest else found
+        sorted_rows = sort_facts(self.step.part, self.step.declared, rows)
+        return sorted_rows[::-1] if self.policy.newest else sorted_rows
 
 
 class AskedFacts:
@@ -255,7 +257,7 @@ class AskedFacts:
         key, query, database = self._key, self.query, self.query.table.database
         number, cache = query.number, query.cache
 
-        def found(match: PartialMatch) -> tuple[FactAnswer, int, int]:
+        def find(match: PartialMatch) -> tuple[FactAnswer, int, int]:
             values = key(match)
             if values is None:
                 return (nothing := query.nothing), 0, len(nothing)
@@ -268,7 +270,7 @@ class AskedFacts:
                 query.known += 1
             return rows, 0, len(rows)
 
-        return found
+        return find
 
     def _aggregate(self, match: PartialMatch) -> Any:
         return self.find(match)[0][0]

@@ -72,8 +72,10 @@ class TriggerKeys:
             nulls = columns[at].nulls
             places = places if nulls is None else places[~nulls[places]]
         values = [columns[at].values[places] for at in self.at]
-        found = [(np.unique(each) if len(values) == 1 else each).tolist() for each in values]
-        texts = (map(block.texts.get, each) if text else each for each, text in zip(found, self.texts, strict=True))
+        key_columns = [(np.unique(each) if len(values) == 1 else each).tolist() for each in values]
+        texts = (
+            map(block.texts.get, each) if text else each for each, text in zip(key_columns, self.texts, strict=True)
+        )
         return zip(*texts, strict=True)
 
 
@@ -97,7 +99,7 @@ class FactLookup:
 
     def ask(self, keys: Iterable[FactKey], most: int) -> RowsById:
         """Return the rows for keys, queried in sorted order, the fastest; TooManyFacts if there are too many."""
-        table, found, rest = self.table, RowsById(), sorted(set(keys))
+        table, by_id, rest = self.table, RowsById(), sorted(set(keys))
         if self.texts:
             rest = list(filter(_writable, rest))
         while rest:
@@ -107,18 +109,18 @@ class FactLookup:
             values += [None] * (size * len(self.compared) - len(values))
             limit = max(most, min(most * TOGETHER[1], MOST_ANSWERED))  # keys may share rows
             rows = table.read(table.database.rows(self._sql(size, limit + 1), values))
-            found.update(zip(map(itemgetter(-1), rows), rows, strict=True))
-            if len(found) > most or len(rows) > limit:
+            by_id.update(zip(map(itemgetter(-1), rows), rows, strict=True))
+            if len(by_id) > most or len(rows) > limit:
                 raise TooManyFacts
-        return found
+        return by_id
 
     def _sql(self, size: int, most: int) -> str:
         marks = ", ".join(["(" + ", ".join("?" * len(self.compared)) + ")"] * size)
         names = [f"k{i}" for i in range(len(self.compared))]
         wanted = " AND ".join(f"f.{each}k.{name}" for each, name in zip(self.compared, names, strict=True))
-        shown = ", ".join(f"f.{quote_name(each.name)}" for each in self.table.columns)
+        columns = ", ".join(f"f.{quote_name(each.name)}" for each in self.table.columns)
         return (
-            f"WITH k ({', '.join(names)}) AS (VALUES {marks}) SELECT {shown}, f.{self.table.row_id}"
+            f"WITH k ({', '.join(names)}) AS (VALUES {marks}) SELECT {columns}, f.{self.table.row_id}"
             f" FROM k CROSS JOIN {quote_name(self.table.name)} f WHERE {wanted} LIMIT {most}"
         )
 
@@ -142,11 +144,11 @@ class BlockFacts:
         self.unknown: list[str] = []
         for type in large:
             users = [user for each in columns if each.type == type for user in each.users]
-            found = [self._lookup(plan.plans[rule], step) for rule, step in users]
-            self._lookups[type] = list(dict.fromkeys(each for each in found if each is not None))
-            self.unknown += [type] * (None in found)
+            lookups = [self._lookup(plan.plans[rule], step) for rule, step in users]
+            self._lookups[type] = list(dict.fromkeys(each for each in lookups if each is not None))
+            self.unknown += [type] * (None in lookups)
 
-    def rows(self, block: EventBlock, kept: Facts, most: int) -> Mapping[str, Sequence[FactRow]]:
+    def rows(self, block: EventBlock, retained: Facts, most: int) -> Mapping[str, Sequence[FactRow]]:
         """Return the rows of each type that a block needs, in their order.
 
         Raises
@@ -154,18 +156,18 @@ class BlockFacts:
         TooManyFacts: a type has more than `most`. FactsError: a query fails.
         """
         known: dict[FactLookup, RowsById] = {}
-        found = {}
+        by_type = {}
         for type, lookups in self._lookups.items():
             rows = RowsById()
             for each in lookups:
-                rows |= self._rows_of(each, block, kept, most, known)
+                rows |= self._rows_of(each, block, retained, most, known)
             if len(rows) > most:
                 raise TooManyFacts
-            found[type] = list(map(rows.__getitem__, sorted(rows)))
-        return found
+            by_type[type] = list(map(rows.__getitem__, sorted(rows)))
+        return by_type
 
     def _rows_of(
-        self, lookup: FactLookup, block: EventBlock, kept: Facts, most: int, known: dict[FactLookup, RowsById]
+        self, lookup: FactLookup, block: EventBlock, retained: Facts, most: int, known: dict[FactLookup, RowsById]
     ) -> RowsById:
         if lookup not in known:
             source = lookup.source
@@ -173,11 +175,11 @@ class BlockFacts:
                 keys = source.keys(block)
             else:
                 if isinstance(source, str):
-                    rows: Iterable[FactRow] = kept[source]
+                    rows: Iterable[FactRow] = retained[source]
                 else:
-                    rows = self._rows_of(source, block, kept, most, known).values()
-                found = (tuple(row[at] for at in lookup.at) for row in rows)
-                keys = (key for key in found if None not in key)
+                    rows = self._rows_of(source, block, retained, most, known).values()
+                nullable_keys = (tuple(row[at] for at in lookup.at) for row in rows)
+                keys = (key for key in nullable_keys if None not in key)
             known[lookup] = lookup.ask(keys, most)
         return known[lookup]
 
@@ -192,10 +194,10 @@ class BlockFacts:
         for each in FactQuery(step, table).compared:
             place = None if each.rounded else _place(plan, each.bound)
             if place is not None:
-                told = equal if each.operator == "==" else bounds
-                told.setdefault(place[0], {}).setdefault((each.column.name, each.operator[0]), (each, place[1]))
-        for number, found in sorted(equal.items(), key=lambda one: -len(one[1])) + _bands(bounds):
-            compared, at = zip(*found.values(), strict=True)
+                by_part = equal if each.operator == "==" else bounds
+                by_part.setdefault(place[0], {}).setdefault((each.column.name, each.operator[0]), (each, place[1]))
+        for number, comparisons in sorted(equal.items(), key=lambda one: -len(one[1])) + _bands(bounds):
+            compared, at = zip(*comparisons.values(), strict=True)
             source = self._source(plan, plan.steps[number], at)
             if source is not None:
                 asks, texts = tuple(each.sql.removesuffix("?") for each in compared), (each.column for each in compared)
@@ -216,12 +218,12 @@ class BlockFacts:
 
 def _bands(bounds: Mapping[int, _Told]) -> list[tuple[int, _Told]]:
     """Return the attributes that bound a number on both sides; a bound on one side has too many rows."""
-    found = []
-    for number, told in bounds.items():
-        both = {name for name, _ in told if {(name, "<"), (name, ">")} <= told.keys()}
-        own = {key: one for key, one in told.items() if key[0] in both and one[0].column.domain != STR}
-        found += [(number, own)] if own else []
-    return found
+    bands = []
+    for number, comparisons in bounds.items():
+        both = {name for name, _ in comparisons if {(name, "<"), (name, ">")} <= comparisons.keys()}
+        own = {key: one for key, one in comparisons.items() if key[0] in both and one[0].column.domain != STR}
+        bands += [(number, own)] if own else []
+    return bands
 
 
 def _place(plan: RulePlan, bound: t.Expression) -> tuple[int, int] | None:
@@ -285,14 +287,14 @@ class RetainedFacts:
 
     def _read(self, facts: FactTables, plan: SetPlan, columns: Sequence[PlannedColumn]) -> Facts:
         scanned = {each.type for each in columns if not each.keys}
-        found, large = dict[str, Any](), dict[str, Refused]()
+        rows, large = dict[str, Any](), dict[str, Refused]()
         try:
             self._version = facts.version()
             for name in dict.fromkeys(each.type for each in columns):
                 try:
-                    found[name] = facts.rows_within_limit(name, MOST_SCANNED if name in scanned else MOST_FACTS)
+                    rows[name] = facts.rows_within_limit(name, MOST_SCANNED if name in scanned else MOST_FACTS)
                 except Refused as error:
-                    found[name], large[name] = (), error
+                    rows[name], large[name] = (), error
         finally:
             facts.settle()
         if large:
@@ -300,7 +302,7 @@ class RetainedFacts:
             if self._for_blocks.unknown:
                 raise large[self._for_blocks.unknown[0]]
             self._most = MOST_RANGED if scanned & large.keys() else MOST_ASKED
-        return found
+        return rows
 
     @property
     def by_blocks(self) -> bool:
@@ -339,7 +341,7 @@ class RetainedFacts:
                 try:
                     if self._differ(self._facts):
                         return 0, {}
-                    found = self._for_blocks.rows(block.part(0, count), self.rows, self._most)
+                    rows = self._for_blocks.rows(block.part(0, count), self.rows, self._most)
                     break
                 except TooManyFacts:
                     self._stretch = count // 2
@@ -350,6 +352,6 @@ class RetainedFacts:
         else:
             self._stretch = 1
             return 0, {}
-        most = max(map(len, found.values()), default=0)
+        most = max(map(len, rows.values()), default=0)
         self._stretch = max(1, count * self._most // (2 * most)) if most else UNLIMITED
-        return count, found
+        return count, rows

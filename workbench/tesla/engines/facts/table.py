@@ -108,8 +108,8 @@ class FactTable:
         """Return all rows in their order, or the first `most` of them."""
         limit = "" if most is None or not self.is_ordered else f" LIMIT {most}"
         order = f" ORDER BY {self.order()}" if self.is_ordered else ""
-        found = self.read(self.database.rows(f"SELECT {self.shown} FROM {quote_name(self.name)}{order}{limit}"))
-        return found if self.is_ordered else sorted(found, key=lambda row: [*map(sort_key, row)])[:most]
+        rows = self.read(self.database.rows(f"SELECT {self.shown} FROM {quote_name(self.name)}{order}{limit}"))
+        return rows if self.is_ordered else sorted(rows, key=lambda row: [*map(sort_key, row)])[:most]
 
     def order(self, *, last: bool = False) -> str:
         """Return the order of rows as SQL."""
@@ -138,10 +138,10 @@ class FactTable:
             else f"r[{i}] is None"
             for i, column in enumerate(self.columns)
         ]
-        made: Callable[[list[Any], Callable[[Any], FactRow]], list[FactRow]] = eval(
+        reader: Callable[[list[Any], Callable[[Any], FactRow]], list[FactRow]] = eval(
             f"lambda rows, read: [r if {' and '.join(tests) or 'False'} else read(r) for r in rows]"
         )
-        return made
+        return reader
 
     def _convert_row(self, row: Sequence[Any]) -> FactRow:
         if not self.columns:  # SQL has no rows without columns
@@ -178,7 +178,7 @@ class FactTable:
         rows = self.database.rows(f"PRAGMA table_xinfo({quote_name(self.name)})")
         known = {row[1].lower(): (row[1], str(row[2] or "")) for row in rows if row[6] != 1}
         ((encoding,),) = self.database.rows("PRAGMA encoding")
-        found = []
+        columns = []
         for name, domain in self.declared.domains.items():
             if name.lower() not in known:
                 hint = did_you_mean(name, (column for column, _ in known.values()), "it has: ")
@@ -191,8 +191,8 @@ class FactTable:
                 hint = "declare it otherwise, or make a view"
                 raise FactsError(what, where=self.database.path, hint=hint, reason="type")
             exact = affinity in type_row(domain).exact and not (domain == FLOAT and self._not_numbers)
-            found.append(FactColumn(column, domain, exact and (domain != STR or encoding == "UTF-8")))
-        return tuple(found)
+            columns.append(FactColumn(column, domain, exact and (domain != STR or encoding == "UTF-8")))
+        return tuple(columns)
 
     def _row_id(self) -> str:
         if self.view:
@@ -209,7 +209,7 @@ class FactTable:
         return ""
 
 
-def store_rows(declared: Declaration, rows: Iterable[FactRow], shown: str) -> FactTable:
+def store_rows(declared: Declaration, rows: Iterable[FactRow], origin: str) -> FactTable:
     """Store rows, in their order, as a table of a database in memory.
 
     Rows are read as they were stored. SQLite has no NaN: it is represented by a text, which is greater than
@@ -217,7 +217,7 @@ def store_rows(declared: Declaration, rows: Iterable[FactRow], shown: str) -> Fa
 
     Parameters
     ----------
-    shown: the origin of the rows, for messages.
+    origin: where the rows come from, for messages.
 
     Raises
     ------
@@ -228,12 +228,12 @@ def store_rows(declared: Declaration, rows: Iterable[FactRow], shown: str) -> Fa
     columns = [f"{quote_name(name)} {kind}" for name, kind in kinds.items()] or ["nothing"]
     memory.execute(f"CREATE TABLE {quote_name(declared.name)} ({', '.join(columns)})")
     reals = [i for i, domain in enumerate(declared.domains.values()) if domain == FLOAT]
-    found: list[int] = []
+    nan_columns: list[int] = []
 
     def prepare(row: FactRow) -> Sequence[object]:
         for i in reals:
             if row[i] != row[i]:
-                found.append(i)
+                nan_columns.append(i)
                 row = (*row[:i], NOT_A_NUMBER, *row[i + 1 :])
         return row or (None,)
 
@@ -241,18 +241,18 @@ def store_rows(declared: Declaration, rows: Iterable[FactRow], shown: str) -> Fa
     marks = ", ".join("?" * len(columns))
     memory.executemany(f"INSERT INTO {quote_name(declared.name)} VALUES ({marks})", map(prepare, rows))
     memory.execute("COMMIT")
-    return FactTable(declared, FactDatabase(shown, memory=memory), not_numbers=bool(found))
+    return FactTable(declared, FactDatabase(origin, memory=memory), not_numbers=bool(nan_columns))
 
 
 def affinity_of(kind: str) -> str:
     """Return the affinity of a column declared so; BLOB converts nothing (Datatypes in SQLite, 3.1)."""
     kind = kind.upper()
-    for words, found in (
+    for words, affinity in (
         (("INT",), "INTEGER"), (("CHAR", "CLOB", "TEXT"), "TEXT"), (("BLOB",), "BLOB"),
         (("REAL", "FLOA", "DOUB"), "REAL"),
     ):  # fmt: skip
         if any(word in kind for word in words):
-            return found
+            return affinity
     return "NUMERIC" if kind else "BLOB"
 
 

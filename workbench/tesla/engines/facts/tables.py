@@ -74,11 +74,11 @@ class FactTables(dict[str, Any]):
 
     def share_query(self, query: FactQuery) -> FactQuery:
         """Return the first query that is equal to this one, so that equal queries share a cache."""
-        found = self._queries.setdefault(query.name, query)
-        if found is query:
+        first = self._queries.setdefault(query.name, query)
+        if first is query:
             query.number = len(self._queries)
             query.cache = self.caches and self.caches(query)
-        return found
+        return first
 
     def table(self, type: str) -> FactTable | None:
         """Return the table of a type of facts; None if its rows are in memory."""
@@ -87,12 +87,12 @@ class FactTables(dict[str, Any]):
 
     def files(self) -> FactFiles:
         """Return the databases to record in a saved state, by the type of facts."""
-        found: FactFiles = {}
+        files: FactFiles = {}
         for name, rows in self.items():
             if isinstance(rows, FactTable) and not rows.database.in_memory:
                 stamp = rows.database.stamp() if rows.database.is_fixed else None
-                found[name] = [str(Path(rows.database.path).resolve()), rows.name, stamp]
-        return found
+                files[name] = [str(Path(rows.database.path).resolve()), rows.name, stamp]
+        return files
 
     def settle(self) -> None:
         """End an event's view of the databases, so that they may change, unless the next event shares it."""
@@ -129,14 +129,14 @@ class FactTables(dict[str, Any]):
         if rows is None:
             return list(self[type])
         try:
-            found = None if rows.more_than(most) else rows.rows(most + 1)
+            facts = None if rows.more_than(most) else rows.rows(most + 1)
         except FactsError as error:
             if error.reason != "slow":
                 raise
             why = "takes too long to be read"
         else:
-            if found is not None and len(found) <= most:
-                return found
+            if facts is not None and len(facts) <= most:
+                return facts
             why = f"has more than {most:,} rows"
         what = f"facts of type '{type}' are held in memory there, and {rows} {why}"
         hint = "--backend cdp or aip queries the database; compiled, too, by equations or two bounds that triggers give"
@@ -156,12 +156,12 @@ class FactTables(dict[str, Any]):
             queries, known = sum(each.queries for each in some), sum(each.known for each in some)
             if queries or known:
                 cached = "" if self.caches is None else f"{known:,} answers from the cache, "
-                asked = f"{queries:,} quer{'y' if queries == 1 else 'ies'}"
-                yield f"facts {name}: {cached}{asked} in {sum(each.seconds for each in some):.2f} s"
+                query_text = f"{queries:,} quer{'y' if queries == 1 else 'ies'}"
+                yield f"facts {name}: {cached}{query_text} in {sum(each.seconds for each in some):.2f} s"
         if self.caching is not None and (caches := list(self._caches())):
-            kept, stored = sum(len(each.answers()) for each in caches), sum(each.stored for each in caches)
+            answers, stored = sum(len(each.answers()) for each in caches), sum(each.stored for each in caches)
             rows, size = sum(each.rows for each in caches), sum(each.size for each in caches) / 1000
-            what = f"{kept:,} answers with {rows:,} rows, about {size:,.0f} kB; {stored - kept:,} had to go"
+            what = f"{answers:,} answers with {rows:,} rows, about {size:,.0f} kB; {stored - answers:,} had to go"
             yield f"cache '{self.caching.policy}': {what}"
 
     def drop(self, type: str, error: FactsError) -> None:
@@ -205,21 +205,21 @@ def tables_in(types: Mapping[str, Declaration], databases: Sequence[FactDatabase
 
 
 def _table_in(declared: Declaration, databases: Sequence[FactDatabase]) -> FactTable:
-    found, wrong = list[FactTable](), None
+    tables, wrong = list[FactTable](), None
     for database in databases:
         try:
-            found.append(FactTable(declared, database))
+            tables.append(FactTable(declared, database))
         except FactsError as error:
             if error.reason != "table":
                 raise
             wrong = wrong or error
         finally:
             database.settle()
-    if len(found) > 1:
-        hint = f"say which: --facts {declared.name}={found[0].database}"
-        places = " and ".join(each.database.path for each in found)
+    if len(tables) > 1:
+        hint = f"say which: --facts {declared.name}={tables[0].database}"
+        places = " and ".join(each.database.path for each in tables)
         raise InputError(f"facts of type '{declared.name}' are in {places}", hint=hint)
-    if not found:
+    if not tables:
         assert wrong is not None
         raise wrong
-    return found[0]
+    return tables[0]

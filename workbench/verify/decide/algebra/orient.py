@@ -30,9 +30,9 @@ def as_rules(
     stuck: list[Polynomial] = []
     while waiting:
         row = rules.reduce(waiting.pop())
-        found = _replaceable(row, order, generators)
-        if found:
-            waiting += rules.add(*found)
+        rule = _replaceable(row, order, generators)
+        if rule:
+            waiting += rules.add(*rule)
             waiting += stuck
             stuck.clear()
         elif row:
@@ -91,10 +91,10 @@ class Ranking:
         return True
 
     def _reach(self, number: int) -> set[int]:
-        found: set[int] = set()
+        reachable: set[int] = set()
         todo = [number]
         while todo:
-            fresh = self._below.get(todo.pop(), set()) - found
-            found |= fresh
+            fresh = self._below.get(todo.pop(), set()) - reachable
+            reachable |= fresh
             todo += fresh
-        return found
+        return reachable

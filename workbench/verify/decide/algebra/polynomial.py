@@ -68,19 +68,19 @@ class Generators:
             return self._products.setdefault((a, b), self._multiply(a, b))
 
     def _multiply(self, a: Monomial, b: Monomial) -> Monomial | None:
-        made: list[int] = []
+        generators: list[int] = []
         variables = set()
         for generator in sorted(a + b, reverse=True):
             if self._bits[generator]:
-                if made and made[-1] == generator:
+                if generators and generators[-1] == generator:
                     continue
                 variable = self._variables[generator]
                 if variable is not None:
                     if variable in variables:
                         return None
                     variables.add(variable)
-            made.append(generator)
-        return tuple(made)
+            generators.append(generator)
+        return tuple(generators)
 
     def times(self, a: Polynomial, b: Polynomial) -> Polynomial:
         """Return the product of two polynomials.
@@ -90,13 +90,13 @@ class Generators:
         Exhausted
         """
         self.spend(len(a) * len(b))
-        made: Polynomial = {}
+        product: Polynomial = {}
         for left, factor in a.items():
             for right, other in b.items():
                 monomial = self.product(left, right)
                 if monomial is not None:
-                    accumulate(made, monomial, factor * other)
-        return made
+                    accumulate(product, monomial, factor * other)
+        return product
 
     def spend(self, work: int) -> None:
         """Count an amount of work.
@@ -142,12 +142,12 @@ class Rules:
         todo = dict(polynomial)
         while todo:
             monomial, factor = todo.popitem()
-            found = self.divisor(monomial)
-            if found is None:
+            divisor = self.divisor(monomial)
+            if divisor is None:
                 accumulate(done, monomial, factor)
                 continue
-            rest = without(monomial, found)
-            by = self.rules[found]
+            rest = without(monomial, divisor)
+            by = self.rules[divisor]
             self._generators.spend(len(by) + 1)
             for other, coefficient in by.items():
                 product = self._generators.product(other, rest)
@@ -190,10 +190,10 @@ def accumulate(polynomial: dict[Monomial, Factor], monomial: Monomial, factor: F
 
 def plus(a: Polynomial, b: Polynomial, factor: int = 1) -> Polynomial:
     """Return the sum of a and a multiple of b."""
-    made = dict(a)
+    total = dict(a)
     for monomial, coefficient in b.items():
-        accumulate(made, monomial, factor * coefficient)
-    return made
+        accumulate(total, monomial, factor * coefficient)
+    return total
 
 
 def constant(value: int) -> Polynomial:

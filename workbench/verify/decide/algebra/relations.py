@@ -115,17 +115,17 @@ class Relations:
 
     def _aspects_of_state(self) -> dict[int, Aspect]:
         """Return the generators of the state, with their meaning."""
-        found = {}
+        aspects = {}
         for v in self._system.variables:
             initial = int(encode(v.domain, v.initial))
             if isinstance(v.domain, Bool):
-                found[self._generators.bit(v.name)] = Aspect(v, 1, initial)
+                aspects[self._generators.bit(v.name)] = Aspect(v, 1, initial)
             elif by_cases(v.domain):
                 for code in codes_of(v.domain)[1]:
-                    found[self._generators.bit(code, v.name)] = Aspect(v, code, int(initial == code))
+                    aspects[self._generators.bit(code, v.name)] = Aspect(v, code, int(initial == code))
             else:
-                found[self._generators.number(v.name)] = Aspect(v, None, initial)
-        return found
+                aspects[self._generators.number(v.name)] = Aspect(v, None, initial)
+        return aspects
 
     def _rings(self) -> list[CoefficientRing]:
         """Return the rings: exact (None) first, then modulo each N of the variables."""
@@ -148,13 +148,13 @@ class Relations:
             if aspect.code is None:
                 numbers.setdefault(ring(aspect.variable.domain), []).append((generator,))
         own = numbers.get(over, [])
-        found = [*bits, *numbers.get(None, []), *own]
+        monomials = [*bits, *numbers.get(None, []), *own]
         if kind >= MonomialKind.GUARDED:
-            found += self._products(itertools.chain(itertools.combinations(bits, 2), itertools.product(own, bits)))
+            monomials += self._products(itertools.chain(itertools.combinations(bits, 2), itertools.product(own, bits)))
         if kind >= MonomialKind.QUADRATIC:
             squares = self._products(itertools.combinations_with_replacement(own, 2))
-            found += [*squares, *self._products(itertools.product(squares, bits))]
-        return list(dict.fromkeys(found))
+            monomials += [*squares, *self._products(itertools.product(squares, bits))]
+        return list(dict.fromkeys(monomials))
 
     def _products(self, pairs: Iterable[tuple[Monomial, Monomial]]) -> list[Monomial]:
         products = (self._generators.product(a, b) for a, b in pairs)
@@ -202,10 +202,10 @@ class Relations:
 
     def _input_polynomial(self) -> Polynomial:
         """Return the polynomial that is 1 where the inputs satisfy the assumptions, else 0."""
-        found = constant(1)
+        polynomial = constant(1)
         for condition in self._assume:
-            found = self._translation.times(found, self._translation.truth(condition), None)
-        return found
+            polynomial = self._translation.times(polynomial, self._translation.truth(condition), None)
+        return polynomial
 
 
 # --- the decider ----------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ class AlgebraDecider:
         del count_states
         begin, cpu = time.monotonic(), time.thread_time()
         answers = {role: Answer(None, reason="it proves invariants only") for role in part.asked}
-        invariants = [role for role, asked in part.asked.items() if asked.kind == "invar"]
+        invariants = [role for role, question in part.asked.items() if question.kind == "invar"]
         if part.driven:
             reason = "algebra knows pipelines, not the SMV system that drives the inputs"
             answers = dict.fromkeys(part.asked, Answer(None, reason=reason))
@@ -237,7 +237,7 @@ class AlgebraDecider:
 def _prove(part: Part, roles: list[str], limits: EngineLimits) -> dict[str, Answer]:
     """Prove invariants by the simplest relations first, and by more if these are not enough."""
     deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
-    found: dict[str, Answer] = {}
+    answers: dict[str, Answer] = {}
     reason = "no relation that was found proves it"
     relations = None
     try:
@@ -247,10 +247,10 @@ def _prove(part: Part, roles: list[str], limits: EngineLimits) -> dict[str, Answ
             relations = Relations(part.model.system, part.assume, generators, kind, relations)
             for role in roles:
                 term = part.asked[role].formula.term
-                if role not in found and term is not None and relations.prove(term):
-                    found[role] = Answer(True)
-            if len(found) == len(roles):
+                if role not in answers and term is not None and relations.prove(term):
+                    answers[role] = Answer(True)
+            if len(answers) == len(roles):
                 break
     except Exhausted as stop:
         reason = str(stop)
-    return {role: found.get(role, Answer(None, reason=reason)) for role in roles}
+    return {role: answers.get(role, Answer(None, reason=reason)) for role in roles}

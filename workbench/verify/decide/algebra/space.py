@@ -24,7 +24,7 @@ def kernel(space: list[Vector], images: Mapping[Monomial, Polynomial], generator
     Exhausted
     """
     pivots: dict[Monomial, tuple[Vector, Vector]] = {}
-    kept = []
+    basis = []
     for row in space:
         vector, image = dict(row), _image(row, images)
         while image:
@@ -38,8 +38,8 @@ def kernel(space: list[Vector], images: Mapping[Monomial, Polynomial], generator
             _combine(image, pivot, factor)
             _combine(vector, of, factor)
         else:
-            kept.append(vector)
-    return kept
+            basis.append(vector)
+    return basis
 
 
 def _image(row: Vector, images: Mapping[Monomial, Polynomial]) -> Vector:

@@ -133,8 +133,8 @@ class Translation(Fold[Polynomial | Cases]):
         over = ring(term.domain)
         if over is None and isinstance(a, Cases) and isinstance(b, Cases):
             numbers = sorted(a.of.keys() | b.of.keys())
-            found = {n: self._either(c, a.of.get(n, {}), b.of.get(n, {}), None) for n in numbers}
-            return Cases({number: bit for number, bit in found.items() if bit})
+            bits = {n: self._either(c, a.of.get(n, {}), b.of.get(n, {}), None) for n in numbers}
+            return Cases({number: bit for number, bit in bits.items() if bit})
         then, other = (self._in(over, value, arg) for value, arg in ((a, term.args[1]), (b, term.args[2])))
         return self._either(c, then, other, over)
 
@@ -155,21 +155,21 @@ class Translation(Fold[Polynomial | Cases]):
     def _arithmetic(self, term: Term, a: Any, b: Any, exact: Any) -> Polynomial | Cases:
         over = ring(term.domain)
         if over is None:
-            found = self._by_cases(term, a, b)
-            if found is not None:
-                return found
+            cases = self._by_cases(term, a, b)
+            if cases is not None:
+                return cases
             if isinstance(term.domain, Integer):  # saturates
                 return self._opaque(term, a, b)
-        made: Polynomial = exact(self._in(over, a, term.args[0]), self._in(over, b, term.args[1]), over)
-        return self._reduce(made, over)
+        polynomial: Polynomial = exact(self._in(over, a, term.args[0]), self._in(over, b, term.args[1]), over)
+        return self._reduce(polynomial, over)
 
     def on_cast(self, term: Term, a: Any) -> Polynomial | Cases:
         over, source = ring(term.domain), term.args[0].domain
         if over is not None:
             return self._reduce(self._in(over, a, term.args[0]), over)
         if isinstance(term.domain, Integer) and not _within(source, term.domain):
-            found = self._by_cases(term, a)
-            return found if found is not None else self._opaque(term, a)
+            cases = self._by_cases(term, a)
+            return cases if cases is not None else self._opaque(term, a)
         return a if ring(source) is None else self._in(None, a, term.args[0])
 
     def on_eq(self, term: Term, a: Any, b: Any) -> Polynomial:
@@ -177,9 +177,9 @@ class Translation(Fold[Polynomial | Cases]):
         if isinstance(left, Bool):
             return self._either(a, b, self.on_not(term, b), None)
         over = ring(left) if ring(left) == ring(right) else None
-        found = self._by_cases(term, a, b) if over is None else None
-        if found is not None:
-            return _truth(found)
+        cases = self._by_cases(term, a, b) if over is None else None
+        if cases is not None:
+            return _truth(cases)
         return self._is_zero(plus(self._in(over, a, term.args[0]), self._in(over, b, term.args[1]), -1), over)
 
     def on_ne(self, term: Term, a: Any, b: Any) -> Polynomial:
@@ -216,9 +216,9 @@ class Translation(Fold[Polynomial | Cases]):
         return not _modulo(over, self.times({guard: 1}, difference, over))
 
     def on_lt(self, term: Term, a: Any, b: Any) -> Polynomial:
-        found = self._by_cases(term, a, b)
-        if found is not None:
-            return _truth(found)
+        cases = self._by_cases(term, a, b)
+        if cases is not None:
+            return _truth(cases)
         if not any(ring(arg.domain) for arg in term.args):
             return self._negative(plus(self.number(a), self.number(b), -1))
         if a == b and term.args[0].domain == term.args[1].domain:
@@ -243,8 +243,8 @@ class Translation(Fold[Polynomial | Cases]):
     def on_even(self, term: Term, a: Any) -> Polynomial:
         over = ring(term.args[0].domain)
         if over is None or over.n % 2 == 0:
-            found = self._by_cases(term, a)
-            return _truth(found) if found is not None else self._is_even(self.number(a))
+            cases = self._by_cases(term, a)
+            return _truth(cases) if cases is not None else self._is_even(self.number(a))
         return _truth(self._opaque(term, a))
 
     def _is_even(self, number: Polynomial) -> Polynomial:
@@ -259,8 +259,8 @@ class Translation(Fold[Polynomial | Cases]):
     # --- everything else
 
     def default(self, term: Term, *args: Any) -> Polynomial | Cases:
-        found = self._by_cases(term, *args) if term.op and term.op.name in OPERATORS else None
-        return found if found is not None else self._opaque(term, *args)
+        cases = self._by_cases(term, *args) if term.op and term.op.name in OPERATORS else None
+        return cases if cases is not None else self._opaque(term, *args)
 
     def _in(self, over: CoefficientRing, value: Polynomial | Cases, arg: Term) -> Polynomial:
         """Return a value as a number of this ring."""
@@ -284,17 +284,17 @@ class Translation(Fold[Polynomial | Cases]):
             count *= len(choice)
         if count > CASES:
             return None
-        found: dict[int, Polynomial] = {}
+        bits: dict[int, Polynomial] = {}
         for combination in itertools.product(*(choice.items() for choice in choices if choice is not None)):
             result = int(term.domain.fit(term.op.exact(*(number for number, _ in combination))))
             case = constant(1)
             for _, bit in combination:
                 case = self.times(case, bit, None)
-            found[result] = plus(found.get(result, {}), case)
+            bits[result] = plus(bits.get(result, {}), case)
         over = ring(term.domain)
         if isinstance(term.domain, Bool):
-            return found.get(1, {})
-        cases = Cases({number: bit for number, bit in found.items() if bit})
+            return bits.get(1, {})
+        cases = Cases({number: bit for number, bit in bits.items() if bit})
         return self._reduce(self.number(cases), over) if over else cases
 
     def _choices(self, value: Polynomial | Cases, domain: Domain) -> Mapping[int, Polynomial] | None:

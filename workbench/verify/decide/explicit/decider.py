@@ -70,18 +70,18 @@ class Agenda:
 
     def __init__(self, part: Part) -> None:
         self.fair, self.labels = part.fair, list[Term]()
-        found = {role: self._make_goal(asked) for role, asked in part.asked.items()}
-        self.goals = {role: goal for role, goal in found.items() if goal is not None}
-        self.refused = found.keys() - self.goals.keys()
+        all_goals = {role: self._make_goal(question) for role, question in part.asked.items()}
+        self.goals = {role: goal for role, goal in all_goals.items() if goal is not None}
+        self.refused = all_goals.keys() - self.goals.keys()
 
-    def _make_goal(self, asked: Asked) -> Goal | None:
-        if asked.invariant is not None:
-            return Never(self._number_label(NOT(asked.invariant)))
-        if asked.kind == "ltl":
-            cases = _list_violations(nnf(asked.formula, negated=True))
+    def _make_goal(self, question: Asked) -> Goal | None:
+        if question.invariant is not None:
+            return Never(self._number_label(NOT(question.invariant)))
+        if question.kind == "ltl":
+            cases = _list_violations(nnf(question.formula, negated=True))
             return None if cases is None else Recurring(tuple(self._make_case(*case) for case in cases))
-        always = asked.kind == "ctl" and asked.formula.op == ALWAYS["ctl"]
-        soon = _read_recurrence(asked.formula.args[0]) if always else None
+        always = question.kind == "ctl" and question.formula.op == ALWAYS["ctl"]
+        soon = _read_recurrence(question.formula.args[0]) if always else None
         if soon is None:
             return None
         escape, target = soon
@@ -193,31 +193,31 @@ class _Run:
 
     def answers(self, count_states: bool) -> dict[str, Answer]:
         """Return the answers by role."""
-        found = dict.fromkeys(self.plan.refused, Answer(None, reason=REFUSAL))
+        answers = dict.fromkeys(self.plan.refused, Answer(None, reason=REFUSAL))
         goals = self.plan.goals
         required = {role: goal for role, goal in goals.items() if not self.part.asked[role].side}
         if self.plan.refused & set(self.part.required):  # nothing is gained by the rest
             required = {}
             if not count_states:
-                return found | {role: Answer(None, reason="a question beside the others") for role in goals}
+                return answers | {role: Answer(None, reason="a question beside the others") for role in goals}
         side = {role: goal for role, goal in goals.items() if role not in required}
         try:
             self.space = Space(self.part.model.system, self.part.assume, self.plan.labels)
         except Refused as error:
-            return found | {role: Answer(None, reason=error.what) for role in goals}
+            return answers | {role: Answer(None, reason=error.what) for role in goals}
         self.search: Exploration = PlainSearch(self.space)
         if self.plain_seconds is not None:
             statements = ir.count_statements(self.space.code)
             self.switch = time.thread_time() + self.plain_seconds * max(1.0, statements / FEW_STATEMENTS)
-        found |= self._settle(required, whole=count_states)
+        answers |= self._settle(required, whole=count_states)
         spent = time.monotonic() - self.begin
         if side and (self.deadline is None or time.monotonic() + patience(spent) < self.deadline):
             self.deadline = time.monotonic() + patience(spent)
             self.too_late = "a side question that took much longer than the others"
-        found |= self._settle(side)
+        answers |= self._settle(side)
         if count_states and self.search.complete:
             self.count = self._count()
-        return found
+        return answers
 
     def _count(self) -> int:
         ways = self.space.moves.valuations

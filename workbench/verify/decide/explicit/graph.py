@@ -62,18 +62,18 @@ class Graph:
 
     def _find_cycle(self, root: int, needed: set[int], avoid: int, part: Any) -> list[int]:
         """Return a cycle from a state through its component that has every needed label."""
-        found: list[int] = []
+        cycle: list[int] = []
         here = root
         while needed:
-            found += self._walk(here, bits(needed), -1, avoid, part)
-            here = int(self.edges.ends[found[-1]])
-            needed = {label for label in needed if not int(self.edges.flags[found[-1]]) >> label & 1}
-        return found if found and here == root else found + self._walk(here, 0, root, avoid, part)
+            cycle += self._walk(here, bits(needed), -1, avoid, part)
+            here = int(self.edges.ends[cycle[-1]])
+            needed = {label for label in needed if not int(self.edges.flags[cycle[-1]]) >> label & 1}
+        return cycle if cycle and here == root else cycle + self._walk(here, 0, root, avoid, part)
 
     def _walk(self, here: int, wanted: int, goal: int, avoid: int, part: Any) -> list[int]:
         came, todo = self.zeros(self.size), self.zeros(self.size)
-        found = self.functions.walk(self.edges, avoid, part, here, wanted, goal, came, todo)
-        edges = [int(found)]
+        edge = self.functions.walk(self.edges, avoid, part, here, wanted, goal, came, todo)
+        edges = [int(edge)]
         while (state := self.source(edges[-1])) != here:
             edges.append(int(came[state]) - 1)
         return edges[::-1]

@@ -33,9 +33,9 @@ def _call(_, address, arguments):
     """Call `expand` by its address with numbers; arrays are passed by their addresses."""
 
     def generate(context, builder, _, args):
-        given = cgutils.unpack_tuple(builder, args[1])
-        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(64)] * len(given))
-        builder.call(builder.inttoptr(args[0], kind.as_pointer()), given)
+        arguments = cgutils.unpack_tuple(builder, args[1])
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(64)] * len(arguments))
+        builder.call(builder.inttoptr(args[0], kind.as_pointer()), arguments)
         return context.get_dummy_value()
 
     return types.void(address, arguments), generate
@@ -48,12 +48,12 @@ def expand(address, states, first, count, inputs, after, flags):
     States are processed `LANES` at a time. Entries behind the last state have no meaning, nor have their steps.
     """
     apart = (count + LANES - 1) // LANES * LANES
-    given = (
+    arguments = (
         np.int64(states.ctypes.data + 8 * first), np.int64(states.shape[1]), np.int64(apart),
         np.int64(inputs.ctypes.data), np.int64(inputs.shape[1]), np.int64(after.ctypes.data), np.int64(after.shape[1]),
         np.int64(flags.ctypes.data),
     )  # fmt: skip
-    _call(address, given)
+    _call(address, arguments)
     return apart
 
 
@@ -74,10 +74,10 @@ def _word_slot(key, shift):
 
 
 @numba.njit(nogil=True)
-def _slot(found, states, number):
-    if found.kind == INDEX:
-        return np.int64(_hash(states, number) >> np.uint64(found.shift))
-    return _word_slot(states[0, number] ^ states[0, 0], found.shift)
+def _slot(state_set, states, number):
+    if state_set.kind == INDEX:
+        return np.int64(_hash(states, number) >> np.uint64(state_set.shift))
+    return _word_slot(states[0, number] ^ states[0, 0], state_set.shift)
 
 
 @numba.njit(nogil=True)
@@ -100,7 +100,7 @@ def _find(index, shift, states, after, k):
 
 
 @numba.njit(nogil=True)
-def explore(code, found, listed, reach, wanted, hits):
+def explore(code, state_set, listed, reach, wanted, hits):
     """Take the steps of states while their successors fit, and add these to the states found; return their number.
 
     `reach` counts the states found, and those whose steps have been taken. `hits` gets, per label of the mask
@@ -113,12 +113,12 @@ def explore(code, found, listed, reach, wanted, hits):
         steps = BlockSteps(code.after, code.flags, done, count, apart, moves)
         if wanted:
             wanted = _note(steps, wanted, hits)
-        if found.kind == BITMAP:
-            size = _into_bitmap(steps, found, listed, size)
-        elif found.kind == WORDS:
-            size = _into_words(steps, found, listed, size)
+        if state_set.kind == BITMAP:
+            size = _into_bitmap(steps, state_set, listed, size)
+        elif state_set.kind == WORDS:
+            size = _into_words(steps, state_set, listed, size)
         else:
-            size = _into_index(steps, found, listed, size)
+            size = _into_index(steps, state_set, listed, size)
         done += count
     reach.counts[0], reach.counts[1] = size, done
     return size
@@ -149,9 +149,9 @@ def _note(steps, wanted, hits):
 
 
 @numba.njit(nogil=True)
-def _into_bitmap(steps, found, listed, size):
+def _into_bitmap(steps, state_set, listed, size):
     after, _, first, count, apart, moves = steps
-    table, states, parents = found.slots, listed.states, listed.parents
+    table, states, parents = state_set.slots, listed.states, listed.parents
     for j in range(count):
         for m in range(moves):
             word = after[0, m * apart + j]
@@ -167,9 +167,9 @@ def _into_bitmap(steps, found, listed, size):
 
 
 @numba.njit(nogil=True)
-def _into_words(steps, found, listed, size):
+def _into_words(steps, state_set, listed, size):
     after, _, first, count, apart, moves = steps
-    table, shift, states, parents = found.slots, found.shift, listed.states, listed.parents
+    table, shift, states, parents = state_set.slots, state_set.shift, listed.states, listed.parents
     initial = states[0, 0]
     mask = np.int64(table.size - 1)
     ahead = max(1, AHEAD // moves)
@@ -198,9 +198,9 @@ def _into_words(steps, found, listed, size):
 
 
 @numba.njit(nogil=True)
-def _into_index(steps, found, listed, size):
+def _into_index(steps, state_set, listed, size):
     after, _, first, count, apart, moves = steps
-    table, shift, states, parents = found.slots, found.shift, listed.states, listed.parents
+    table, shift, states, parents = state_set.slots, state_set.shift, listed.states, listed.parents
     ahead = max(1, AHEAD // moves)
     for j in range(-ahead, count):
         near = j + ahead
@@ -222,17 +222,17 @@ def _into_index(steps, found, listed, size):
 
 
 @numba.njit(nogil=True)
-def fill(found, states, size):
+def fill(state_set, states, size):
     """Insert all states into an empty hash table."""
-    kind, table = found.kind, found.slots
+    kind, table = state_set.kind, state_set.slots
     mask = np.int64(table.size - 1)
     for number in range(-AHEAD, size):
         near = number + AHEAD
         if near < size:
-            soon(table, _slot(found, states, near))
+            soon(table, _slot(state_set, states, near))
         if number < (0 if kind == INDEX else 1):  # a table of words has no entry for the initial state
             continue
-        slot = _slot(found, states, number)
+        slot = _slot(state_set, states, number)
         entry = states[0, number] ^ states[0, 0]
         if kind == INDEX:
             entry = np.int64(_hash(states, number)) & ~LOW | (number + 1)

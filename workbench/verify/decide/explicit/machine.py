@@ -163,9 +163,9 @@ class CompiledSearch(Exploration):
 
     def _fill(self, kind: int, slots: Any) -> StateSet:
         """Return the set of all states, in an empty hash table."""
-        found = self._make_set(kind, slots)
-        search_loop("fill")(found, self._listed.states, self.size)
-        return found
+        state_set = self._make_set(kind, slots)
+        search_loop("fill")(state_set, self._listed.states, self.size)
+        return state_set
 
     def _afford(self, size: int) -> None:
         """Stop the search if it would exceed the memory limit."""

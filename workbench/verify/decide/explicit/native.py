@@ -79,21 +79,21 @@ def _write_loops(space: Space, function: Any) -> None:
         j = early.mul(group, number(LANES))
         starts = [early.add(early.mul(number(i), stride), j) for i in range(layout.words)]
         loaded = [early.load(address(early, words, start), align=8, typ=VECTOR) for start in starts]
-        given = {}
+        state_values = {}
         for variable, (shift, mask, low) in zip(layout.variables, layout.fields, strict=True):
             field = early.lshr(loaded[min(shift // WORD, layout.words - 1)], same(shift % WORD))
-            given[var(variable.name, variable.domain)] = early.add(early.and_(field, same(mask)), same(low))
+            state_values[var(variable.name, variable.domain)] = early.add(early.and_(field, same(mask)), same(low))
         late.position_at_end(early.block)
-        loop(late, moves, lambda move: step_move(move, j, given))
+        loop(late, moves, lambda move: step_move(move, j, state_values))
         early.position_at_end(late.block)
 
-    def step_move(move: Any, j: Any, given: dict[Term, Any]) -> None:
+    def step_move(move: Any, j: Any, state_values: dict[Term, Any]) -> None:
         early.position_before(early.block.terminator)
         chosen = {}
         for i, (name, domain) in enumerate(zip(space.moves.names, space.moves.domains, strict=True)):
             place = late.add(late.mul(number(i), moves), move)
             chosen[var(name, domain)] = spread(late, late.load(address(late, inputs, place), typ=NUMBER))
-        instructions = Instructions(early, late, given | chosen, chosen)
+        instructions = Instructions(early, late, state_values | chosen, chosen)
         roots = [*(v.next for v in space.system.variables), *space.seen]
         results = [instructions(root) for root in space.system.inline(tuple(roots))]
         packed = [same(0)] * layout.words
@@ -119,14 +119,14 @@ class Instructions(Fold[Any]):
     Parameters
     ----------
     early, late: the builders; `late` is for what needs one of the variables in `inputs`.
-    given: the values of the variables.
+    leaf_values: the values of the variables.
     """
 
-    def __init__(self, early: Any, late: Any, given: Mapping[Term, Any], inputs: Collection[Term]) -> None:
+    def __init__(self, early: Any, late: Any, leaf_values: Mapping[Term, Any], inputs: Collection[Term]) -> None:
         super().__init__()
         self.builders = early, late
         self.builder = late
-        self.memo.update(given)
+        self.memo.update(leaf_values)
         self.fed = set(inputs)
 
     def visit(self, term: Term) -> Any:

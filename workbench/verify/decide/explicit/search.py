@@ -74,10 +74,10 @@ class Exploration(ABC):
 
     def path(self, state: int) -> list[int]:
         """Return the numbers of the states on a shortest path from the initial state."""
-        found = [state]
-        while found[-1]:
-            found.append(int(self._parents[found[-1]]))
-        return found[::-1]
+        states = [state]
+        while states[-1]:
+            states.append(int(self._parents[states[-1]]))
+        return states[::-1]
 
 
 class PlainSearch(Exploration):

@@ -80,8 +80,8 @@ def list_moves(system: System, assume: Sequence[Term]) -> Moves:
     allowed = _find_allowed(system, assume)
     chosen, valuations = [], []
     for options in itertools.product(*(each.options() for each in choices)):
-        given = {name: value for values, _ in options for name, value in values.items()}
-        move = tuple(given[name] for name in system.free)
+        assignment = {name: value for values, _ in options for name, value in values.items()}
+        move = tuple(assignment[name] for name in system.free)
         if allowed(move):
             chosen.append(move)
             valuations.append(math.prod(weight for _, weight in options))
@@ -93,8 +93,8 @@ def _find_allowed(system: System, assume: Sequence[Term]) -> Callable[[tuple[Val
 
     Assumptions about definitions, which each step makes anew, forbid none here: they make moves void where they fail.
     """
-    made = {definition.name for definition in system.definitions}
-    assume = [each for each in assume if not made & variables([each]).keys()]
+    definition_names = {definition.name for definition in system.definitions}
+    assume = [each for each in assume if not definition_names & variables([each]).keys()]
     inputs = [var(name, domain) for name, domain in system.free.items()]
     looked_at = {name: domain for name, domain in variables(assume).items() if name not in system.free}
     unknown = looked_at.keys() - {variable.name for variable in system.variables}
@@ -210,8 +210,8 @@ class Space:
         """Return the first move from one state to another that is not void; with exactly these labels, if given."""
         return next(
             move
-            for move, (found, flags) in enumerate(self.steps(word))
-            if found == after and not flags >> self.void & 1 and labels in (None, flags)
+            for move, (successor, flags) in enumerate(self.steps(word))
+            if successor == after and not flags >> self.void & 1 and labels in (None, flags)
         )
 
 

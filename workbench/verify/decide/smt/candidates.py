@@ -149,12 +149,12 @@ class Candidates:
 
     def _list_clauses(self) -> Iterator[Any]:
         """Yield clauses of two literals that are true in all samples."""
-        found = (
+        clauses = (
             self.z3.Or(a.condition, b.condition)
             for a, b in itertools.combinations(self.literals, 2)
             if a.variable != b.variable and (a.truth | b.truth).all()
         )
-        yield from itertools.islice(found, MOST_PAIRS)
+        yield from itertools.islice(clauses, MOST_PAIRS)
 
     def _list_octagons(self) -> Iterator[Any]:
         """Yield bounds of sums and differences of two numbers that are tighter than those of the numbers."""
@@ -182,13 +182,13 @@ def _sample(part: Part, seed: int, session: Z3Session) -> Any:
     counters = [v.domain.size or 0 for v in part.model.system.variables]
     length = LENGTH + 2 * max((size for size in counters if size <= LENGTH), default=0)
     rows = max(4, MOST_SAMPLES // length)
-    found = [_stack(columns, slice(1))]
+    samples = [_stack(columns, slice(1))]
     for step in range(length):
         session.check_limits()
         columns.step()
         legal = np.flatnonzero(columns.legal)
-        found.append(_stack(columns, np.roll(legal, step * rows)[:rows]))
-    return np.unique(np.concatenate(found), axis=0)
+        samples.append(_stack(columns, np.roll(legal, step * rows)[:rows]))
+    return np.unique(np.concatenate(samples), axis=0)
 
 
 def _stack(columns: RunColumns, rows: Any) -> Any:

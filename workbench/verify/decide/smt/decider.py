@@ -58,8 +58,8 @@ class SmtDecider(ABC):
     def _answer_all(self, part: Part, limits: EngineLimits) -> dict[str, Answer]:
         """Answer the questions about invariants; side questions get little time."""
         session = Z3Session(limits)
-        goods = {role: asked.invariant for role, asked in part.asked.items() if asked.invariant is not None}
-        found: dict[str, Answer] = {}
+        goods = {role: question.invariant for role, question in part.asked.items() if question.invariant is not None}
+        answers: dict[str, Answer] = {}
         try:
             session.check_limits()
             transition = Z3Transition(session, part)
@@ -69,16 +69,16 @@ class SmtDecider(ABC):
             return dict.fromkeys(goods, Answer(None, reason=error.what))
         side = False
         for role, good in goods.items():
-            asked = part.asked[role]
-            if asked.side and not side:
+            question = part.asked[role]
+            if question.side and not side:
                 side, until = True, time.monotonic() + patience(0)
                 session.deadline = until if session.deadline is None else min(session.deadline, until)
-            unless = found.get(asked.unless)
+            unless = answers.get(question.unless)
             if unless is not None and unless.truth is False:
-                found[role] = Answer(None, reason="its answer does not matter")
+                answers[role] = Answer(None, reason="its answer does not matter")
                 continue
-            found[role] = self._answer(transition, good)
-        return found
+            answers[role] = self._answer(transition, good)
+        return answers
 
     def _answer(self, transition: Z3Transition, good: Term) -> Answer:
         try:

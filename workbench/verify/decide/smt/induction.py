@@ -57,11 +57,11 @@ class BaseCases:
         solver.add(now.at(transition.legal))
         solver.push()
         solver.add(transition.z3.Not(now.at(self.condition)))
-        found = transition.session.is_sat(solver)
-        if found is None:
+        satisfiable = transition.session.is_sat(solver)
+        if satisfiable is None:
             self.instants.pop()
             raise OutOfLimits(f"z3 does not decide a run of {depth + 1} steps")
-        inputs = [transition.read(solver.model(), instant) for instant in self.instants] if found else None
+        inputs = [transition.read(solver.model(), instant) for instant in self.instants] if satisfiable else None
         solver.pop()
         return inputs
 
@@ -106,9 +106,9 @@ class InductionSteps:
         solver.add(now.at(self.assumed))
         solver.push()
         solver.add(transition.z3.Not(now.at(self.condition)))
-        found = transition.session.is_sat(solver, seconds=seconds)
+        satisfiable = transition.session.is_sat(solver, seconds=seconds)
         solver.pop()
-        return found is False
+        return satisfiable is False
 
 
 class Induction:

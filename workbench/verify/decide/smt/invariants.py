@@ -87,26 +87,26 @@ class Invariants:
 
     def add(self, candidates: Sequence[Any]) -> bool:
         """Examine candidates; return whether some are proved."""
-        found = self._keep(candidates)
-        self.proved += found
-        return bool(found)
+        invariants = self._keep(candidates)
+        self.proved += invariants
+        return bool(invariants)
 
     def _keep(self, candidates: Sequence[Any]) -> list[Any]:
         """Return the candidates that hold at first, and that a step does not break if all of them hold before."""
         transition, z3 = self.transition, self.transition.z3
         first = Renaming(z3, zip(transition.state, transition.initial, strict=True))
-        kept = [each for each in candidates if z3.is_true(z3.simplify(first(each)))]
-        after = {each: self.after(each) for each in kept}
-        while kept:
+        survivors = [each for each in candidates if z3.is_true(z3.simplify(first(each)))]
+        after = {each: self.after(each) for each in survivors}
+        while survivors:
             solver = transition.session.solver()
-            solver.add(transition.legal, transition.ranges, *self.proved, *kept)
-            solver.add(z3.Not(z3.And([after[each] for each in kept])))
-            found = transition.session.is_sat(solver, seconds=GROUP_SECONDS)
-            if found is False:
+            solver.add(transition.legal, transition.ranges, *self.proved, *survivors)
+            solver.add(z3.Not(z3.And([after[each] for each in survivors])))
+            satisfiable = transition.session.is_sat(solver, seconds=GROUP_SECONDS)
+            if satisfiable is False:
                 break
-            if found is None:  # what z3 cannot decide is dropped: half of a group, then the half of it
-                kept = kept[: len(kept) // 2]
+            if satisfiable is None:  # what z3 cannot decide is dropped: half of a group, then the half of it
+                survivors = survivors[: len(survivors) // 2]
                 continue
             model = solver.model()
-            kept = [each for each in kept if z3.is_true(model.eval(after[each], model_completion=True))]
-        return kept
+            survivors = [each for each in survivors if z3.is_true(model.eval(after[each], model_completion=True))]
+        return survivors

@@ -72,9 +72,9 @@ class Z3Session:
 
     def solver(self) -> Any:
         """Return a new solver."""
-        made = self.z3.SimpleSolver(ctx=self.context)
-        made.set("ctrl_c", False)
-        return made
+        solver = self.z3.SimpleSolver(ctx=self.context)
+        solver.set("ctrl_c", False)
+        return solver
 
     def is_sat(self, solver: Any, seconds: float | None = None) -> bool | None:
         """Return whether the assertions of a solver can be satisfied; None if z3 does not decide it.

@@ -22,16 +22,16 @@ class SpacerDecider(SmtDecider):
 
     def solve(self, transition: Z3Transition, good: Term) -> Answer:
         condition = transition.translate(transition.part.model.system.inline(good))
-        found = SpacerQuery(transition, condition).ask()
-        if found is None:
+        has_run = SpacerQuery(transition, condition).ask()
+        if has_run is None:
             return Answer(None, reason="z3 gave up")
-        if found is False:
+        if has_run is False:
             return Answer(True)
         try:
-            shown = BaseCases(transition, condition).refute(good, DEEPEST)
+            refutation = BaseCases(transition, condition).refute(good, DEEPEST)
         except OutOfLimits as stop:
             return unshown(str(stop))
-        return shown or unshown(f"it has more than {DEEPEST} steps")
+        return refutation or unshown(f"it has more than {DEEPEST} steps")
 
 
 class SpacerQuery:
@@ -70,5 +70,5 @@ class SpacerQuery:
         if self.ask() is not False:
             return None
         z3 = self.transition.z3
-        found = z3.substitute_vars(self.fixed.get_cover_delta(-1, self.reachable), *self.transition.state)
-        return list(found.children()) if z3.is_and(found) else [found]
+        invariant = z3.substitute_vars(self.fixed.get_cover_delta(-1, self.reachable), *self.transition.state)
+        return list(invariant.children()) if z3.is_and(invariant) else [invariant]

@@ -25,8 +25,8 @@ class Renaming:
 
     def __call__(self, expression: Any) -> Any:
         z3, context = self.z3, expression.ctx
-        found = z3.Z3_substitute(context.ref(), expression.as_ast(), len(self.pairs), self._old, self._new)
-        return z3.BoolRef(found, context)
+        ast = z3.Z3_substitute(context.ref(), expression.as_ast(), len(self.pairs), self._old, self._new)
+        return z3.BoolRef(ast, context)
 
 
 class Instant(NamedTuple):
@@ -103,12 +103,12 @@ class Z3Transition:
 
     def in_domains(self, pairs: Iterable[tuple[Any, Domain]]) -> list[Any]:
         """Return the conditions that symbols are in their domains."""
-        found = []
+        conditions = []
         for symbol, domain in pairs:
             if not isinstance(domain, Bool):
                 lo, hi = encode_ends(domain)
-                found += [symbol >= lo, symbol <= hi]
-        return found
+                conditions += [symbol >= lo, symbol <= hi]
+        return conditions
 
     # --- moments of a run
 
@@ -135,5 +135,5 @@ class Z3Transition:
 
     def value(self, domain: Domain, model: Any, expression: Any) -> Value:
         """Return the value of an expression in a model of z3."""
-        found = model.eval(expression, model_completion=True)
-        return self.z3.is_true(found) if isinstance(domain, Bool) else decode(domain, found.as_long())
+        constant = model.eval(expression, model_completion=True)
+        return self.z3.is_true(constant) if isinstance(domain, Bool) else decode(domain, constant.as_long())

@@ -144,11 +144,11 @@ class Z3Translation(Fold[Any]):
         bits = max(encode_ends(arg.domain)[1] for arg in term.args).bit_length()
         if bits > MOST_BITS:
             raise Refused(f"the SMT engines have whole numbers, whose bits '{term.op}' combines; here are {bits}")
-        found = self.number(0)
+        total = self.number(0)
         for place in range(bits):
             left, right = (value / (1 << place) % 2 == 1 for value in (a, b))
-            found = found + self.z3.If(combine(left, right), self.number(1 << place), self.number(0))
-        return found
+            total = total + self.z3.If(combine(left, right), self.number(1 << place), self.number(0))
+        return total
 
     def on_escapes_add(self, term: Term, a: Any, b: Any) -> Any:
         return self._leaves(term, a + b)
@@ -182,10 +182,10 @@ class Z3Translation(Fold[Any]):
                 f"the SMT engines are linear, and '{term.op}' here combines two numbers with many values each"
             )
         lo, hi = (int(arg.payload),) * 2 if arg.is_const else encode_ends(arg.domain)
-        found = case(lo)
+        expression = case(lo)
         for number in range(lo + 1, hi + 1):
-            found = self.z3.If(value == number, case(number), found)
-        return found
+            expression = self.z3.If(value == number, case(number), expression)
+        return expression
 
     def _fit(self, term: Term, exact: Any) -> Any:
         """Return `term.domain.fit(exact)`."""
@@ -196,16 +196,16 @@ class Z3Translation(Fold[Any]):
         ends = exact_ends(term)
         lo, hi = min(ends), max(ends)
         if domain.overflow is not Overflowing.MODULAR:
-            found = exact if hi <= domain.hi else self.z3.If(exact > domain.hi, self.number(domain.hi), exact)
-            return found if lo >= 0 else self.z3.If(exact < 0, self.number(0), found)
+            expression = exact if hi <= domain.hi else self.z3.If(exact > domain.hi, self.number(domain.hi), exact)
+            return expression if lo >= 0 else self.z3.If(exact < 0, self.number(0), expression)
         first, last = lo // domain.n, hi // domain.n
         if last - first > WRAPS:
             return exact % domain.n
-        found = exact - last * domain.n if last else exact
+        expression = exact - last * domain.n if last else exact
         for multiple in range(last - 1, first - 1, -1):
             less = exact - multiple * domain.n if multiple else exact
-            found = self.z3.If(exact < (multiple + 1) * domain.n, less, found)
-        return found
+            expression = self.z3.If(exact < (multiple + 1) * domain.n, less, expression)
+        return expression
 
 
 def _count_values(arg: Term) -> int:

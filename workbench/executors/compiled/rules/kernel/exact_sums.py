@@ -144,9 +144,9 @@ def mean_of(total, count):
         power -= 1
     if rest > 0 or some:
         whole |= 1  # lower bits only decide how a tie is rounded
-    found = float(whole)
+    mean = float(whole)
     for _ in range(power):  # a power of a float may be rounded, these are exact
-        found *= 0.5
+        mean *= 0.5
     for _ in range(-power):
-        found *= 2.0
-    return -found if total < 0 else found
+        mean *= 2.0
+    return -mean if total < 0 else mean

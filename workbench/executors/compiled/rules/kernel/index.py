@@ -80,8 +80,8 @@ def link(history, state, number, event, key):
     log_undo(history, state, UndoKind.BUCKET, bucket, history.buckets[bucket])
     log_undo(history, state, UndoKind.APPENDED, number, column.appended)
     slot = column.start + (column.appended & column.mask)
-    row, given = history.rows[slot], history.rows[event]
-    row.time, row.order, row.nulls, row.key = given.time, given.order, given.nulls, key
+    row, source = history.rows[slot], history.rows[event]
+    row.time, row.order, row.nulls, row.key = source.time, source.order, source.nulls, key
     row.older = history.buckets[bucket]
     for k in range(history.cells.shape[1]):
         history.cells[slot, k] = history.cells[event, k]
@@ -121,18 +121,18 @@ def oldest_from(history, column, newest, time, order):
 
     Most windows are short, so the search is exponential, then by bisection.
     """
-    before, found, step = newest, newest + 1, 1
+    before, oldest, step = newest, newest + 1, 1
     while before >= column.first:
         row = history.rows[column.start + (before & column.mask)]
         if row.time < time or row.order < order:
             break
-        found, before, step = before, before - step, 2 * step
+        oldest, before, step = before, before - step, 2 * step
     before = max(before, column.first - 1)
-    while found - before > 1:
-        middle = (before + found) >> 1
+    while oldest - before > 1:
+        middle = (before + oldest) >> 1
         row = history.rows[column.start + (middle & column.mask)]
         if row.time < time or row.order < order:
             before = middle
         else:
-            found = middle
-    return found
+            oldest = middle
+    return oldest

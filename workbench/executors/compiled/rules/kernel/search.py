@@ -51,19 +51,19 @@ def scan(plan, history, scratch, state, depth, step):
         oldest, newest = rows_in_window(history, column, window_of(history, scratch, step))
         return put_range_aside(scratch, state, column, oldest, newest)
     begin_fold(scratch, step)
-    found = NONE
+    selection = NONE
     known, key = evaluate_key(plan, history, scratch, state, step.keys, step.keys_end)
     if known and set_ranges(plan, history, scratch, state, step):
-        found = scan_chain(plan, history, scratch, state, step, key)
+        selection = scan_chain(plan, history, scratch, state, step, key)
     if state.status != KernelStatus.DONE:
         return False
     if step.kind == StepKind.EACH:
         return state.candidates > scratch.candidate_starts[depth]
     if step.kind == StepKind.NOT:
-        return found == NONE
+        return selection == NONE
     if step.kind < StepKind.NOT:
-        scratch.registers[step.slot] = found
-        return found != NONE
+        scratch.registers[step.slot] = selection
+        return selection != NONE
     return set_aggregate(plan, history, scratch, state, step, scratch.candidate_starts[depth])
 
 
@@ -78,7 +78,7 @@ def scan_chain(plan, history, scratch, state, step, key):
     left = rows_to_walk(history, state, step) if step.tree != NONE else GREATEST_WORD
     key, other_key = keys_of(plan, history, scratch, state, step, key)
     newest, other = newest_of(history, state, step, key, other_key, window)
-    at, found = newest, NONE
+    at, selection = newest, NONE
     while at >= first:
         slot = start + (at & mask)
         row = history.rows[slot]
@@ -104,7 +104,7 @@ def scan_chain(plan, history, scratch, state, step, key):
             if not put_aside(scratch, state, slot):
                 break
         elif kind <= StepKind.NOT:
-            found = slot
+            selection = slot
             if kind != StepKind.FIRST:
                 break
         elif left == 0:
@@ -113,7 +113,7 @@ def scan_chain(plan, history, scratch, state, step, key):
         elif not accumulate(history, scratch, state, step, slot):
             break
         left -= 1
-    return found
+    return selection
 
 
 def window_of(history, scratch, step):

@@ -17,19 +17,19 @@ from workbench.executors.compiled.rules.records import NONE
 
 def find_rules(plan, history, scratch, state, type_):
     """Write the rules that the current event may trigger to `scratch.asked`; return their number."""
-    found = 0
+    count = 0
     for k in range(plan.rules_of_type[type_], plan.rules_of_type[type_ + 1]):
-        scratch.asked[found] = plan.triggered[k]
-        found += 1
+        scratch.asked[count] = plan.triggered[k]
+        count += 1
     for k in range(plan.indexes_of_type[type_], plan.indexes_of_type[type_ + 1]):
-        found = find_by_constant(plan, history, scratch, state, plan.constant_indexes[k], found)
-    return found if state.profiled else leave_out(plan, history, scratch, state, found)
+        count = find_by_constant(plan, history, scratch, state, plan.constant_indexes[k], count)
+    return count if state.profiled else leave_out(plan, history, scratch, state, count)
 
 
-def leave_out(plan, history, scratch, state, found):
+def leave_out(plan, history, scratch, state, count):
     """Leave out rules that have no match for want of a row with a key; return the number of the others."""
     left, lookup, has_row = 0, NONE, True
-    for k in range(found):
+    for k in range(count):
         number = scratch.asked[k]
         if plan.rules[number].lookup != lookup:  # similar rules need the same row
             lookup = plan.rules[number].lookup
@@ -37,7 +37,7 @@ def leave_out(plan, history, scratch, state, found):
         if has_row:
             scratch.asked[left] = number
             left += 1
-            if found > 1:
+            if count > 1:
                 fetch_steps(plan, plan.rules[number])
     return left
 
@@ -59,18 +59,18 @@ def has_needed_row(plan, history, state, number):
     return False
 
 
-def find_by_constant(plan, history, scratch, state, index, found):
+def find_by_constant(plan, history, scratch, state, index, count):
     """Add the rules whose constant equals the event's attribute; return the new number of rules."""
     event = state.event
     if history.rows[event].nulls >> index.cell & 1:
-        return found
+        return count
     word = history.cells[event, index.cell]
     chain = index.chains + (scatter(word) & index.chain_mask)
     for at in range(plan.constant_chains[chain], plan.constant_chains[chain + 1]):
         if plan.constants[at].constant == word:
-            insert(scratch.asked, found, plan.constants[at].rule)
-            found += 1
-    return found
+            insert(scratch.asked, count, plan.constants[at].rule)
+            count += 1
+    return count
 
 
 def insert(numbers, count, number):

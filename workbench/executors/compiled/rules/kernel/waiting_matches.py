@@ -63,8 +63,8 @@ def keep_parameters(plan, history, scratch, state, rule, first):
 
 def copy_row(history, source, slot):
     """Copy an event or a fact into a slot."""
-    row, given = history.rows[slot], history.rows[source]
-    row.time, row.order, row.nulls = given.time, given.order, given.nulls
+    row, source_row = history.rows[slot], history.rows[source]
+    row.time, row.order, row.nulls = source_row.time, source_row.order, source_row.nulls
     for k in range(history.cells.shape[1]):
         history.cells[slot, k] = history.cells[source, k]
 
@@ -74,9 +74,9 @@ def restore(plan, history, scratch, rule, slot):
     column, width = history.columns[rule.waits], history.cells.shape[1]
     first = slot - column.start
     for k in range(rule.kept_end - rule.kept):
-        register, kept = plan.slots[rule.kept + k], slot_of(column, first + k // width)
-        scratch.registers[register] = history.cells[kept, k % width]
-        scratch.null[register] = history.rows[kept].nulls >> (k % width) & 1
+        register, cell_slot = plan.slots[rule.kept + k], slot_of(column, first + k // width)
+        scratch.registers[register] = history.cells[cell_slot, k % width]
+        scratch.null[register] = history.rows[cell_slot].nulls >> (k % width) & 1
     for k in range(rule.bound_end - rule.bound):
         bound = slot_of(column, first + rule.kept_rows + k)
         scratch.registers[plan.slots[rule.bound + k]] = bound
