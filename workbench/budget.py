@@ -95,33 +95,33 @@ class phase(ContextDecorator):  # noqa: N801 - it is used like a function
         self.doing, self.part, self.far = doing, part, ""
 
     def __enter__(self) -> None:
-        mine, self.far = work(), ""
-        mine.phases.append(self)
-        mine.tell()
+        current_work, self.far = work(), ""
+        current_work.phases.append(self)
+        current_work.tell()
 
     def now(self, doing: str) -> None:
         """Change the text of the phase, to report its progress."""
-        mine, self.doing = work(), doing
-        if self in mine.phases:
-            mine.tell()
+        current_work, self.doing = work(), doing
+        if self in current_work.phases:
+            current_work.tell()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        mine = work()
-        if mine.phases:  # an interrupt may have come before the phase was entered
-            mine.phases.pop()
+        current_work = work()
+        if current_work.phases:  # an interrupt may have come before the phase was entered
+            current_work.phases.pop()
         ended = kind is not None and (issubclass(kind, LimitMet) or not issubclass(kind, Exception))
         if not ended:  # otherwise the phase is the one that was interrupted
-            mine.tell()
+            current_work.tell()
         if kind is not None and issubclass(kind, MemoryError):
             raise LimitMet("the end of the memory", self.doing) from None
 
 
 def report(far: str) -> None:
     """Report the progress of the innermost phase: its depth, its states, or the step of its question."""
-    mine = work()
-    if mine.phases:
-        mine.phases[-1].far = far
-        mine.tell()
+    current_work = work()
+    if current_work.phases:
+        current_work.phases[-1].far = far
+        current_work.tell()
 
 
 class Remaining(NamedTuple):
@@ -222,12 +222,12 @@ class Budget:
             import ctypes  # noqa: F401 - so that no interrupt comes while it is imported
 
             self._gate.acquire()
-            begun = threading.Lock()
-            begun.acquire()
+            start_lock = threading.Lock()
+            start_lock.acquire()
             with _LOCK:  # what is thrown while a thread starts may reach that thread
                 _meet_interrupts()
-                _thread.start_new_thread(self._watch, (begun,))
-                begun.acquire()
+                _thread.start_new_thread(self._watch, (start_lock,))
+                start_lock.acquire()
         self._open = True
         return self
 
@@ -245,11 +245,12 @@ class Budget:
 
     def _leave(self) -> None:
         self._open = False
-        mine = self._work.budgets
+        budgets = self._work.budgets
         with _LOCK:
-            for each in mine[mine.index(self) :] if self in mine else []:  # an interrupt may have left inner ones open
+            # An interrupt may have left inner ones open.
+            for each in budgets[budgets.index(self) :] if self in budgets else []:
                 each._open, each._frame = False, None
-                mine.remove(each)
+                budgets.remove(each)
             if self.is_limited and self._gate.locked():
                 self._gate.release()
         _meet_interrupts()
@@ -258,8 +259,8 @@ class Budget:
 
     # --- in the thread that watches ---
 
-    def _watch(self, begun: threading.Lock) -> None:
-        begun.release()
+    def _watch(self, start_lock: threading.Lock) -> None:
+        start_lock.release()
         glances = self.memory_mb is not None
         pause, since = GLANCE if glances else self.left + self.grace, 0.0
         while not self._gate.acquire(timeout=pause) and self._frame is not None:
@@ -272,8 +273,8 @@ class Budget:
     def _throw(self, limit: str) -> bool:
         """Interrupt the work, unless the interrupt would be lost there."""
         with _LOCK:
-            place = _under_way(self._thread, self._frame) if self._open else None
-            if place is None or not _can_be_interrupted(place, self._frame) or is_deaf(place):
+            frame = _under_way(self._thread, self._frame) if self._open else None
+            if frame is None or not _can_be_interrupted(frame, self._frame) or is_deaf(frame):
                 return False
             self._interrupt.met = LimitMet(limit, self._work.phase)
             _throw_into(self._thread, self._interrupt)
@@ -287,8 +288,8 @@ class Budget:
 
     def _inside(self) -> int:
         """Return the number of limited budgets inside this one: they are met first."""
-        mine = self._work.budgets
-        return sum(each.is_limited for each in mine[mine.index(self) + 1 :]) if self in mine else 0
+        budgets = self._work.budgets
+        return sum(each.is_limited for each in budgets[budgets.index(self) + 1 :]) if self in budgets else 0
 
 
 def uninterruptible(function: _Function) -> _Function:
@@ -300,9 +301,9 @@ def uninterruptible(function: _Function) -> _Function:
     return function
 
 
-def _can_be_interrupted(place: FrameType, work: FrameType | None) -> bool:
+def _can_be_interrupted(top_frame: FrameType, work: FrameType | None) -> bool:
     """Whether an interrupt there leaves nothing half-done, such as a half-imported module."""
-    frame: FrameType | None = place
+    frame: FrameType | None = top_frame
     inside = True
     while frame is not None and frame.f_code not in _UNINTERRUPTIBLE:
         if inside and frame.f_code.co_filename == _IMPORT:

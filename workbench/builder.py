@@ -95,7 +95,7 @@ def partial(function: Function, arguments: Sequence[Any]) -> Function:
     name = f"{texts[0]} {function.name} {texts[1]}" if len(texts) == 2 else f"{function.name}({', '.join(texts)})"
     name = name.replace("_ ", "", 1) if holes[0] and len(texts) == 2 else name
     build.__wrapped__ = function.build  # type: ignore[attr-defined]  # whose file and line errors have
-    takes = tuple(taken for taken, hole in zip(function.takes, holes, strict=False) if hole)
+    takes = tuple(domain for domain, hole in zip(function.takes, holes, strict=False) if hole)
     return Function(name, sum(holes), build, function.opaque, function.result, takes=takes)
 
 
@@ -169,8 +169,8 @@ class Names:
             self._taken.discard(name)
             digits = len(name) - len(name.rstrip("0123456789"))
             for end in range(len(name) - min(digits, 9), len(name) + 1):
-                wanted, number = name[:end], int(name[end:] or 1)
-                self._least[wanted] = min(self._least.get(wanted, 1), number)
+                base, number = name[:end], int(name[end:] or 1)
+                self._least[base] = min(self._least.get(base, 1), number)
 
     def fresh(self, name: str) -> str:
         """Return `name`, or `name2`, `name3`, ... if it is taken."""
@@ -214,11 +214,11 @@ class Builder:
                     f"{processor} is applied to {stream!r}, which is not a stream of pipeline {self.name}", where=where
                 )
         streams = self._with_time(processor, streams)
-        name = wanted = self.fresh(name or _short(processor))
+        name = base = self.fresh(name or _short(processor))
         outputs = _output_names(name, processor)
         while any(self.fresh(pipe) != pipe for pipe in outputs):
-            name = self.fresh(f"{wanted}_")
-            wanted, outputs = name, _output_names(name, processor)
+            name = self.fresh(f"{base}_")
+            base, outputs = name, _output_names(name, processor)
         self._put(len(self.nodes), Node(name, processor, tuple(s.pipe for s in streams), outputs, where))
         results = BuiltStreams(map(self.stream, outputs))
         if processor.results_named:

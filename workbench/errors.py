@@ -131,8 +131,8 @@ class WorkbenchError(Exception):
 
     def _list_lines(self, hints: set[str]) -> list[str]:
         """Return the lines of its text, and of the others'; a long hint in `hints` is not repeated."""
-        place = str(self.where)
-        lines = [f"{place}: {self.what}" if place else self.what]
+        location = str(self.where)
+        lines = [f"{location}: {self.what}" if location else self.what]
         if isinstance(self.where, Location):
             lines += self.where.shown
         if self.hint and self.hint not in hints:

@@ -127,11 +127,11 @@ def plugins() -> Sequence[Plugin]:
 
 def _declaring() -> Iterator[str]:
     """Yield the metadata of packages that declare plugins, faster than importing importlib.metadata."""
-    for place in sys.path:
+    for entry in sys.path:
         with suppress(OSError):
-            for name in sorted(os.listdir(place or ".")):
+            for name in sorted(os.listdir(entry or ".")):
                 if name.endswith(METADATA):
-                    folder = os.path.join(place, name)
+                    folder = os.path.join(entry, name)
                     with suppress(OSError), open(os.path.join(folder, "entry_points.txt"), "rb") as file:
                         if GROUP.encode() in file.read():
                             yield folder
@@ -174,13 +174,13 @@ def rows(package: str, own: Iterable[Any] = ()) -> PartTable[Any]:
     return PartTable(rows_by_name, type(next(iter(rows_by_name.values()))))
 
 
-def files(places: Iterable[str]) -> dict[str, str]:
+def files(folders: Iterable[str]) -> dict[str, str]:
     """Return the modules in these folders, name to path, in alphabetical order; the first of a name is imported."""
     paths = {
-        name.removesuffix(".py"): os.path.join(place, name)
-        for place in reversed(list(places))
-        if os.path.isdir(place)
-        for name in os.listdir(place)
+        name.removesuffix(".py"): os.path.join(folder, name)
+        for folder in reversed(list(folders))
+        if os.path.isdir(folder)
+        for name in os.listdir(folder)
         if name.endswith(".py") and not name.startswith("_")
     }
     return dict(sorted(paths.items()))

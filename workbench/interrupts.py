@@ -133,9 +133,9 @@ def is_deaf(frame: FrameType) -> bool:
     the functions that it calls in turn.
     """
     unasked = [getattr(each, "__code__", None) for each in gc.callbacks]
-    place: FrameType | None = frame
-    while place is not None:
-        code, place = place.f_code, place.f_back
+    current: FrameType | None = frame
+    while current is not None:
+        code, current = current.f_code, current.f_back
         if code.co_filename in _WEAK or code.co_name == "__del__" or code in unasked:
             return True
         if code.co_name in _CALLED_BACK_BY and _CALLED_BACK_BY[code.co_name] in code.co_filename:
@@ -164,9 +164,9 @@ def own(does: int = AT_ONCE) -> None:
 def begin() -> None:
     """Begin the work of a program, which from here on has time to end."""
     if _state.program:
-        read_end, taken = os.pipe()
-        os.set_blocking(taken, False)
-        signal.set_wakeup_fd(taken, warn_on_full_buffer=False)  # in foreign code the handler does not run
+        read_end, write_end = os.pipe()
+        os.set_blocking(write_end, False)
+        signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)  # in foreign code the handler does not run
         _state.does = POINTS
         threading.Thread(target=_watch, args=(read_end,), daemon=True).start()
 

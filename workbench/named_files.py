@@ -83,8 +83,8 @@ def hide_text(path: Path, other: str = "") -> Iterator[None]:
     except LanguageError as error:
         if follow_links(path).suffix in PROGRAMS:
             raise
-        place = error.where if isinstance(error.where, Location) else Location(str(path))
-        where = Location(place.file, place.line, place.column)
+        location = error.where if isinstance(error.where, Location) else Location(str(path))
+        where = Location(location.file, location.line, location.column)
         hint = f"the line is shown of files that are called {' or '.join(PROGRAMS)}"
         if other:
             raise LanguageError(other) from None

@@ -10,8 +10,8 @@ import sys
 def limit_memory(memory_mb: int | None) -> None:
     """Limit the data of this process and of each that it starts; not the address space: mappings cost nothing."""
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    wanted = hard if memory_mb is None else memory_mb << 20
-    resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+    limit = hard if memory_mb is None else memory_mb << 20
+    resource.setrlimit(resource.RLIMIT_DATA, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
 
 
 def forget_peak() -> None:

@@ -88,10 +88,10 @@ def see_stretches(seed: int, settings: EngineSettings = PLAIN) -> int:
     except Refused:
         return 0
     expected = published(one, case.events, cuts)
-    together = StretchRules(made, case.facts, settings, device, stretch=stretch, candidates=1)
+    together = StretchRules(made, case.facts, settings, device, batch_size=stretch, candidates=1)
     saved = random.randint(0, len(case.events))
     found = published(together, case.events[:saved], [cut for cut in cuts if cut < saved])
-    resumed = StretchRules(made, case.facts, settings, device, stretch=stretch)
+    resumed = StretchRules(made, case.facts, settings, device, batch_size=stretch)
     resumed.restore(together.snapshot())
     found += published(resumed, case.events[saved:])
     assert len(found) == len(expected), seed
@@ -136,7 +136,7 @@ def test_triggers_of_a_rule_depend_on_each_other(text: str) -> None:
 
 def test_numbers_beyond_words_take_a_stretch_back() -> None:
     made = parse_rules(f"{TYPES}from A and $s = SUM(B.x within 9 from A) emit P(x = $s)")
-    engine = StretchRules(made, {}, PLAIN, PlainDevice(), stretch=4)
+    engine = StretchRules(made, {}, PLAIN, PlainDevice(), batch_size=4)
     large = 2**63 - 1
     events = [("B", 0, 1), ("A", 1, 0), ("B", 2, large), ("A", 2, 0), ("A", 3, 1)]
     found = published(engine, [Occurrence(type, time, (x, "")) for type, time, x in events], [2])
@@ -145,7 +145,7 @@ def test_numbers_beyond_words_take_a_stretch_back() -> None:
 
 def test_threads_widen_bands() -> None:
     made = parse_rules(f"{TYPES}from A and each B(x >= A.x - 9, x < A.x + 90) within 9 from A emit P(x = B.x)")
-    engine = StretchRules(made, {}, PLAIN, PlainDevice(), stretch=4)
+    engine = StretchRules(made, {}, PLAIN, PlainDevice(), batch_size=4)
     events = [Occurrence("AB"[at % 2], at, (at * 7 % 50, "")) for at in range(12)]
     assert published(engine, events) == published(CompiledRules(made, {}, PLAIN), events)
     assert engine.takes_block(1)

@@ -207,8 +207,8 @@ def _run_command(argv: list[str], *, program: bool) -> int:
         return _fail(error, argv)
     except OSError as error:
         full = "standard output" if error.errno == errno.ENOSPC else ""
-        place = str(error.filename or full)
-        return _fail(WorkbenchError(error.strerror or str(error), where=place), argv)
+        location = str(error.filename or full)
+        return _fail(WorkbenchError(error.strerror or str(error), where=location), argv)
     except Exception as error:
         if interrupts.came():  # the interrupt has become another error on its way
             return INTERRUPTED

@@ -98,7 +98,7 @@ def rule_bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleB
     pairs: dict[str, int] = {}
     for item in args.Q:
         pairs |= {name.rpartition(".")[2]: size for name, size in item.items()}
-    room = pairs.pop("", RuleBounds.room)
+    capacity = pairs.pop("", RuleBounds.room)
     domains = {
         (name, attribute): domain
         for rules in rule_sets
@@ -110,7 +110,7 @@ def rule_bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleB
     declared = [each.name for rules in rule_sets for each in rules.declarations.values() if each.fact]
     for name in any_facts:
         refuse_unknown("type of facts", name, declared)
-    return RuleBounds(room, pairs, count=args.N, facts=_facts(args, rule_sets), changing=changing, **shared)
+    return RuleBounds(capacity, pairs, count=args.N, facts=_facts(args, rule_sets), changing=changing, **shared)
 
 
 def _read_shared_bounds(

@@ -101,11 +101,11 @@ def read_any_facts(args: argparse.Namespace) -> tuple[dict[str, int], frozenset[
     limits: dict[str, int] = {}
     for option in ("--facts-any", "--facts-change"):
         for text in getattr(args, option[2:].replace("-", "_"), None) or []:
-            name, _, most = (each.strip() for each in text.partition("="))
-            if not most.isdigit():
+            name, _, limit = (each.strip() for each in text.partition("="))
+            if not limit.isdigit():
                 raise InputError(f"{option} {text}: at most how many rows?", hint=f"write {option} Line=3")
             if name in limits:
                 raise InputError(f"{option} {text}: its number of rows is given twice", hint="say it once")
-            limits[name] = int(most)
+            limits[name] = int(limit)
     changing = (text.partition("=")[0].strip() for text in getattr(args, "facts_change", None) or [])
     return limits, frozenset(changing)

@@ -270,7 +270,7 @@ def rules(reference: str, types: Mapping[str, Declaration] | None = None) -> Rul
 
 
 def load_all(
-    wanted: Sequence[tuple[Source, str | None]], params: Sequence[str], faults: Sequence[str] = ()
+    sources: Sequence[tuple[Source, str | None]], params: Sequence[str], faults: Sequence[str] = ()
 ) -> list[Loaded]:
     """Load several pipelines, with `--fault`s; a parameter goes to each that has one of its name, and one must."""
     from workbench.language import parameters
@@ -278,7 +278,7 @@ def load_all(
     arguments = parameters(params)
     unused = set(arguments)
     pipelines = []
-    for source, name in wanted:
+    for source, name in sources:
         syntax = next((p for p in source.tree.pipelines if p.name == (name or source.default)), None)
         known = {p.name for p in syntax.parameters} if syntax else set()
         unused -= known

@@ -92,7 +92,7 @@ class Progress:
 def _join(text: str, doing: str, seconds: str, terminal: bool) -> str:
     """Join the parts of a line; on a terminal cut it to the width, the text before the phase."""
     if terminal:
-        room = shutil.get_terminal_size().columns - len(seconds) - 3
-        doing = doing[: max(room, 0)]
-        text = text if len(text) + len(doing) + 2 <= room else text[: max(room - len(doing) - 3, 0)] + "…" * bool(text)
+        free = shutil.get_terminal_size().columns - len(seconds) - 3
+        doing = doing[: max(free, 0)]
+        text = text if len(text) + len(doing) + 2 <= free else text[: max(free - len(doing) - 3, 0)] + "…" * bool(text)
     return f"{', '.join(filter(None, [text, doing]))}  {seconds}"

@@ -68,9 +68,9 @@ class Fault:
 
     def __str__(self) -> str:
         by = f" by {self.by}" if self.by else ""
-        most = "" if self.most is None else f" at most {self.most}"
+        limit = "" if self.most is None else f" at most {self.most}"
         when = "" if self.when is None else f" when {self.when}"
-        return f"{self.kind} {self.pipe}{by}{most}{when}"
+        return f"{self.kind} {self.pipe}{by}{limit}{when}"
 
 
 def lose(pipe: str, *, most: int | None = None, when: Function | None = None) -> Fault:

@@ -155,8 +155,8 @@ class Map(Domain):
 
     def values(self) -> Iterator[FrozenMap[Value, Value]]:
         keys = tuple(self.key.values())
-        for chosen in itertools.product((None, *((v,) for v in self.value.values())), repeat=len(keys)):
-            yield FrozenMap({k: v[0] for k, v in zip(keys, chosen, strict=True) if v is not None})
+        for entries in itertools.product((None, *((v,) for v in self.value.values())), repeat=len(keys)):
+            yield FrozenMap({k: v[0] for k, v in zip(keys, entries, strict=True) if v is not None})
 
     @cached_property
     def slots(self) -> tuple[tuple[Value, str], ...]:

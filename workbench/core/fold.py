@@ -57,16 +57,16 @@ class Fold(Generic[R]):
         raise UnsupportedNode(f"{type(self).__name__} has no rule for {node} in {term!r}")
 
 
-def postorder(roots: Iterable[Term], seen: Container[Term] = ()) -> Iterator[Term]:
+def postorder(roots: Iterable[Term], visited: Container[Term] = ()) -> Iterator[Term]:
     """Yield every term reachable from the roots once, arguments before the terms that use them."""
     done: set[Term] = set()
     stack = [*roots][::-1]
     while stack:
         node = stack[-1]
-        if node in done or node in seen:
+        if node in done or node in visited:
             stack.pop()
             continue
-        before = [arg for arg in node.args[::-1] if arg not in done and arg not in seen]
+        before = [arg for arg in node.args[::-1] if arg not in done and arg not in visited]
         if before:
             stack += before
         else:

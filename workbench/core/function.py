@@ -139,9 +139,9 @@ class Function:
                 f"the Python function '{self.name}' does not say the domain of its results",
                 hint="give it one: user_function(f, result=BOOL)",
             )
-        for i, (domain, taken) in enumerate(zip(domains, self.takes, strict=False), 1):
-            if not takes(taken, domain):
-                raise TypingError(f"argument {i} of '{self.name}' is {taken}, not {domain}")
+        for i, (domain, parameter) in enumerate(zip(domains, self.takes, strict=False), 1):
+            if not takes(parameter, domain):
+                raise TypingError(f"argument {i} of '{self.name}' is {parameter}, not {domain}")
         table, failure = None, ""
         try:
             table = self._table(symbols, domains, self.result, lambda *args: self.called(args))
@@ -162,10 +162,10 @@ class Function:
         if size > TABLE_LIMIT or not result.finite:
             return None
 
-        def constant(*chosen: Value) -> Any:
-            value = run(*chosen)
+        def constant(*arguments: Value) -> Any:
+            value = run(*arguments)
             if value not in result:
-                raise DomainError(f"{self.name}{chosen} = {value!r} is not in its result domain {result}")
+                raise DomainError(f"{self.name}{arguments} = {value!r} is not in its result domain {result}")
             return const(value, result)
 
         return decision_tree(list(symbols), [tuple(d.values()) for d in domains], constant)
@@ -178,8 +178,8 @@ class Function:
             raise
         except Exception as error:
             arguments, code = ", ".join(map(repr, args)), getattr(unwrap(self.build), "__code__", None)
-            place = f", in {locate(code.co_filename, error)}" if code is not None else ""
-            what = f"the Python function '{self.name}' failed on {arguments}: {describe(error)}{place}"
+            location = f", in {locate(code.co_filename, error)}" if code is not None else ""
+            what = f"the Python function '{self.name}' failed on {arguments}: {describe(error)}{location}"
             raise WorkbenchError(what) from error
 
     def __str__(self) -> str:

@@ -149,18 +149,18 @@ class Join:
             )
         return self._settle(meanwhile, state, self._dense(rounds, most_fronts(self.capacities, arrivals), share))
 
-    def _dense(self, rounds: Sequence[tuple[Any, tuple[Any, ...]]], most: int, share: Share) -> tuple[Any, ...]:
-        """Return the fronts, at most `most`, with no absent one before a present one."""
-        if most >= len(rounds):
+    def _dense(self, rounds: Sequence[tuple[Any, tuple[Any, ...]]], limit: int, share: Share) -> tuple[Any, ...]:
+        """Return the fronts, at most `limit`, with no absent one before a present one."""
+        if limit >= len(rounds):
             return tuple(rounds)
         nothing = tuple(const(domain.default, domain) for domain in self.domains)
-        dense: list[tuple[Any, tuple[Any, ...]]] = [(FALSE, nothing)] * most
+        dense: list[tuple[Any, tuple[Any, ...]]] = [(FALSE, nothing)] * limit
         for number, (fires, front) in enumerate(rounds, 1):
             before, after = TRUE, []
-            for place, (taken, earlier) in enumerate(dense[:number], 1):
-                value = earlier if self.window == 0 else ite(taken, earlier, front)
-                name, before, taken = f"front{number}_{place}", taken, either(taken, both(fires, before))
-                after.append((share(f"{name}_fires", taken), _name_parts(share, f"{name}_", value)))
+            for slot, (present, earlier) in enumerate(dense[:number], 1):
+                value = earlier if self.window == 0 else ite(present, earlier, front)
+                name, before, present = f"front{number}_{slot}", present, either(present, both(fires, before))
+                after.append((share(f"{name}_fires", present), _name_parts(share, f"{name}_", value)))
             dense[:number] = after
         return tuple(dense)
 

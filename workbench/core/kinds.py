@@ -74,10 +74,10 @@ def pack_slots(slots: Sequence[Maybe]) -> list[Maybe]:
     for slot in slots:
         before: Any = TRUE
         after = []
-        for place in done:
-            here = both(slot.present, both(before, negate(place.present)))
-            after.append(Maybe(either(place.present, here), ite(here, slot.value, place.value)))
-            before = place.present
+        for target in done:
+            here = both(slot.present, both(before, negate(target.present)))
+            after.append(Maybe(either(target.present, here), ite(here, slot.value, target.value)))
+            before = target.present
         done = [*after, Maybe(both(slot.present, before), slot.value)]
     return done
 
@@ -148,7 +148,7 @@ class Keeping(Processor):
         """The queues inside, with their capacities; more is an overflow. None: unbounded."""
 
     @abstractmethod
-    def with_rooms(self, rooms: Mapping[str, int]) -> Self:
+    def with_rooms(self, capacities: Mapping[str, int]) -> Self:
         """Return the processor with other capacities; those that are not named stay."""
 
     @abstractmethod
@@ -178,8 +178,8 @@ class Deferring(Keeping):
     def rooms(self) -> Mapping[str, int | None]:
         return {"pending": self.room} if self.defers else {}
 
-    def with_rooms(self, rooms: Mapping[str, int]) -> Self:
-        return self.with_room(rooms["pending"]) if "pending" in rooms else self
+    def with_rooms(self, capacities: Mapping[str, int]) -> Self:
+        return self.with_room(capacities["pending"]) if "pending" in capacities else self
 
     def waiting(self, state: State) -> tuple[int, ...]:
         return (state[0],)
@@ -194,9 +194,9 @@ class Deferring(Keeping):
         """Whether positions wait, in unbounded number."""
         return self.defers and self.room is None
 
-    def first(self, most: int) -> Processor:
-        """Return a replacement for at most `most` fronts of which only its first event counts."""
-        return self.with_room(most)
+    def first(self, max_fronts: int) -> Processor:
+        """Return a replacement for at most `max_fronts` fronts of which only its first event counts."""
+        return self.with_room(max_fronts)
 
     def check_room(self, waiting: int) -> None:
         """Raise Overflow if more positions wait than the capacity."""
@@ -213,7 +213,7 @@ class Deferring(Keeping):
         """The capacity of that queue; more positions are an overflow. None: unbounded."""
 
     @abstractmethod
-    def with_room(self, room: int) -> Self:
+    def with_room(self, capacity: int) -> Self:
         """Return the processor with another `room`."""
 
 
@@ -303,11 +303,11 @@ class Divisible(Holder):
         """The reason why a (typed) one is not divided; empty if it can be."""
 
     @abstractmethod
-    def share(self, place: int, places: int) -> PlacePart:
-        """Return the part of one of `places` places, counted from 0. Its step raises `FailedCopy` if a copy fails."""
+    def share(self, index: int, count: int) -> PlacePart:
+        """Return the part of place `index` of `count`, from 0. Its step raises `FailedCopy` if a copy fails."""
 
     @abstractmethod
-    def joint(self, places: int) -> PlacesJoined:
+    def joint(self, count: int) -> PlacesJoined:
         """Return the part that joins the answers of all places."""
 
     def first_failed(self, orders: Sequence[Any]) -> Any:

@@ -74,49 +74,49 @@ def write_item(array: Any, index: Any, value: Any) -> Items:
     index = index.payload if isinstance(index, Term) and index.is_const else index
     whole_number("[ ]", domain_of(index) if isinstance(index, Term) else literal_domain(index))
     known = not isinstance(index, Term) or isinstance(index.domain, Integers)
-    places = range(array.domain.first, array.domain.first + len(array))
+    indices = range(array.domain.first, array.domain.first + len(array))
     return Items.of(
         array.domain,
         [ite(EQ(index, k), value, item) if known or k in index.domain else item
-         for k, item in zip(places, array, strict=True)],
+         for k, item in zip(indices, array, strict=True)],
     )  # fmt: skip
 
 
-def _shift(name: str, one: Callable[[Any, int], Any], value: Any, places: Any) -> Any:
-    places = places.payload if isinstance(places, Term) and places.is_const else places
-    fixed = type(places) is int
-    domain = Range(places, places) if fixed else domain_of(places)
+def _shift(name: str, one: Callable[[Any, int], Any], value: Any, amount: Any) -> Any:
+    amount = amount.payload if isinstance(amount, Term) and amount.is_const else amount
+    fixed = type(amount) is int
+    domain = Range(amount, amount) if fixed else domain_of(amount)
     if is_symbolic(value):
         whole_number(name, domain_of(value))
     if not isinstance(domain, Range | Integer) or domain.lo < 0 or domain.hi > MOST_PLACES:
         raise TypingError(
-            f"'{name}' shifts by 0 to {MOST_PLACES} places, not by {places if fixed else domain}",
+            f"'{name}' shifts by 0 to {MOST_PLACES} places, not by {amount if fixed else domain}",
             hint="write a constant, or declare the places as a range such as 0..7",
         )
     if not fixed and not is_symbolic(value):
         value = const(value, literal_domain(value))
-    return choose(places, [one(value, k) for k in range(domain.lo, domain.hi + 1)], domain.lo, value)
+    return choose(amount, [one(value, k) for k in range(domain.lo, domain.hi + 1)], domain.lo, value)
 
 
-def _multiply(value: Any, places: int) -> Any:
+def _multiply(value: Any, amount: int) -> Any:
     """Multiply by a power of two, by factors that are in the domain."""
     domain = value.domain if isinstance(value, Term) else None
     if not isinstance(domain, Integer):
-        return MUL(value, 1 << places)
+        return MUL(value, 1 << amount)
     if domain.overflow is Overflowing.MODULAR:
-        return MUL(value, (1 << places) % domain.n)
-    places, most = min(places, domain.hi.bit_length()), domain.hi.bit_length() - 1
-    while places > 0:
-        value, places = (MUL(value, 1 << min(places, most)) if most else ADD(value, value)), places - max(most, 1)
+        return MUL(value, (1 << amount) % domain.n)
+    amount, limit = min(amount, domain.hi.bit_length()), domain.hi.bit_length() - 1
+    while amount > 0:
+        value, amount = (MUL(value, 1 << min(amount, limit)) if limit else ADD(value, value)), amount - max(limit, 1)
     return value
 
 
-def _divide(value: Any, places: int) -> Any:
+def _divide(value: Any, amount: int) -> Any:
     """Divide by a power of two."""
     domain = value.domain if isinstance(value, Term) else None
-    if isinstance(domain, Integer) and 1 << places > domain.hi:
-        return const(0, domain) if places else value
-    return DIV(value, 1 << places)
+    if isinstance(domain, Integer) and 1 << amount > domain.hi:
+        return const(0, domain) if amount else value
+    return DIV(value, 1 << amount)
 
 
 shift_left = partial(_shift, "shift_left", _multiply)

@@ -154,10 +154,10 @@ class _Tupling(Operator):
 @functools.cache
 def tuple_of(count: int) -> Operator:
     """Return the operator that makes one term of `count` fields of a tuple."""
-    places = "".join(f"{{{i}}}, " for i in range(count))
+    fields = "".join(f"{{{i}}}, " for i in range(count))
     return _Tupling(
         f"tuple{count}", count, "tuple", lambda _, args: Tuple(tuple(a.domain for a in args)), lambda *items: items,
-        f"({places})",
+        f"({fields})",
     )  # fmt: skip
 
 

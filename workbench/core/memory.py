@@ -163,7 +163,7 @@ FIND_PAIR = Operator(
 
 
 def _entry(begins: Filled, keys: Filled, number: int, key: Value) -> int:
-    return next((place for place in range(begins[number], begins[number + 1]) if keys[place] == key), 0)
+    return next((position for position in range(begins[number], begins[number + 1]) if keys[position] == key), 0)
 
 
 FIND_ENTRY = Operator("find_entry", 4, "find", lambda *_: INT, _entry, "")
@@ -200,8 +200,8 @@ class RowFold(Operator):
     def leaves_word(self, args: tuple[Term, ...]) -> Term:
         """Return whether a sum leaves a word on the way, which its addends decide as well."""
         value = args[-1]
-        few = value.op is CAST and value.args[0].domain.finite  # small values would have to be too many
-        return FALSE if self is not SUM_ROWS or few else SUM_ROWS_OVERFLOWS.build(args)
+        is_small = value.op is CAST and value.args[0].domain.finite  # small values would have to be too many
+        return FALSE if self is not SUM_ROWS or is_small else SUM_ROWS_OVERFLOWS.build(args)
 
 
 def _fold(name: str, domain: Domain, collected: Callable[[list[Any]], Value]) -> RowFold:
@@ -210,8 +210,8 @@ def _fold(name: str, domain: Domain, collected: Callable[[list[Any]], Value]) ->
     def simplify(args: tuple[Term, ...]) -> Term | None:
         return nothing if args[1] is FALSE or args[2] is nothing else None
 
-    def exact(used: Filled, happens: bool, value: Callable[[int], Value]) -> Value:
-        return collected([value(row) for row in used.rows()] if happens else [])
+    def exact(used: Filled, guard: bool, value: Callable[[int], Value]) -> Value:
+        return collected([value(row) for row in used.rows()] if guard else [])
 
     return RowFold(f"{name}_rows", 3, name, lambda *_: domain, exact, "", simplify, binds=True)
 
@@ -279,8 +279,8 @@ class Cells:
         """Return the position of the row of a key in a table, or the one where it belongs."""
         assert isinstance(self.domain, KeyedArray)
         words = self.domain.words
-        wanted = leaves(as_term(key, parts(self.domain.element)[1][1]))
-        return FINDS[words - 1].build((*self.columns[: 1 + words], *wanted))
+        key_leaves = leaves(as_term(key, parts(self.domain.element)[1][1]))
+        return FINDS[words - 1].build((*self.columns[: 1 + words], *key_leaves))
 
     def at(self, position: Any, back: Any = None) -> Any:
         """Return the value at a position before the step.
@@ -299,31 +299,31 @@ class Cells:
                 read[0] = IS_USED.build((self.columns[0], where))
         return whole(self.domain.element, iter(read))
 
-    def put(self, position: Any, value: Any, happens: Any = True) -> None:
+    def put(self, position: Any, value: Any, guard: Any = True) -> None:
         """Write a value."""
-        self.writes.append(Write(as_term(happens, BOOL), _number(position), as_term(value, self.domain.element)))
+        self.writes.append(Write(as_term(guard, BOOL), _number(position), as_term(value, self.domain.element)))
 
-    def keep(self, position: Any, key: Any, rest: tuple[Any, ...], happens: Term = TRUE) -> None:
+    def keep(self, position: Any, key: Any, rest: tuple[Any, ...], guard: Term = TRUE) -> None:
         """Write the row of a key in a table, at the position that `find` has returned."""
         assert isinstance(self.domain, KeyedArray)
         used = self.at(position)[0]
         row = self._row(TRUE, key, *rest)
-        self.writes.append(Write(both(happens, negate(used)), position, row[:2]))
+        self.writes.append(Write(both(guard, negate(used)), position, row[:2]))
         if rest:
-            self.writes.append(Write(happens, position, row[2:], 1 + self.domain.words))
+            self.writes.append(Write(guard, position, row[2:], 1 + self.domain.words))
 
-    def keep_all(self, happens: Term, which: Any, rest: tuple[Any, ...]) -> None:
+    def keep_all(self, guard: Term, which: Any, rest: tuple[Any, ...]) -> None:
         """Write all rows for which `which` is true; it and the values are terms over `ROW`."""
-        wanted = self._row(TRUE, self.at(ROW)[1], *rest)[2:]
-        self.updates.append(Update(happens, as_term(which, BOOL), wanted, 2))
+        values = self._row(TRUE, self.at(ROW)[1], *rest)[2:]
+        self.updates.append(Update(guard, as_term(which, BOOL), values, 2))
 
-    def somewhere(self, happens: Term, condition: Term) -> Term:
-        """Return whether `happens` is true, and a condition on the number of a row is true for some row."""
-        return ANY_ROW.build((self.columns[0], both(self.fires, happens), condition))
+    def somewhere(self, guard: Term, condition: Term) -> Term:
+        """Return whether `guard` is true, and a condition on the number of a row is true for some row."""
+        return ANY_ROW.build((self.columns[0], both(self.fires, guard), condition))
 
-    def rows(self, happens: Term, which: Term, value: Any) -> Others:
+    def rows(self, guard: Term, which: Term, value: Any) -> Others:
         """Return the effect of a step on many rows."""
-        return Others(happens, which, value, *self.columns[:2])
+        return Others(guard, which, value, *self.columns[:2])
 
     def total(self, name: str, everywhere: Term, weigh: Callable[[Any, bool], Any], position: Any) -> Term:
         """Return a sum over all rows after the step, maintained from step to step.

@@ -211,8 +211,8 @@ class Pipeline(Displayed):
     @cached_property
     def rooms(self) -> Mapping[str, int]:
         """The queues inside its own processors (`until.pending`), with their capacities, where they have one."""
-        capacities = {f"{n.name}.{queue}": room for n in self.nodes for queue, room in n.rooms.items()}
-        return {queue: room for queue, room in capacities.items() if room is not None}
+        capacities = {f"{n.name}.{queue}": capacity for n in self.nodes for queue, capacity in n.rooms.items()}
+        return {queue: capacity for queue, capacity in capacities.items() if capacity is not None}
 
     @property
     def own_assumptions(self) -> tuple[Contract, ...]:
@@ -296,10 +296,10 @@ class Pipeline(Displayed):
 
     def upstream(self, pipes: Iterable[str], source: str = "") -> tuple[Node, ...]:
         """Return the processors on which some pipes depend, in topological order, without those before `source`."""
-        wanted, nodes = {*pipes} - {source}, list[Node]()
+        cone, nodes = {*pipes} - {source}, list[Node]()
         for node in reversed(self.nodes):
-            if wanted.intersection(node.outputs):
-                wanted.update({*node.inputs} - {source})
+            if cone.intersection(node.outputs):
+                cone.update({*node.inputs} - {source})
                 nodes.append(node)
         return tuple(reversed(nodes))
 
@@ -444,11 +444,11 @@ def _sort_nodes(name: str, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
 
 
 def _unique(pipeline: str, kind: str, names: Sequence[str]) -> None:
-    seen: set[str] = set()
+    earlier_names: set[str] = set()
     for name in names:
-        if name in seen:
+        if name in earlier_names:
             raise PipelineError(f"pipeline {pipeline}: two {kind}s are called '{name}'", hint="rename one")
-        seen.add(name)
+        earlier_names.add(name)
 
 
 def _check_arity(pipeline: str, node: Node) -> None:

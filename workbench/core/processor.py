@@ -515,10 +515,10 @@ def run_in_range(
             return action.plain(*args)
         except Overflow as error:
             exact = specialise_function(action.function, action.domains)  # typed, so that it reads fields by name
-            got, place = exact(*args), ""
+            got, index = exact(*args), ""
             if isinstance(action.result, IndexedTuple):
                 first, items = action.result.first, zip(got, action.result.fields, strict=True)
-                place, got = next((f" at {first + i}", item) for i, (item, own) in enumerate(items) if item not in own)
-            raise Overflow(f"{gives} {got}{place}", where=where, hint=OBLIGATION_HINT) from error
+                index, got = next((f" at {first + i}", item) for i, (item, own) in enumerate(items) if item not in own)
+            raise Overflow(f"{gives} {got}{index}", where=where, hint=OBLIGATION_HINT) from error
 
     return run

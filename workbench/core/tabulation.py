@@ -26,17 +26,17 @@ from workbench.core.range_escape import escape_condition
 from workbench.core.term import FALSE, Term, leaves, remove_names
 
 
-def takes(taken: Domain, domain: Domain) -> bool:
+def takes(parameter: Domain, domain: Domain) -> bool:
     """Whether each value of a domain is of a type that a Python function takes."""
-    if isinstance(taken, Nullable):
-        return takes(taken.of, without_null(domain))
-    if isinstance(taken, Reals) and domain.numeric:
+    if isinstance(parameter, Nullable):
+        return takes(parameter.of, without_null(domain))
+    if isinstance(parameter, Reals) and domain.numeric:
         return True
-    if isinstance(taken, Integers):
+    if isinstance(parameter, Integers):
         return isinstance(domain, Integers | Integer | Range | Anything)
-    if isinstance(taken, Texts):
+    if isinstance(parameter, Texts):
         return isinstance(domain, Texts | Enum | Anything)
-    return isinstance(domain, Anything) or remove_names(taken) == remove_names(domain)
+    return isinstance(domain, Anything) or remove_names(parameter) == remove_names(domain)
 
 
 def needs_table(body: Any, domains: Iterable[Domain] = ()) -> bool:
@@ -51,9 +51,9 @@ def decision_tree(symbols: list[Any], values: list[Any], constant: Callable[...,
     """Build a decision tree over the arguments, one conditional per value but the last; `constant` makes a leaf."""
     if not symbols:
         return constant()
-    *most, last = values[0]
+    *others, last = values[0]
     tree = decision_tree(symbols[1:], values[1:], partial(constant, last))
-    for value in reversed(most):
+    for value in reversed(others):
         tree = ops.ite(
             _equals(symbols[0], value), decision_tree(symbols[1:], values[1:], partial(constant, value)), tree
         )

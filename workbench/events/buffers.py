@@ -43,11 +43,11 @@ def numbers_to_arrow(domain: Domain, array: Any, there: Any = None, *, quoted: b
     return column if names is None else pa.DictionaryArray.from_arrays(column, text_array(names)).cast(pa.string())
 
 
-def take_rows(column: Any, places: Any) -> Any:
+def take_rows(column: Any, indices: Any) -> Any:
     """Return the entries of an Arrow array at these indices; the array itself if they are all in order."""
-    if len(places) == len(column) and (places == np.arange(len(column))).all():
+    if len(indices) == len(column) and (indices == np.arange(len(column))).all():
         return column
-    return column.take(numbers_to_arrow(INT, places))
+    return column.take(numbers_to_arrow(INT, indices))
 
 
 def numbers_of(column: Any) -> Any:

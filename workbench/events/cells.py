@@ -34,9 +34,9 @@ def certain_delimiter(line: str, quote: str, default: str, decimal: str, fed: Ca
             names = next(csv.reader([line], **csv_dialect(each, quote)), []) if each != decimal else []
             if len(names) > 1:
                 input_counts[each] = fed([name.strip() for name in names])
-    most = max(input_counts.values(), default=-1)
-    best = [each for each, count in input_counts.items() if count == most]
-    return best[0] if len(best) == 1 and most >= 0 else default
+    maximum = max(input_counts.values(), default=-1)
+    best = [each for each, count in input_counts.items() if count == maximum]
+    return best[0] if len(best) == 1 and maximum >= 0 else default
 
 
 def csv_dialect(delimiter: str, quote: str) -> dict[str, Any]:

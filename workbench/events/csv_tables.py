@@ -51,8 +51,8 @@ class CsvTables:
         if table is None:
             return None
 
-        def decode(place: int, domain: Domain) -> EventArray | None:
-            column = table[str(place)].combine_chunks()
+        def decode(index: int, domain: Domain) -> EventArray | None:
+            column = table[str(index)].combine_chunks()
             apart = type(domain) is Texts and pa.types.is_string(column.type)
             return decode_texts(column) if apart else decode_column(domain, column, stored=True)
 

@@ -186,12 +186,12 @@ def _array(cells: Any, domain: Domain) -> EventArray | None:
             values = [domain.default if value is None else value for value in values]
         arrays = arrays_of(domain, values)
         return None if arrays is None else EventArray(arrays[0], present)
-    kinds, wanted = {Bool: ("b", np.bool_), Reals: ("fiu", np.float64)}.get(type(domain), ("iu", np.int64))
+    kinds, dtype = {Bool: ("b", np.bool_), Reals: ("fiu", np.float64)}.get(type(domain), ("iu", np.int64))
     if isinstance(domain, Enum) or cells.dtype.kind not in kinds or cells.dtype == np.uint64:
         return None
     if isinstance(domain, Integer | Range) and len(cells) and not domain.lo <= cells.min() <= cells.max() <= domain.hi:
         return None
-    return EventArray(np.ascontiguousarray(cells, wanted), present)
+    return EventArray(np.ascontiguousarray(cells, dtype), present)
 
 
 def _column(cells: Any) -> Any:

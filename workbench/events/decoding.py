@@ -43,8 +43,8 @@ def _parts(columns: Columns, account: Account, size: Callable[[bool], int], file
     rows = next((each.rows for each in columns.values()), 0)
     rest = LogBatch(range(account.rows + 1, account.rows + rows + 1), columns=columns, file=file)
     while len(rest):
-        most = size(True)
-        part = rest if len(rest) <= most else rest.part(slice(most))
+        max_rows = size(True)
+        part = rest if len(rest) <= max_rows else rest.part(slice(max_rows))
         rest = rest.part(slice(len(part), None))
         account.take(part.columns or {})
         yield part
@@ -55,9 +55,9 @@ def _rows(block: LogBlock, account: Account, size: Callable[[bool], int], number
     steps = _note_numbers(steps, account, numbers) if numbered else steps
     while not ended:
         numbers.clear()
-        most = size(False)
-        rows, failed = take(steps, most, WorkbenchError)
-        ended = failed is not None or len(rows) < most
+        max_rows = size(False)
+        rows, failed = take(steps, max_rows, WorkbenchError)
+        ended = failed is not None or len(rows) < max_rows
         if rows or failed is not None:
             of_rows = numbers.copy() if numbered else range(1, len(rows) + 1)
             yield LogBatch(of_rows, rows, file=block.file, failed=failed)

@@ -46,10 +46,10 @@ class FollowedFile(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, room: Any) -> int:
+    def readinto(self, buffer: Any) -> int:
         while True:
             is_over = self._ends or self._is_over()  # before reading: all that has been written until then is read
-            if size := self._file.readinto(room) or 0:
+            if size := self._file.readinto(buffer) or 0:
                 self.count += size
                 return size
             if is_over:

@@ -54,22 +54,26 @@ def decode_column(domain: Domain, column: Any, *, stored: bool = False) -> Event
         labels, without, column = texts_of(column.dictionary), column.dictionary.null_count == 0, column.indices
         if not (set(labels) <= set(domain.labels) if isinstance(domain, Enum) else without):
             return None
-    wanted = pa.int64() if named else arrow_type(domain)
-    if pa.types.is_integer(column.type) and pa.types.is_int64(wanted) and column.type not in (pa.uint64(), wanted):
-        column = column.cast(wanted)
+    target_type = pa.int64() if named else arrow_type(domain)
+    if (
+        pa.types.is_integer(column.type)
+        and pa.types.is_int64(target_type)
+        and column.type not in (pa.uint64(), target_type)
+    ):
+        column = column.cast(target_type)
     if (
         stored
-        and pa.types.is_float64(wanted)
+        and pa.types.is_float64(target_type)
         and (pa.types.is_integer(column.type) or pa.types.is_float32(column.type))
     ):
         try:
-            column = column.cast(wanted)
+            column = column.cast(target_type)
         except pa.ArrowInvalid:  # some numbers are no floats
             return None
-    if column.type != wanted:
+    if column.type != target_type:
         return None
     present = None if column.null_count == 0 else bits_of(column, 0)
-    array = bits_of(column, 1) if pa.types.is_boolean(wanted) else numbers_of(column)
+    array = bits_of(column, 1) if pa.types.is_boolean(target_type) else numbers_of(column)
     if present is not None:
         array = np.where(present, array, array.dtype.type(0))  # the value of a null is arbitrary
     if isinstance(domain, Texts):
@@ -79,8 +83,8 @@ def decode_column(domain: Domain, column: Any, *, stored: bool = False) -> Event
     if isinstance(domain, Reals):
         return EventArray(array, present) if stored or np.isfinite(array).all() else None
     if isinstance(domain, Integer | Range) and column.null_count < len(column):
-        least, most = pc.min_max(column).values()
-        if not (domain.lo <= least.as_py() and most.as_py() <= domain.hi):
+        least, greatest = pc.min_max(column).values()
+        if not (domain.lo <= least.as_py() and greatest.as_py() <= domain.hi):
             return None
     return EventArray(array, present)
 

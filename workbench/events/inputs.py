@@ -69,11 +69,11 @@ def estimate_rows(log: Any) -> int | None:
 def see_apart(read: object, output: LogPath | None, option_files: Mapping[str, LogPath | None]) -> None:
     """Raise InputError if a file named by an option would replace another one that is read or written."""
     files = {option: file for option, file in option_files.items() if file not in (None, "error", "skip")}
-    taken = {os.path.realpath(each): "what is read" for each in read_files(read)} if files else {}
+    roles = {os.path.realpath(each): "what is read" for each in read_files(read)} if files else {}
     if output:
-        taken[os.path.realpath(output)] = "--output"
+        roles[os.path.realpath(output)] = "--output"
     for option, file in files.items():
-        other = taken.setdefault(os.path.realpath(str(file)), option)
+        other = roles.setdefault(os.path.realpath(str(file)), option)
         if other != option and not is_stream(str(file)):
             raise InputError(f"{option} would take the place of {other}", where=str(file), hint="give it its own file")
 

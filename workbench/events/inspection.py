@@ -145,8 +145,8 @@ def _describe_file(
 
 def _inputs(columns: ColumnMap) -> dict[int, list[tuple[str, Domain]]]:
     inputs: dict[int, list[tuple[str, Domain]]] = {}
-    for name, places in columns.inputs.items():
-        for i, domain, path in leaves(places, columns.domains[name], name):
+    for name, indices in columns.inputs.items():
+        for i, domain, path in leaves(indices, columns.domains[name], name):
             inputs.setdefault(i, []).append((path, domain))
     return inputs
 

@@ -89,10 +89,10 @@ class RecordReader(LineReader):
         self._keys = keys
 
     def end(self) -> None:
-        wanted = list(self.reading.columns.values()) or list(self.domains)
-        missing = [key for key in wanted if key not in self._seen]
+        keys = list(self.reading.columns.values()) or list(self.domains)
+        missing = [key for key in keys if key not in self._seen]
         fed = any(columns.inputs for columns, _ in self._known.values())
-        if missing and self._seen and (self.reading.columns or (len(missing) == len(wanted) and not fed)):
+        if missing and self._seen and (self.reading.columns or (len(missing) == len(keys) and not fed)):
             raise InputError(f"no row has a key '{missing[0]}'", hint=self._suggest(missing[0]))
         for key, domain in self.domains.items() if self._seen else ():
             if isinstance(domain, CopiedCells) and key not in self._seen:

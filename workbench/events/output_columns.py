@@ -47,9 +47,9 @@ def outputs_to_columns(outputs: Mapping[str, Any], domains: Mapping[str, Domain]
     for i, (name, domain) in enumerate(domains.items()):
         column = _output_to_arrow(domain, outputs[name], name)
         if rows and len(rows[i]) < len(every):
-            places = np.full(len(every), -1)
-            places[np.searchsorted(every, rows[i])] = np.arange(len(rows[i]))
-            column = column.take(numbers_to_arrow(INT, places, places >= 0))
+            indices = np.full(len(every), -1)
+            indices[np.searchsorted(every, rows[i])] = np.arange(len(rows[i]))
+            column = column.take(numbers_to_arrow(INT, indices, indices >= 0))
         columns.append(column)
     return of_rows, columns
 

@@ -40,7 +40,7 @@ def _gunzip(stream: io.BufferedReader) -> Callable[[Any], int]:
 
     member, full = zlib.decompressobj(31), False
 
-    def fill(room: Any) -> int:
+    def fill(buffer: Any) -> int:
         nonlocal member, full
         while True:
             if member.eof:
@@ -57,10 +57,10 @@ def _gunzip(stream: io.BufferedReader) -> Callable[[Any], int]:
                     data = stream.read1(PACKED)
                     if not data:
                         raise EOFError("it ends in the middle")
-            content = member.decompress(data, len(room))
-            full = len(content) == len(room)
+            content = member.decompress(data, len(buffer))
+            full = len(content) == len(buffer)
             if content:
-                room[: len(content)] = content
+                buffer[: len(content)] = content
                 return len(content)
 
     return fill
@@ -122,11 +122,11 @@ class Decompressed(DerivedBytes):
         super().__init__(source)
         self._read = how.read(source)
 
-    def readinto(self, room: Any) -> int:
+    def readinto(self, buffer: Any) -> int:
         import zlib
 
         try:
-            return self._read(room)
+            return self._read(buffer)
         except (EOFError, OSError, zlib.error) as error:
             raise DamagedError(str(error)) from error
 

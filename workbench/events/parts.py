@@ -46,15 +46,15 @@ def parts_of_lines(
     start, lines, titles = 0, 0, header.count(b"\n")
     file.seek(0)
     while data := file.read(size):
-        begun = 0 if start else len(header)
-        length = cut(data[begun:]) if len(data) == size else None
+        offset = 0 if start else len(header)
+        length = cut(data[offset:]) if len(data) == size else None
         skipped, repeated = (lines - titles, header) if start else (0, b"")
         if not length:
             yield FilePart(start, None, skipped=skipped, header=repeated)
             return
-        yield FilePart(start, start + begun + length, skipped=skipped, header=repeated)
-        lines += data.count(b"\n", 0, begun + length)
-        start += begun + length
+        yield FilePart(start, start + offset + length, skipped=skipped, header=repeated)
+        lines += data.count(b"\n", 0, offset + length)
+        start += offset + length
         file.seek(start)
 
 
@@ -74,12 +74,12 @@ class _PartBytes(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, room: memoryview) -> int:  # type: ignore[override]
-        size = len(room) if self._first or self._left is None else min(len(room), self._left)
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        size = len(buffer) if self._first or self._left is None else min(len(buffer), self._left)
         data = self._first[:size] or self._stream.read(size)
         if self._first:
             self._first = self._first[size:]
         elif self._left is not None:
             self._left -= len(data)
-        room[: len(data)] = data
+        buffer[: len(data)] = data
         return len(data)

@@ -187,8 +187,8 @@ def _first_texts(row: FormatRow, program: Ported, reading: Reading, data: bytes,
     with suppress(WorkbenchError):
         rows = io.TextIOWrapper(io.BytesIO(data[: data.rfind(b"\n") + 1]), encoding="utf-8-sig", newline="")
         cells = reader.sample(rows, "", SAMPLED)[1]
-        place = reader.match_columns(list(cells)).inputs.get(name)
-        return [cell for cell in [*cells.values()][place] if isinstance(cell, str)] if isinstance(place, int) else []
+        index = reader.match_columns(list(cells)).inputs.get(name)
+        return [cell for cell in [*cells.values()][index] if isinstance(cell, str)] if isinstance(index, int) else []
     return []
 
 

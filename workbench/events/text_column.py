@@ -34,17 +34,17 @@ class StoredTexts(Sequence[str]):
     def __len__(self) -> int:
         return len(self.begins)
 
-    def __getitem__(self, place: Any) -> Any:
-        begin, end = self.begins[place], self.ends[place]
+    def __getitem__(self, index: Any) -> Any:
+        begin, end = self.begins[index], self.ends[index]
         return self.letters[begin:end].tobytes().decode("utf-8", "surrogatepass")
 
     def __iter__(self) -> Iterator[str]:
         letters = self.letters.tobytes()
-        places = zip(self.begins.tolist(), self.ends.tolist(), strict=True)
+        bounds = zip(self.begins.tolist(), self.ends.tolist(), strict=True)
         if letters.isascii():  # then bytes are characters, and all are decoded together
             text = letters.decode()
-            return (text[begin:end] for begin, end in places)
-        return (letters[begin:end].decode("utf-8", "surrogatepass") for begin, end in places)
+            return (text[begin:end] for begin, end in bounds)
+        return (letters[begin:end].decode("utf-8", "surrogatepass") for begin, end in bounds)
 
     def with_empty(self) -> tuple[StoredTexts, int]:
         """Return the texts, with the empty text added if it is missing, and the index of the empty text."""
@@ -55,13 +55,13 @@ class StoredTexts(Sequence[str]):
 
     def perhaps_blank(self) -> list[str]:
         """Return the texts that may be blank, without the empty ones: the others begin with a visible character."""
-        places = np.flatnonzero(self.begins != self.ends)
-        first = self.letters[self.begins[places]]
-        return [self[place] for place in places[(first <= ord(" ")) | (first >= 127)].tolist()]
+        indices = np.flatnonzero(self.begins != self.ends)
+        first = self.letters[self.begins[indices]]
+        return [self[index] for index in indices[(first <= ord(" ")) | (first >= 127)].tolist()]
 
-    def some(self, places: Any) -> StoredTexts:
+    def some(self, indices: Any) -> StoredTexts:
         """Return the texts at these indices, an array."""
-        begins, sizes = self.begins[places], self.ends[places] - self.begins[places]
+        begins, sizes = self.begins[indices], self.ends[indices] - self.begins[indices]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         from_there = np.repeat(begins - offsets[:-1], sizes) + np.arange(offsets[-1])
         return StoredTexts.adjoining(offsets, self.letters[from_there])
@@ -85,9 +85,9 @@ class TextColumn:
     @classmethod
     def of(cls, values: Iterable[str]) -> TextColumn:
         """Build a column from texts."""
-        places: dict[str, int] = {}
-        numbers = np.array([places.setdefault(value, len(places)) for value in values], np.int64)
-        return cls(numbers, list(places))
+        index_of: dict[str, int] = {}
+        numbers = np.array([index_of.setdefault(value, len(index_of)) for value in values], np.int64)
+        return cls(numbers, list(index_of))
 
     @classmethod
     def each(cls, texts: Sequence[str]) -> TextColumn:

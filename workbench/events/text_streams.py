@@ -43,13 +43,13 @@ class TextBytes(DerivedBytes):
         """Convert some bytes."""
         raise NotImplementedError
 
-    def readinto(self, room: Any) -> int:
+    def readinto(self, buffer: Any) -> int:
         while not self._ready and not self._over:
             data = self.source.read1(PIECE)
             self._over = not data
             self._ready = memoryview(self.convert(data, self._over))
-        size = min(len(room), len(self._ready))
-        room[:size], self._ready = self._ready[:size], self._ready[size:]
+        size = min(len(buffer), len(self._ready))
+        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
         return size
 
 

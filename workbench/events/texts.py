@@ -24,9 +24,9 @@ BLANK = r"^[\s\x0b\x1c-\x1f]*$"
 
 def float_texts(column: Any) -> Any:
     """Format floats as `repr` does."""
-    least, most = PLAIN
+    least, limit = PLAIN
     size = pc.abs(column)
-    plain = pc.or_(pc.and_(pc.greater_equal(size, least), pc.less(size, most)), pc.equal(size, 0.0))
+    plain = pc.or_(pc.and_(pc.greater_equal(size, least), pc.less(size, limit)), pc.equal(size, 0.0))
     texts = column.cast(pa.string())
     whole = pc.invert(pc.match_substring(texts, "."))
     texts = pc.if_else(whole, pc.binary_join_element_wise(texts, ".0", ""), texts)
@@ -116,8 +116,8 @@ def json_lines(table: Any, ready: Collection[str] = ()) -> Any:
 def constant(text: str) -> Any:
     """Return an Arrow scalar of a text; `pyarrow.scalar` would import pandas."""
     data = text.encode()
-    places = (0).to_bytes(4, "little") + len(data).to_bytes(4, "little")
-    return pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(places), pa.py_buffer(data)])[0]
+    offsets = (0).to_bytes(4, "little") + len(data).to_bytes(4, "little")
+    return pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])[0]
 
 
 def _json(column: Any) -> Any:
@@ -144,8 +144,8 @@ MARK = constant('"')
 
 def join_texts(texts: Any) -> memoryview:
     """Return the bytes of all texts of a column, joined."""
-    _, places, data = texts.buffers()
-    first, last = memoryview(places).cast("i")[texts.offset], memoryview(places).cast("i")[texts.offset + len(texts)]
+    _, offsets, data = texts.buffers()
+    first, last = memoryview(offsets).cast("i")[texts.offset], memoryview(offsets).cast("i")[texts.offset + len(texts)]
     return memoryview(data or b"")[first:last]
 
 

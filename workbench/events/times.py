@@ -81,10 +81,10 @@ def _of_dates(column: Any) -> Any:
 
 def _scale_numbers(numbers: Any, scale: int) -> Any:
     """Multiply numbers by a scale; None if the products are too large."""
-    most = (2**63 - 1) // scale
+    limit = (2**63 - 1) // scale
     if scale == 1:
         return numbers
-    return numbers * scale if -most <= numbers.min() and numbers.max() <= most else None
+    return numbers * scale if -limit <= numbers.min() and numbers.max() <= limit else None
 
 
 def _of_floats(numbers: Any, scale: int) -> Any:

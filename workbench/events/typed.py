@@ -200,9 +200,9 @@ def column_domain(schema: Any, name: str) -> Domain:
     return CopiedCells(None if is_text_type(kind) else kind)
 
 
-def rows_at_once(most: int, rows: int, size: int) -> int:
-    """Return how many rows are read at a time, at most `most`, if `rows` rows have `size` bytes."""
-    return max(1, min(most, LARGEST * rows // max(1, size))) if rows else most
+def rows_at_once(max_rows: int, rows: int, size: int) -> int:
+    """Return how many rows are read at a time, at most `max_rows`, if `rows` rows have `size` bytes."""
+    return max(1, min(max_rows, LARGEST * rows // max(1, size))) if rows else max_rows
 
 
 def cells_of(column: Any) -> list[Any]:

@@ -121,7 +121,7 @@ def write_events(
             except InputError as error:
                 error.hint = error.hint or "name another file, or move this one away"
                 raise
-        begun = 0 if is_stream(path) else _size(stream)
+        initial_size = 0 if is_stream(path) else _size(stream)
         try:
             yield writer
             writer.end()
@@ -131,9 +131,9 @@ def write_events(
             with suppress(Exception):
                 writer.settle()
             with suppress(Exception):
-                written = not is_stream(path) and _size(stream) > begun
+                written = not is_stream(path) and _size(stream) > initial_size
             raise
-        written = not is_stream(path) and _size(stream) > begun
+        written = not is_stream(path) and _size(stream) > initial_size
 
 
 def _cut(path: str | Path, size: int, row: FormatRow) -> None:

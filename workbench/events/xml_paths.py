@@ -59,13 +59,13 @@ def place(path: str) -> Callable[[Element, KeyedPlaces], Places]:
     start, each, key = path.partition("]")[0], finder(keyed["each"]), finder(keyed["key"])
     inside = finder(keyed["value"]) if keyed["value"] else None
 
-    def find(row: Element, seen: KeyedPlaces) -> Places:
-        if start not in seen:
-            seen[start] = [(_only_text(key(e)), e) for e in each(row) if not isinstance(e, str)]
+    def find(row: Element, cache: KeyedPlaces) -> Places:
+        if start not in cache:
+            cache[start] = [(_only_text(key(e)), e) for e in each(row) if not isinstance(e, str)]
         if inside is None:
-            return seen[start]
+            return cache[start]
         pairs: Places = []
-        for name, element in seen[start]:
+        for name, element in cache[start]:
             values = () if isinstance(element, str) else inside(element)
             pairs.append((name, values[0]) if len(values) == 1 else (None, element))
         return pairs

@@ -104,8 +104,8 @@ class RowShapes:
 
 
 def _taker(elements: Sequence[Element], position: Mapping[int, int]) -> TextsTaker:
-    places = [position[id(element)] for element in elements]
-    return itemgetter(*places) if len(places) > 1 else lambda texts: tuple([texts[i] for i in places])
+    indices = [position[id(element)] for element in elements]
+    return itemgetter(*indices) if len(indices) > 1 else lambda texts: tuple([texts[i] for i in indices])
 
 
 def plain_values(texts: CellTexts, domain: Domain) -> Sequence[Value] | None:

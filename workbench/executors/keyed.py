@@ -29,8 +29,8 @@ def locate_error(key: str, value: str, row: int | None, log: str, error: Workben
     key, value: the column of keys, and the key as messages show it.
     row: the number of the row; None for the end.
     """
-    place = f"the end of {log}" if row is None else f"row {row} of {log}"
-    return error.retold(f"{key} {value}, {place}: {error.what}", where=error.where)
+    location = f"the end of {log}" if row is None else f"row {row} of {log}"
+    return error.retold(f"{key} {value}, {location}: {error.what}", where=error.where)
 
 
 def keyless(key: str, row: int, log: str, others: Collection[str] = ()) -> InputError:

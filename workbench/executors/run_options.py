@@ -273,12 +273,12 @@ def output_files(output: Any) -> dict[str, Any]:
     if output is None or isinstance(output, str | Path):
         return {"output": output if output is None else str(output), "outputs": None}
     pairs = output.items() if isinstance(output, Mapping) else map(_split_named_file, output)
-    files, places = dict[str, str](), dict[str, str]()
+    files, names_by_path = dict[str, str](), dict[str, str]()
     for name, file in pairs:
         if name in files:
             raise InputError(f"two files for {f'output {name!r}' if name else 'all outputs'}: {files[name]} and {file}")
         files[name] = str(file)
-        if (other := places.setdefault(os.path.realpath(file), name)) != name:
+        if (other := names_by_path.setdefault(os.path.realpath(file), name)) != name:
             raise InputError(f"one file for two outputs, {other} and {name}", where=str(file), hint="name another one")
     if [*files] == [""]:
         return {"output": files[""], "outputs": None}

@@ -77,13 +77,13 @@ class Delay(Unreliable):
         del horizon
         blank, held = inputs[0].default, Range(0, self.by)
         counts = [Slot(name, domain, 0) for name, domain in self.slots(inputs)]
-        places = [
+        entry_slots = [
             slot
             for i in range(1, self.places + 1)
             for slot in (Slot(f"stays{i}", held, 0), Slot(f"held{i}", inputs[0], blank))
         ]
         step: Any = partial(self._step, const(blank, inputs[0]))
-        return Machine((*counts, *places), step, pending=lambda state: GT(state[len(counts)], 0))
+        return Machine((*counts, *entry_slots), step, pending=lambda state: GT(state[len(counts)], 0))
 
     def _step(self, blank: Any, state: State, tick: Tick) -> tuple[State, tuple[Emission, ...]]:
         """Perform one step; `blank` is the value in an empty place."""
@@ -117,13 +117,13 @@ class Delay(Unreliable):
         for there, stays, value in entries:
             before: Any = True
             after = []
-            for place in queue:
-                taken = GT(place[0], 0)
-                here = both(there, both(before, negate(taken)))
-                after.append((ite(here, stays, place[0]), ite(here, value, place[1])))
-                before = taken
+            for cell in queue:
+                is_occupied = GT(cell[0], 0)
+                here = both(there, both(before, negate(is_occupied)))
+                after.append((ite(here, stays, cell[0]), ite(here, value, cell[1])))
+                before = is_occupied
             queue = after
-        return tuple(part for place in queue for part in place)
+        return tuple(part for cell in queue for part in cell)
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:

@@ -63,9 +63,9 @@ class Unreliable(Clocked):
     @property
     def words(self) -> str:
         """The possible effect on events: `may be lost, at most 2, when y > 3`."""
-        most = "" if self.most is None else f", at most {self.most}"
+        limit = "" if self.most is None else f", at most {self.most}"
         when = self.when.name if self.when else ""
-        return f"may be {self.participle}{most}" + (f", when {when}" if when else "")
+        return f"may be {self.participle}{limit}" + (f", when {when}" if when else "")
 
     # --- typing ---
 

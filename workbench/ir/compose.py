@@ -237,8 +237,8 @@ class _Crawl:
         """Run the machine on the fronts of a step, one after the other; return what it emits on each output."""
         state = before = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
         emitted: list[list[Maybe]] = [[] for _ in node.outputs]
-        for place, may_come in (machine.comes(before, rounds[0][1]) if machine.comes else {}).items():
-            self._assume(f"{node.name}:may_come{place}", self.pipes[node.inputs[place]], may_come)
+        for port, may_come in (machine.comes(before, rounds[0][1]) if machine.comes else {}).items():
+            self._assume(f"{node.name}:may_come{port}", self.pipes[node.inputs[port]], may_come)
         full: dict[str, Term] = {}
         for number, (fires, front) in enumerate(rounds, 1):
             with strictly(fires) as step_values:
@@ -249,9 +249,9 @@ class _Crawl:
                 )
             self._escapes(f"{node.name}:inner_escape{number if number > 1 else ''}", step_values)
             if node.pending in self.pipeline.rooms:
-                (count, *rest), room = following, self.pipeline.rooms[node.pending]
-                full[node.pending] = OR(full.get(node.pending, FALSE), AND(fires, GT(count, room)))
-                following = (restrict_to_range(count, Range(0, room)), *rest)
+                (count, *rest), capacity = following, self.pipeline.rooms[node.pending]
+                full[node.pending] = OR(full.get(node.pending, FALSE), AND(fires, GT(count, capacity)))
+                following = (restrict_to_range(count, Range(0, capacity)), *rest)
             for queue, overflow in zip(machine.queues, following[len(machine.slots) :], strict=True):
                 name = f"{node.name}.{queue}"
                 full[name] = OR(full.get(name, FALSE), AND(fires, as_term(overflow, BOOL)))
@@ -310,8 +310,8 @@ class _Crawl:
         """Add a queue inside a processor, in the form of other queues."""
         own = queue.removeprefix(f"{node.name}.")
         length = self.wires.define(f"{node.name}:length_{own}", waiting)
-        happens = self.wires.define(f"{node.name}:overflow_{own}", overflow)
-        self.queues[queue] = Queue(queue, self.pipeline.rooms[queue], length, happens)
+        overflow_wire = self.wires.define(f"{node.name}:overflow_{own}", overflow)
+        self.queues[queue] = Queue(queue, self.pipeline.rooms[queue], length, overflow_wire)
 
     def _tick_machine(self, node: Node, machine: Machine) -> list[list[Maybe]]:
         """Run a clocked machine on the events of a step, even if there are none; return what it emits per output."""
@@ -353,8 +353,8 @@ class _Crawl:
         machine = self.pipeline.typed[node.name].machine(domains)
         if node.pending in self.pipeline.rooms:
             # count the waiting events exactly; one above the capacity is an overflow, as in other queues
-            (count, *rest), room = machine.slots, self.pipeline.rooms[node.pending]
-            machine = machine._replace(slots=(count._replace(domain=Range(0, room)), *rest))
+            (count, *rest), capacity = machine.slots, self.pipeline.rooms[node.pending]
+            machine = machine._replace(slots=(count._replace(domain=Range(0, capacity)), *rest))
         for what, domain in [*((f"state '{s.name}'", s.domain) for s in machine.slots)] + [
             (f"pipe '{pipe}'", self.pipeline.domains[pipe]) for pipe in node.outputs
         ]:
@@ -415,8 +415,8 @@ class _Crawl:
         self.queues.update((queue.name, queue) for queue in part.queues)
         for queue in part.queues:
             if queue.capacity == ENDLESS:
-                most = var(most_waited(queue.name), queue.length.domain)
-                self.wires.variables.append(StateVariable(most.name, most.domain, 0, MAX(most, queue.length)))
+                maximum = var(most_waited(queue.name), queue.length.domain)
+                self.wires.variables.append(StateVariable(maximum.name, maximum.domain, 0, MAX(maximum, queue.length)))
         return part.rounds
 
     def _escapes(self, name: str, step_values: Computed) -> None:

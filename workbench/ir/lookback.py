@@ -128,7 +128,7 @@ def _cases(symbols: Sequence[Term]) -> list[dict[Term, Term]] | None:
         if total > MOST_CASES:
             return None
     values = ([const(value, symbol.domain) for value in symbol.domain.values()] for symbol in symbols)
-    return [dict(zip(symbols, chosen, strict=True)) for chosen in itertools.product(*values)]
+    return [dict(zip(symbols, combination, strict=True)) for combination in itertools.product(*values)]
 
 
 def _type_slots(state: Sequence[Any], slots: Sequence[Slot]) -> Any:

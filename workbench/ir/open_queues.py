@@ -55,24 +55,24 @@ def open_queues(pipeline: Pipeline, system: System, queues: Collection[str]) -> 
 
     `system` is the system of the flat `pipeline`.
     """
-    places, taken = brims(pipeline, system), look_ahead(pipeline)
+    queue_brims, lookaheads = brims(pipeline, system), look_ahead(pipeline)
     joins = {queue_instance(node) for node in pipeline.nodes if any(queue in queues for queue in node.queues)}
     system = system.with_held(dict.fromkeys(joins & system.holding.keys()))
     for queue, pipe in pipeline.sources.items():
         if queue in queues:
-            system = _open(system, queue, places[queue], pipeline.domains[pipe], taken[queue])
+            system = _open(system, queue, queue_brims[queue], pipeline.domains[pipe], lookaheads[queue])
     return system
 
 
-def _open(system: System, queue: str, brim: Brim, domain: Domain, taken: int) -> System:
+def _open(system: System, queue: str, brim: Brim, domain: Domain, lookahead: int) -> System:
     capacity = len(brim.stores)
     level = next(v for v in system.variables if v.name == brim.level)
-    more, events = guesses(queue, brim, domain, taken)
+    more, events = guesses(queue, brim, domain, lookahead)
     before: Term = EQ(var(level.name, level.domain), brim.full)
     above = GT if brim.full > 0 else LT
     after = ite(both(before, above(more, level.next)), more, level.next)
     following = {level.name: after}
-    for position, event in enumerate(events, capacity - taken):
+    for position, event in enumerate(events, capacity - lookahead):
         held = above(after, position if brim.full > 0 else -position)
         names = [".".join((brim.stores[position], *path)) for path, _ in scalars(domain)]
         for name, unseen, nothing in zip(names, leaves(event), leaves(const(domain.default, domain)), strict=True):
@@ -88,8 +88,8 @@ def _open(system: System, queue: str, brim: Brim, domain: Domain, taken: int) ->
     )
 
 
-def guesses(queue: str, brim: Brim, domain: Domain, taken: int) -> tuple[Any, tuple[Any, ...]]:
+def guesses(queue: str, brim: Brim, domain: Domain, lookahead: int) -> tuple[Any, tuple[Any, ...]]:
     """Return what the environment guesses of an open queue after a step: a level, and the events in its last stores."""
     levels = Range(min(0, brim.full), max(0, brim.full))
-    events = (var(f"{queue}.unseen:event{i}", domain) for i in range(taken))
+    events = (var(f"{queue}.unseen:event{i}", domain) for i in range(lookahead))
     return var(f"{queue}.unseen:level", levels), tuple(events)

@@ -70,14 +70,14 @@ class Ring:
             for part, q, events in zip(parts, self.capacities, arrivals, strict=True)
         ]
         fires: list[Any] = []
-        taken: Any = 0
+        count: Any = 0
         for j in range(most_fronts(self.capacities, arrivals)):
             fires.append(share(f"fires{j + 1}", as_term(conjunction(GT(line.places[-1], j) for line in lines), BOOL)))
-            taken = ite(fires[j], j + 1, taken)
-        taken = share("taken", as_term(taken, Range(0, len(fires))))
-        after = [line.places[-1] - taken for line in lines]
+            count = ite(fires[j], j + 1, count)
+        count = share("taken", as_term(count, Range(0, len(fires))))
+        after = [line.places[-1] - count for line in lines]
         return JoinRounds(
-            tuple(part for line, n in zip(lines, after, strict=True) for part in line.move_events(taken, n)),
+            tuple(part for line, n in zip(lines, after, strict=True) for part in line.move_events(count, n)),
             tuple((fire, tuple(line.front(j) for line in lines)) for j, fire in enumerate(fires)),
             tuple(after),
             tuple(GT(n, _room(line.store, line.capacity)) for n, line in zip(after, lines, strict=True)),
@@ -105,8 +105,8 @@ class Ring:
             waiting = GT(n, 0)
             eaten = both(fires, waiting)
             # write behind the last event; if the arrival does not wait, this position stays free
-            happens = both(arrival.present, either(waiting, negate(fires))) if q == ENDLESS else arrival.present
-            store.put(_place(first + n, q), arrival.value, happens)
+            condition = both(arrival.present, either(waiting, negate(fires))) if q == ENDLESS else arrival.present
+            store.put(_place(first + n, q), arrival.value, condition)
             length = ite(stays, n + 1, ite(both(eaten, negate(arrival.present)), n - 1, n))
             after += [length, ite(eaten, _place(first + 1, q), first)]
             front.append(ite(waiting, store.at(first, n), arrival.value))
@@ -133,22 +133,22 @@ class _Line(NamedTuple):
         """Return the event at a position, if there are more events: it waits already, or arrives."""
         *others, last = self.arrivals
         event = last.value
-        for arrival, place in zip(reversed(others), reversed(self.places[:-2]), strict=True):
-            event = ite(both(arrival.present, EQ(place, number)), arrival.value, event)
+        for arrival, position in zip(reversed(others), reversed(self.places[:-2]), strict=True):
+            event = ite(both(arrival.present, EQ(position, number)), arrival.value, event)
         if self.store is None:
             return event
         return ite(GT(self.length, number), self.store.at(self._at(number)), event)
 
-    def move_events(self, taken: Any, left: Any) -> tuple[Any, ...]:
-        """Return the state after a step that took `taken` events and left `left`."""
+    def move_events(self, count: Any, left: Any) -> tuple[Any, ...]:
+        """Return the state after a step that took `count` events and left `left`."""
         if self.store is None:
             return ()
-        for arrival, place in zip(self.arrivals, self.places, strict=False):  # those taken at once are overwritten
-            self.store.put(self._at(place), arrival.value, arrival.present)
-        return left, ite(EQ(left, 0), self.first, self._at(taken))
+        for arrival, position in zip(self.arrivals, self.places, strict=False):  # those taken at once are overwritten
+            self.store.put(self._at(position), arrival.value, arrival.present)
+        return left, ite(EQ(left, 0), self.first, self._at(count))
 
-    def _at(self, place: Any) -> Any:
-        return _place(self.first + place, self.capacity)
+    def _at(self, position: Any) -> Any:
+        return _place(self.first + position, self.capacity)
 
 
 def _length(capacity: int) -> int | None:

@@ -40,12 +40,15 @@ class Lines:
     places: variable to its position in a state.
     """
 
-    def __init__(self, instance: str, holding: Holding, places: Mapping[str, int]) -> None:
+    def __init__(self, instance: str, holding: Holding, index_of: Mapping[str, int]) -> None:
         self.holding = holding
         self.waiting: list[deque[Value]] = [deque() for _ in holding.queues]
         join = replace(holding.join, window=len(holding.fires))
         self._places = [
-            [[places[".".join((f"{instance}:{store}", *path))] for path, _ in scalars(domain)] for store in brim.stores]
+            [
+                [index_of[".".join((f"{instance}:{store}", *path))] for path, _ in scalars(domain)]
+                for store in brim.stores
+            ]
             for domain, brim in ((domain, join.brim(i)) for i, domain in enumerate(join.domains))
         ]
 
@@ -66,10 +69,10 @@ class Lines:
                 line.popleft()
         lines = list(zip(self.waiting, self._places, self.holding.join.domains, strict=True))
         for line, stores, domain in sorted(lines, key=lambda each: len(each[0])):  # both queues may share their slots
-            for position, places in enumerate(stores):
+            for position, indices in enumerate(stores):
                 value = line[position] if position < len(line) else domain.default
-                for place, part in zip(places, split(domain, value), strict=True):
-                    state[place] = part
+                for index, part in zip(indices, split(domain, value), strict=True):
+                    state[index] = part
 
 
 class Simulator:
@@ -83,8 +86,8 @@ class Simulator:
         holding = system.holding
         system = system.with_held({instance: len(held.fires) for instance, held in holding.items()})
         self.system = system
-        places = {v.name: i for i, v in enumerate(system.variables)}
-        self._lines = [Lines(instance, held, places) for instance, held in holding.items()]
+        index_of = {v.name: i for i, v in enumerate(system.variables)}
+        self._lines = [Lines(instance, held, index_of) for instance, held in holding.items()]
         self._pipes = list(system.pipes.items())
         queues = list(system.queues.values())
         outputs: list[Any] = [v.next for v in system.variables]

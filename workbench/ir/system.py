@@ -248,9 +248,9 @@ class System:
         """Return `value` with all definitions replaced by their terms."""
         bindings: dict[Term, Term] = {}
         fold = Substitute(bindings)
-        wanted = self.cone(value, through_state=False)
+        names = self.cone(value, through_state=False)
         for name, term in self.definitions:
-            if name in wanted:
+            if name in names:
                 bindings[var(name, term.domain)] = fold(term)
         return map_leaves(fold, value)
 

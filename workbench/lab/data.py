@@ -60,12 +60,12 @@ class Duck:
 
     name, extract = "DuckDB", "json_extract_string"
 
-    def __init__(self, stored: Any, wanted: Any) -> None:
+    def __init__(self, stored: Any, points: Any) -> None:
         duckdb = package("tables are computed by DuckDB", "duckdb")
         self._error = duckdb.Error
         self._connection = duckdb.connect()
         self._connection.register("stored", stored)
-        self._connection.register("wanted", wanted)
+        self._connection.register("wanted", points)
 
     def query(self, text: str) -> list[dict[str, Any]]:
         """Return the rows of a SELECT."""

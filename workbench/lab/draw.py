@@ -94,8 +94,8 @@ def _bars(_: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: Link) -> 
     names = list(dict.fromkeys(str(dot.x) for points in dots.values() for dot in points))
     width, hollow = 0.8 / max(len(dots), 1), False
     for i, (name, points) in enumerate(dots.items()):
-        places = [names.index(str(dot.x)) + (i - (len(dots) - 1) / 2) * width for dot in points]
-        bars = axes.bar(places, [dot.y for dot in points], width, color=_colour(i), label=name)
+        positions = [names.index(str(dot.x)) + (i - (len(dots) - 1) / 2) * width for dot in points]
+        bars = axes.bar(positions, [dot.y for dot in points], width, color=_colour(i), label=name)
         for bar, dot in zip(bars, points, strict=True):
             bar.set_url(link(dot.ids))
             hollow |= _hollow(bar, i, dot.doubtful)

@@ -57,10 +57,10 @@ class Lab:
         """
         parts = [self.path]
         for name in self.suite.depends:
-            place = self.top / name
-            if not place.exists():
-                raise SuiteError(f"suite '{self.suite.name}' depends on '{name}', which is not there", where=str(place))
-            parts += [place] if place.is_file() else [path for path in place.rglob("*") if path.is_file()]
+            part = self.top / name
+            if not part.exists():
+                raise SuiteError(f"suite '{self.suite.name}' depends on '{name}', which is not there", where=str(part))
+            parts += [part] if part.is_file() else [path for path in part.rglob("*") if path.is_file()]
         return hashlib.sha256(f"{program or hash_workbench()} {_hash_files(parts)}".encode()).hexdigest()[:12]
 
 
@@ -145,9 +145,9 @@ class Origin:
     @classmethod
     def of(cls, lab: Lab, argv: Iterable[str] = ()) -> Origin:
         """Return the origin of a new sweep that begins now."""
-        begun = now().replace(":", "").replace("-", "")[:15]
+        timestamp = now().replace(":", "").replace("-", "")[:15]
         arguments = list(argv) or ["lab", "run", lab.suite.name]
-        return cls(f"{begun}-{secrets.token_hex(2)}", commit(lab.top), shlex.join(["workbench", *arguments]))
+        return cls(f"{timestamp}-{secrets.token_hex(2)}", commit(lab.top), shlex.join(["workbench", *arguments]))
 
     def result(self, task: Measurement, measured: Measured, started: str) -> Result:
         """Return the measurement with its provenance, on this machine."""
@@ -169,16 +169,16 @@ def tasks(lab: Lab, code: str, selection: Selection) -> list[Measurement]:
     ------
     SuiteError: an experiment, axis, or key does not exist.
     """
-    chosen = [lab.suite.get(name) for name in selection.experiments] or list(lab.suite.experiments.values())
-    known = {axis for experiment in chosen for axis in experiment.region.axes}
+    experiments = [lab.suite.get(name) for name in selection.experiments] or list(lab.suite.experiments.values())
+    known = {axis for experiment in experiments for axis in experiment.region.axes}
     for axis in selection.where:
         if axis not in known:
             raise SuiteError(f"no experiment has an axis '{axis}'", hint=f"there are {', '.join(sorted(known))}")
-    keys = {wanted.partition(".")[0]: False for wanted in selection.keys}
+    keys = {prefix.partition(".")[0]: False for prefix in selection.keys}
     stored = lab.store.points(keys) if keys else {}
     measurements = []
-    for repetition in range(max((experiment.repeat for experiment in chosen), default=0)):
-        for experiment in chosen:
+    for repetition in range(max((experiment.repeat for experiment in experiments), default=0)):
+        for experiment in experiments:
             if repetition >= experiment.repeat:
                 continue
             for point in experiment.region:
@@ -186,7 +186,7 @@ def tasks(lab: Lab, code: str, selection: Selection) -> list[Measurement]:
                     continue
                 key = key_of(lab.suite.name, experiment.name, point, code)
                 # a key of other code names the same point, so a key from an old report can be measured again
-                own = [wanted for wanted in keys if key.startswith(wanted)]
+                own = [prefix for prefix in keys if key.startswith(prefix)]
                 own += stored.get((experiment.name, as_text(point)), ()) if keys else ()
                 keys.update(dict.fromkeys(own, True))
                 if own or not keys:
@@ -202,10 +202,10 @@ def key_of(suite: str, experiment: str, point: Point, code: str) -> str:
     return digest([suite, experiment, point, code])[:16]
 
 
-def missing(wanted: Iterable[Measurement], done: Mapping[str, str], selection: Selection) -> list[Measurement]:
+def missing(measurements: Iterable[Measurement], done: Mapping[str, str], selection: Selection) -> list[Measurement]:
     """Return the measurements that have not been made, or are to be made again."""
     again = {str(status) for status in (*selection.retry, Status.REFUSED)}
-    return [task for task in wanted if selection.again or task.id not in done or done[task.id] in again]
+    return [task for task in measurements if selection.again or task.id not in done or done[task.id] in again]
 
 
 @dataclass(frozen=True)
@@ -229,9 +229,9 @@ class SweepPlan:
     def of(cls, lab: Lab, selection: Selection | None = None, program: str = "") -> SweepPlan:
         """Return the plan for a selection; None: for everything that is missing. `program` is as for `Lab.code`."""
         selection = selection or Selection()
-        wanted = tasks(lab, lab.code(program), selection)
+        measurements = tasks(lab, lab.code(program), selection)
         done, broken = lab.store.done()
-        return cls(wanted, done, missing(wanted, done, selection), broken)
+        return cls(measurements, done, missing(measurements, done, selection), broken)
 
     @property
     def measured(self) -> int:

@@ -117,10 +117,10 @@ class Plot:
             doubtful = not row["well"] or (timing and not row["reliable"])
             dots.setdefault(str(row["s"]), []).append(Dot(row["x"], float(row["y"]), tuple(sorted(ids)), doubtful))
         order = list(axes.get(self.x or "", ()))
-        place = {value: i for i, value in enumerate(order)}
+        indices = {value: i for i, value in enumerate(order)}
         numeric = all(isinstance(value, int | float) for value in order)
         for points in dots.values():
-            points.sort(key=lambda dot: (dot.x if numeric else place.get(dot.x, 0), dot.ids))
+            points.sort(key=lambda dot: (dot.x if numeric else indices.get(dot.x, 0), dot.ids))
         return {name: points for name, points in dots.items() if points}
 
 

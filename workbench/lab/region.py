@@ -72,16 +72,16 @@ class Region:
             raise SuiteError(f"the condition reads '{sorted(unknown)[0]}', which is no axis of the region")
         return Region._of(Product(part.axes, (*part.excluded, condition)) for part in self._parts)
 
-    def where(self, **chosen: Scalar | Iterable[Scalar]) -> Region:
+    def where(self, **choices: Scalar | Iterable[Scalar]) -> Region:
         """Return the region restricted to these values: `region.where(q=2, n=[2, 3])`."""
         axes = self.axes
-        for name in chosen:
+        for name in choices:
             if name not in axes:
                 raise SuiteError(f"the region has no axis '{name}'", hint=f"it has {', '.join(axes)}")
-        wanted = {name: _values(name, choice) for name, choice in chosen.items()}
+        subset = {name: _values(name, choice) for name, choice in choices.items()}
         return Region._of(
             Product(
-                {name: tuple(v for v in values if v in wanted.get(name, values)) for name, values in part.axes.items()},
+                {name: tuple(v for v in values if v in subset.get(name, values)) for name, values in part.axes.items()},
                 part.excluded,
             )
             for part in self._parts
@@ -97,12 +97,12 @@ class Region:
         if len(self._parts) == 1:
             yield from self._parts[0]
             return
-        order, seen = list(self.axes), set()
+        order, identities = list(self.axes), set()
         for point in itertools.chain.from_iterable(self._parts):
             # True == 1, so the type is a part of the identity
             identity = tuple((type(point[name]), point[name]) for name in order)
-            if identity not in seen:
-                seen.add(identity)
+            if identity not in identities:
+                identities.add(identity)
                 yield {name: point[name] for name in order}
 
     def __len__(self) -> int:

@@ -99,7 +99,7 @@ def _follow(lab: Lab, tasks: Sequence[Measurement], done: Any, spark: Any) -> It
     """Run Spark in a thread, and yield the results as their files appear."""
     before = set(lab.store.folder.glob("part-*.parquet"))
     ended: list[Any] = []
-    wanted = {task.id for task in tasks}
+    pending = {task.id for task in tasks}
 
     def work() -> None:
         try:
@@ -110,11 +110,11 @@ def _follow(lab: Lab, tasks: Sequence[Measurement], done: Any, spark: Any) -> It
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     try:
-        while thread.is_alive() or wanted:
+        while thread.is_alive() or pending:
             last = not thread.is_alive()
             for result in _new_results(lab.store, before):
-                if result.id in wanted:
-                    wanted.discard(result.id)
+                if result.id in pending:
+                    pending.discard(result.id)
                     yield result
             if last:
                 break
@@ -126,9 +126,9 @@ def _follow(lab: Lab, tasks: Sequence[Measurement], done: Any, spark: Any) -> It
     if isinstance(ended[0], Exception):
         hint = "stored results stay; run the same command again to go on"
         raise error_in(ended[0]) or LabError(f"Spark gave up: {summarize(ended[0])}", hint=hint) from ended[0]
-    if wanted:
+    if pending:
         raise LabError(
-            f"the executors have stored {len(wanted)} results where they cannot be seen from here",
+            f"the executors have stored {len(pending)} results where they cannot be seen from here",
             where=str(lab.store.folder),
             hint="put the store (--data) on a file system that all machines share",
         )

@@ -30,10 +30,10 @@ def literal(value: Scalar) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def condition(chosen: Mapping[str, Scalar | Iterable[Scalar]]) -> str:
+def condition(choices: Mapping[str, Scalar | Iterable[Scalar]]) -> str:
     """Return the condition that columns have one of the given values; TRUE without columns."""
     parts = []
-    for column, choice in chosen.items():
+    for column, choice in choices.items():
         values = [choice] if isinstance(choice, Scalar) else list(choice)
         parts.append(f"{name(column)} IN ({', '.join(map(literal, values))})")
     return " AND ".join(parts) or "TRUE"

@@ -173,9 +173,9 @@ class ResultStore:
         pa = arrow()
         good: dict[Path, Any] = {}
         broken: list[Broken] = []
-        seen: set[Path] = set()
-        while unread := self._paths(beginning) - seen:  # again, since another file replaces one that vanishes
-            seen |= unread
+        paths: set[Path] = set()
+        while unread := self._paths(beginning) - paths:  # again, since another file replaces one that vanishes
+            paths |= unread
             for path in sorted(unread):
                 try:
                     good[path], bad = sound(read(path))
@@ -216,13 +216,13 @@ class ResultStore:
             for key in keys:
                 if own.startswith(key) and key not in prefixes.setdefault((experiment, point), []):
                     prefixes[experiment, point].append(key)
-        return {place: met for place, met in prefixes.items() if met}
+        return {identity: met for identity, met in prefixes.items() if met}
 
     def done(self) -> tuple[dict[str, str], list[Broken]]:
         """Return the measurements in the store (`key.repetition`), each with its newest status."""
         table, broken = self.table()
-        wanted = table.select(["key", "repetition", "status", "started"]).to_pydict()
-        rows = sorted(zip(wanted["started"], wanted["key"], wanted["repetition"], wanted["status"], strict=True))
+        columns = table.select(["key", "repetition", "status", "started"]).to_pydict()
+        rows = sorted(zip(columns["started"], columns["key"], columns["repetition"], columns["status"], strict=True))
         return {f"{key}.{repetition}": status for _, key, repetition, status in rows}, broken
 
 

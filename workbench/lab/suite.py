@@ -85,11 +85,11 @@ class Suite:
         """Decorate a function that is measured at each point of the region; see `Experiment`."""
 
         def add(function: F) -> F:
-            wanted = [needs] if callable(needs) else list(needs)
+            prerequisites = [needs] if callable(needs) else list(needs)
             named = {**(outputs or {}), **more_outputs}
             self._add(self.experiments, Experiment(
                 function.__name__, function, region, named, limits or Limits(), repeat, expected, kept, warm_up,
-                tuple(self._prerequisite(make) for make in wanted), page, (function.__doc__ or "").strip(),
+                tuple(self._prerequisite(make) for make in prerequisites), page, (function.__doc__ or "").strip(),
             ), _IDENTIFIER)  # fmt: skip
             return function
 

@@ -78,8 +78,8 @@ def load_suite(path: Path) -> Suite:
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:
-        place = Location(error.filename or str(path), error.lineno or 0, error.offset or 1, (error.text or "").rstrip())
-        raise SuiteError(f"the suite is no Python: {error.msg}", where=place) from error
+        line = Location(error.filename or str(path), error.lineno or 0, error.offset or 1, (error.text or "").rstrip())
+        raise SuiteError(f"the suite is no Python: {error.msg}", where=line) from error
     except Exception as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         what, hint = f"{type(error).__name__}: {error}", ""

@@ -216,10 +216,10 @@ class Table:
         """Arrange the rows of the query as a grid, in the order of the region."""
         axes = self.experiment.region.axes
         at = {tuple(row[f"g{i}"] for i in range(len(self.groups))): row for row in query_rows}
-        places = [{value: place for place, value in enumerate(axes[axis])} for axis in self.rows]
+        indices = [{value: index for index, value in enumerate(axes[axis])} for axis in self.rows]
         keys = sorted(
             {key[: len(self.rows)] for key in at},
-            key=lambda key: [places[i].get(value, 0) for i, value in enumerate(key)],
+            key=lambda key: [indices[i].get(value, 0) for i, value in enumerate(key)],
         )
         across: list[tuple[Scalar, ...]] = [()]
         if self.columns:

@@ -56,9 +56,9 @@ def _insertion(text: str, syntax: s.PipelineSyntax, lines: list[str]) -> tuple[i
     return start, start, "".join(indent + line + end for line in lines)
 
 
-def _read_back(text: str, source: Source, name: str, wanted: Mapping[str, int]) -> None:
+def _read_back(text: str, source: Source, name: str, new_capacities: Mapping[str, int]) -> None:
     """Raise LanguageError unless the new text states the wanted capacities."""
     capacities = parse(text, source.file, source.functions).get(name).pipeline.capacities
-    if dict(capacities) != dict(wanted):
+    if dict(capacities) != dict(new_capacities):
         what = f"the capacities of pipeline {name} cannot be written"
         raise LanguageError(what, where=Location(source.file), hint="write them by hand")

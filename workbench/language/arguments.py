@@ -52,8 +52,8 @@ class ParameterSlot:
     @property
     def words(self) -> frozenset[str]:
         """The words that the parameter accepts, where it has a fixed choice."""
-        chosen = [typing.get_args(k) for k in self.kinds if typing.get_origin(k) is Literal]
-        return frozenset(w for words in chosen for w in words if isinstance(w, str))
+        choices = [typing.get_args(k) for k in self.kinds if typing.get_origin(k) is Literal]
+        return frozenset(w for words in choices for w in words if isinstance(w, str))
 
 
 @cache
@@ -115,8 +115,8 @@ class Reader(Evaluator):
                 raise self.count_error(cls, what, where)
             slot = known[name] if name else order[position]
             if slot.name in values:
-                place = e.parts[0].where if name else e.where
-                raise LanguageError(f"'{slot.name}' is given twice", where=place, hint=_write(cls))
+                location = e.parts[0].where if name else e.where
+                raise LanguageError(f"'{slot.name}' is given twice", where=location, hint=_write(cls))
             value = e.operands[1] if name and isinstance(e, s.Operation) else e
             values[slot.name] = self._value(cls, slot, value)
         missing = [slot.name for slot in order if slot.required and slot.name not in values]
@@ -148,11 +148,11 @@ class Reader(Evaluator):
         return e.name
 
     def _constant(self, cls: type[Processor], slot: ParameterSlot, e: s.Expression) -> Value:
-        wanted = [kind for kind in slot.kinds if kind in _WORDS]
+        kinds = [kind for kind in slot.kinds if kind in _WORDS]
         other = self._no_constant(e)
         value = None if other else self.value(e)
-        if other or (wanted and not any(_is(value, kind) for kind in wanted)):
-            what = " or ".join(_WORDS[k] for k in wanted) or "a constant"
+        if other or (kinds and not any(_is(value, kind) for kind in kinds)):
+            what = " or ".join(_WORDS[k] for k in kinds) or "a constant"
             raise e.error(f"'{slot}' of {cls.keyword} is {what}, not '{e}'", _write(cls))
         return value
 

@@ -117,8 +117,8 @@ class Body(StreamReader):
                 f" {plural(len(statement.names) or 'no', 'name')} on the left",
                 f"write {', '.join('abcdefgh'[: len(values)])} = ...",
             )
-        for name, place, item in zip(statement.names, statement.places, values, strict=True):
-            self.bind(name, self._give_name(item, name, place), place)
+        for name, where, item in zip(statement.names, statement.places, values, strict=True):
+            self.bind(name, self._give_name(item, name, where), where)
 
     def _give_name(self, item: Any, name: str, where: Location) -> Any:
         """Return the value under the user's name; a second name for a pipe adds a passthrough."""

@@ -55,8 +55,8 @@ def contract(
 def _name_contract(syntax: s.PipelineSyntax, statement: s.ContractSyntax, pipeline: Pipeline) -> str:
     """Return the name of a contract's stream: its kind and number, as far as no pipe or processor is called so."""
     number = 1 + [each is statement for each in syntax.contracts if each.kind == statement.kind].index(True)
-    name, taken = f"{statement.kind}{number}", {*pipeline.domains, *(node.name for node in pipeline.nodes)}
-    while name in taken or name in dict(pipeline.outputs):
+    name, names = f"{statement.kind}{number}", {*pipeline.domains, *(node.name for node in pipeline.nodes)}
+    while name in names or name in dict(pipeline.outputs):
         name += "_"
     return name
 

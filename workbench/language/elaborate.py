@@ -184,10 +184,10 @@ class Elaborator:
         streams = body.run()
         names = _output_names(syntax)
         if len(streams) != len(names):
-            place = next(x.where for x in syntax.statements if isinstance(x, s.Return))
+            location = next(x.where for x in syntax.statements if isinstance(x, s.Return))
             returns = plural(len(streams) or "no", "stream")
             what = f"pipeline {syntax.name} returns {returns}, its head declares {len(names)}"
-            raise LanguageError(what, where=place, hint="write one type after '->' for each stream that is returned")
+            raise LanguageError(what, where=location, hint="write one type after '->' for each stream that is returned")
         outputs = dict(zip(names, streams, strict=True))
         pipeline = body.builder.build(outputs, doc=syntax.doc)
         written = next(x.values for x in syntax.statements if isinstance(x, s.Return))

@@ -84,8 +84,8 @@ def fault(
         )
     scope = Evaluator(constants, functions, labels)
     when = None if syntax.when is None else _condition(syntax, syntax.when, known[syntax.pipe], scope)
-    by, most = (_number(part, scope) for part in (syntax.by, syntax.most))
-    return Fault(kind, syntax.pipe, by or 0, most, when, syntax.where)
+    by, limit = (_number(part, scope) for part in (syntax.by, syntax.most))
+    return Fault(kind, syntax.pipe, by or 0, limit, when, syntax.where)
 
 
 def _number(e: s.Expression | None, scope: Evaluator) -> int | None:

@@ -42,11 +42,11 @@ class _Machine:
     def pipeline(self) -> Pipeline:
         syntax, body = self.syntax, self.syntax.machine
         assert body is not None
-        taken = {*self.constants, *self.domains}
-        if STATE in taken:
+        names = {*self.constants, *self.domains}
+        if STATE in names:
             raise syntax.error(f"'{STATE}' is the machine's own state", "rename the input")
         each = self.file.findings.each
-        variables = each(body.variables, lambda v: self._variable(v, taken))
+        variables = each(body.variables, lambda v: self._variable(v, names))
         port = next(iter(syntax.outputs), None)
         result = domain(port.type, self.value) if port else None
         states = each(body.states, lambda state: (state.name, self._action(state.output, result)))
@@ -56,9 +56,9 @@ class _Machine:
             raise FollowUp
         sound = dict(states)
         states = tuple((state.name, sound.get(state.name)) for state in body.states)
-        places = {state.name: state.where for state in body.states}
+        locations = {state.name: state.where for state in body.states}
         with at(syntax.where):
-            moore = Moore(states, transitions, variables, len(self.inputs), result, places)
+            moore = Moore(states, transitions, variables, len(self.inputs), result, locations)
             moore.specialise(tuple(domain for _, domain in self.inputs))
             if len(sound) + len(transitions) < len(body.states) + len(body.transitions):
                 raise FollowUp
@@ -67,10 +67,10 @@ class _Machine:
             node = Node("machine", moore, tuple(name for name, _ in self.inputs), pipes, syntax.where)
             return Pipeline(syntax.name, self.inputs, (node,), ((out, out),), doc=syntax.doc)
 
-    def _variable(self, v: s.VariableSyntax, taken: set[str]) -> Variable:
-        if v.name in taken:
+    def _variable(self, v: s.VariableSyntax, names: set[str]) -> Variable:
+        if v.name in names:
             raise v.error(f"the name '{v.name}' is taken", "choose another")
-        taken.add(v.name)
+        names.add(v.name)
         kind = domain(v.type, self.value, arrays=True)
         if isinstance(kind, Map) != (v.start is None):
             what = f"the map '{v.name}' begins empty" if v.start else f"the variable '{v.name}' has no first value"
@@ -128,8 +128,8 @@ class _Machine:
         """Build a function from an expression; `result` is its expected domain, whose labels take precedence."""
         assert self.syntax.machine is not None
         names = (*(name for name, _ in self.inputs), *(v.name for v in self.syntax.machine.variables))
-        wanted = within(result) if result is not None else ()
-        labels = {**self.labels, **enumerated(part for part in wanted if isinstance(part, Enum))}
+        domains = within(result) if result is not None else ()
+        labels = {**self.labels, **enumerated(part for part in domains if isinstance(part, Enum))}
         FunctionBody({**self.constants, **dict.fromkeys(names)}, self.file.functions, labels).check_names(e)
 
         # the variables of the closure distinguish this function from others (`executors.snapshot.fingerprint`)

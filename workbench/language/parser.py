@@ -216,12 +216,12 @@ class _PipeBuilder(TreeBuilder):
     def _refuse_doubles(
         self, definitions: list[s.PipelineSyntax | s.FunctionSyntax | s.TableSyntax | s.UsedFunction]
     ) -> None:
-        seen: dict[str, Location] = {}
+        locations: dict[str, Location] = {}
         for item in sorted(definitions, key=lambda d: d.where.line):
-            if item.name in seen:
-                what = f"'{item.name}' is defined twice, first in line {seen[item.name].line}"
+            if item.name in locations:
+                what = f"'{item.name}' is defined twice, first in line {locations[item.name].line}"
                 self.mistake(what, item.where, "rename one")
-            seen.setdefault(item.name, item.where)
+            locations.setdefault(item.name, item.where)
 
     # --- expressions ---
 
@@ -229,9 +229,9 @@ class _PipeBuilder(TreeBuilder):
         return s.Literal(self._whole(children[0]), where=self.locate(extent))
 
     def _whole(self, token: Token) -> int:
-        most = sys.get_int_max_str_digits()
-        if most and len(token) > most:
-            what = f"a whole number of {len(token)} digits; at most {most} can be read"
+        limit = sys.get_int_max_str_digits()
+        if limit and len(token) > limit:
+            what = f"a whole number of {len(token)} digits; at most {limit} can be read"
             where = self.locate(token)._replace(text="", length=1)  # the line is too long to show
             self.mistake(what, where, "write it as a product, or let Python read more: PYTHONINTMAXSTRDIGITS=0")
             return 0

@@ -113,12 +113,12 @@ class Source:
 
     def _load(self, syntax: s.PipelineSyntax, params: Mapping[str, Value]) -> Loaded:
         """Return a pipeline with its checks; raise FollowUp where it has a mistake, which is among the findings."""
-        place, findings = Location(self.file), self.findings
-        constants = self._elaborator.parameters(syntax, params, place)
+        location, findings = Location(self.file), self.findings
+        constants = self._elaborator.parameters(syntax, params, location)
         known = len(findings.errors)
         with allow(self.folders):
             pipelines = findings.each(
-                [params], lambda own_params: self._elaborator.pipeline(syntax.name, own_params, place)
+                [params], lambda own_params: self._elaborator.pipeline(syntax.name, own_params, location)
             )
         checks = findings.each(syntax.checks, lambda check: properties.elaborate(check, constants))
         if not pipelines:

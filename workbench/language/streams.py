@@ -187,7 +187,7 @@ class StreamReader(args.Reader):
         with at(e.where):
             path = find_named(first.value, Path(e.where.file).parent, e.where)
             processor, order = cls.of_file(str(path), len(ordered), list(named))
-        return self.add(processor, [streams[place] for place in order], e.name, e.where)
+        return self.add(processor, [streams[index] for index in order], e.name, e.where)
 
     def _instance(self, cls: type[Processor], rest: tuple[s.Expression, ...], where: Location) -> Processor:
         fields = self.fields(cls, rest, where)
@@ -212,9 +212,9 @@ class StreamReader(args.Reader):
         words = args.words(cls)
 
         def is_stream(item: tuple[int, s.Expression]) -> bool:
-            place, a = item
+            index, a = item
             self._check_parameter(cls, a)
-            return args.keyword_argument(cls, a, self) is None and self._is_stream(a, words | _own_name(cls, place, a))
+            return args.keyword_argument(cls, a, self) is None and self._is_stream(a, words | _own_name(cls, index, a))
 
         flags = Findings().all(enumerate(e.arguments), is_stream)
         count = flags.index(False) if False in flags else len(flags)

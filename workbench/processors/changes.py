@@ -34,7 +34,7 @@ class Changes(Processor):
         return Machine((Slot("seen", BOOL, False), Slot("before", domain, domain.default)), self.step)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        (seen, before), (now,) = state, front
-        if seen is False:
+        (has_before, before), (now,) = state, front
+        if has_before is False:
             return (True, now), (event(now),)
-        return (True, now), (Maybe(either(negate(seen), negate(equal(before, now))), now),)
+        return (True, now), (Maybe(either(negate(has_before), negate(equal(before, now))), now),)

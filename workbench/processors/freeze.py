@@ -26,8 +26,8 @@ class Freeze(Processor):
         return (False, None)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        seen, first = state
-        first_value = ite(seen, first, front[0])
+        has_first, first = state
+        first_value = ite(has_first, first, front[0])
         return (True, first_value), (event(first_value),)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:

@@ -139,11 +139,11 @@ class Moore(Processor):
             self._check_arity(f"'{name}' in {text}", update, where)
 
     def _check_arity(self, what: str, action: Action | None, where: Location | str) -> None:
-        wanted = self.ways + len(self.variables)
+        arity = self.ways + len(self.variables)
         function = action.function if isinstance(action, TypedFunction) else action
-        if function is not None and function.arity != wanted:
+        if function is not None and function.arity != arity:
             raise PipelineError(
-                f"{what} is a function of {function.arity}, not of the {wanted} events and variables", where=where
+                f"{what} is a function of {function.arity}, not of the {arity} events and variables", where=where
             )
 
     # --- shape ---
@@ -328,9 +328,9 @@ class Moore(Processor):
             changes = dict(t.updates)
             new = [changes[v.name](*arguments) if v.name in changes else old
                    for v, old in zip(self.variables, state[1:], strict=True)]  # fmt: skip
-            wanted = map(as_term, [const(t.target, domains[0]), *new], domains)
+            next_state = map(as_term, [const(t.target, domains[0]), *new], domains)
             fires = TRUE if t.guard is None else as_term(t.guard(*arguments), BOOL)
-            after = [ite(fires, a, b) for a, b in zip(wanted, after, strict=True)]
+            after = [ite(fires, a, b) for a, b in zip(next_state, after, strict=True)]
         return after
 
     def refusal(self, form: str) -> str:
@@ -372,10 +372,10 @@ def check_states(
     source: str, target: str, names: Sequence[str], where: Location | str, target_at: Location | str
 ) -> None:  # fmt: skip
     """Raise PipelineError if a transition is from or to a state that is none of these."""
-    for name, place in ((source, where), (target, target_at)):
+    for name, location in ((source, where), (target, target_at)):
         if name not in names:
             what = f"the transition {source} -> {target}: there is no state '{name}'"
-            raise PipelineError(what, where=place, hint=did_you_mean(name, names, "states are: "))
+            raise PipelineError(what, where=location, hint=did_you_mean(name, names, "states are: "))
 
 
 def _advise(name: str, own: Domain, function: TypedFunction) -> str:

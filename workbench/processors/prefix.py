@@ -51,6 +51,6 @@ class Prefix(Cut):
         return (list(streams[0][: self.count]),)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        (seen,) = state
-        open_ = LT(seen, self.count)
-        return (ite(open_, seen + 1, seen),), (Maybe(open_, front[0]),)
+        (position,) = state
+        open_ = LT(position, self.count)
+        return (ite(open_, position + 1, position),), (Maybe(open_, front[0]),)

@@ -32,11 +32,11 @@ class Sample(Listening):
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         (fronts,) = streams
-        seen: list[Value] = []
+        values: list[Value] = []
         out: list[Value] = []
         for data, at in fronts:
-            seen += [data.value] if data.present else []
-            out += seen[-1:] if at.present else []
+            values += [data.value] if data.present else []
+            out += values[-1:] if at.present else []
         return (out,)
 
     def initial(self) -> State:

@@ -114,8 +114,8 @@ class Streaming(Truth, Deferring):
     def room(self) -> int | None:
         return self.pending
 
-    def with_room(self, room: int) -> Self:
-        return replace(self, pending=room)
+    def with_room(self, capacity: int) -> Self:
+        return replace(self, pending=capacity)
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return self.most_events(inputs, 1)
@@ -140,7 +140,7 @@ class Streaming(Truth, Deferring):
             out.append(verdict)
         return out
 
-    def first(self, most: int) -> Processor:
+    def first(self, max_fronts: int) -> Processor:
         return FirstVerdict(self)
 
     def initial(self) -> State:

@@ -30,6 +30,6 @@ class Trim(Cut):
         return (list(streams[0][self.count :]),)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        (seen,) = state
-        open_ = EQ(seen, self.count)
-        return (ite(open_, seen, seen + 1),), (Maybe(open_, front[0]),)
+        (position,) = state
+        open_ = EQ(position, self.count)
+        return (ite(open_, position, position + 1),), (Maybe(open_, front[0]),)

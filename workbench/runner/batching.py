@@ -25,13 +25,13 @@ class BatchPace:
 
     Parameters
     ----------
-    most: the maximum.
+    max_rows: the maximum.
     waited: whether a consumer waits for the outputs: a batch is then as many rows as run in about `WAIT` seconds.
     """
 
-    def __init__(self, most: int, *, waited: bool) -> None:
-        self.most, self.waited = most, waited
-        self.size = min(most, FIRST) if waited else most
+    def __init__(self, max_rows: int, *, waited: bool) -> None:
+        self.most, self.waited = max_rows, waited
+        self.size = min(max_rows, FIRST) if waited else max_rows
 
     def see(self, rows: int, seconds: float) -> None:
         """Adapt the size to the measured time of a batch."""

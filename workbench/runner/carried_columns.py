@@ -73,7 +73,7 @@ class CarriedColumn:
         column = batch.columns.get(self.port.name)
         return column is None or hasattr(column.events, "buffers")
 
-    def take(self, batch: LogBatch, places: Any) -> Any:
+    def take(self, batch: LogBatch, indices: Any) -> Any:
         """Return the cells of the rows at these indices as an Arrow array."""
         from workbench.events.output_columns import events_to_arrow
         from workbench.events.times import times_to_arrow
@@ -81,8 +81,8 @@ class CarriedColumn:
         name = self.port.name
         if batch.columns is None or name not in batch.columns:
             cells = self.cells(batch)
-            return to_column(self.output.domain, [cells[place] for place in places.tolist()], f"column '{self.name}'")
-        column = batch.columns[name].part(places)
+            return to_column(self.output.domain, [cells[index] for index in indices.tolist()], f"column '{self.name}'")
+        column = batch.columns[name].part(indices)
         if self.clock is not None:
             return times_to_arrow(column.events, self.clock)
         if hasattr(column.events, "buffers"):  # cells as they are

@@ -139,12 +139,12 @@ class LogRun:
         waited |= state is not None  # a signal waits for the end of a batch, too
         pace = BatchPace(min(session.size, self._rows.size), waited=waited)
         for batch in self._rows.batches(pace, blocks):
-            begun = monotonic()
+            start = monotonic()
             if self._until is not None and len(batch):
                 self._until()  # refused at once where the rows have another kind of times
             yield from self._step(batch) if state is None else state.step(batch, self._step)
             if waited:
-                pace.see(len(batch), monotonic() - begun)
+                pace.see(len(batch), monotonic() - start)
             self.start.reporter.after(batch.left)
             if state is not None:
                 state.stop_at_limit()

@@ -135,9 +135,9 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
             blocks, again, bad_row_context = order.blocks, partial(order.blocks, again=True), nullcontext
         if opened.auto and twice:
             session = FallbackSession(session, partial(opened.reference, partition, carried), again, start.say)
-        begun = blocks(start.reporter)
+        log_blocks = blocks(start.reporter)
         if list_named_files(start.options.input) is not None or (carried.has_times and source.size > 1):
-            begun = _read_first(begun, start, times=carried.has_times)
+            log_blocks = _read_first(log_blocks, start, times=carried.has_times)
         if state is not None:
             state.begin(session, opened.program, opened.row.name)
     return LogRun(
@@ -146,7 +146,7 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
         LogRows(
             lambda pace, blocks: batches_of(blocks, session, pace, start.reporter.account),
             source.size,
-            begun,
+            log_blocks,
             bad_row_context,
             partial(_describe_gaps, program.pipeline),
         ),

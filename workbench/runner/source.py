@@ -130,10 +130,10 @@ class DataSource(LogSource):
             return as_key(column_domain(stream[0], name)) if name in stream[0].names else None
         else:
             rows = self._data if isinstance(self._data, Sequence) else iter(self._data)
-            begun: list[Mapping[str, Any]] = list(itertools.islice(rows, 1))
+            head: list[Mapping[str, Any]] = list(itertools.islice(rows, 1))
             if not isinstance(rows, Sequence):
-                self._data = itertools.chain(begun, rows)
-            first = begun[0].get(name) if begun else None
+                self._data = itertools.chain(head, rows)
+            first = head[0].get(name) if head else None
         first = cast(Any, first).item() if hasattr(first, "item") else first
         return {bool: BOOL, int: INT, str: Words()}.get(type(first))
 

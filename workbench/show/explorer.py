@@ -83,10 +83,10 @@ def _place(run: Trace | None, drawn: list[tuple[Pipeline, list[Trace]]]) -> int 
     """Return the number of the drawing of a run's pipeline, shared by its runs; None if the pipeline is unknown."""
     if run is None or run.pipeline is None:
         return None
-    place = next((number for number, (pipeline, _) in enumerate(drawn) if pipeline == run.pipeline), len(drawn))
-    drawn += [(run.pipeline, [])] if place == len(drawn) else []
-    drawn[place][1].append(run)
-    return place
+    index = next((number for number, (pipeline, _) in enumerate(drawn) if pipeline == run.pipeline), len(drawn))
+    drawn += [(run.pipeline, [])] if index == len(drawn) else []
+    drawn[index][1].append(run)
+    return index
 
 
 def _draw(pipeline: Pipeline, runs: Sequence[Trace]) -> str:

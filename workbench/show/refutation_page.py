@@ -13,15 +13,17 @@ if TYPE_CHECKING:
     from workbench.executors.reference.refutation import Culprit, Refutation
 
 
-def refutation_page(program: str, refutations: Sequence[Refutation], most: int) -> str:
+def refutation_page(program: str, refutations: Sequence[Refutation], limit: int) -> str:
     """Return the page: a section for each position, with all culprits and those of the quantifiers inside.
 
     Parameters
     ----------
     program: the name of the program.
-    most: the maximum number of positions that are reported.
+    limit: the maximum number of positions that are reported.
     """
-    many = f"the first {most:,} positions" if len(refutations) == most else plural(f"{len(refutations):,}", "position")
+    many = (
+        f"the first {limit:,} positions" if len(refutations) == limit else plural(f"{len(refutations):,}", "position")
+    )
     summary = f"Quantifiers are false at {many}." if refutations else "No quantifier is false."
     head = f'<p class="{"fails" if refutations else "holds"}">{summary} Steps are counted from 0.</p>'
     return answer_page("run --why", program, [head, *(line for each in refutations for line in _section(each))])

@@ -203,8 +203,8 @@ class _Teller:
         return ToldPiece(heading, tuple(lines), (), tuple(self.reason(each) for each in reason.reasons))
 
     def reason(self, reason: PartialReason) -> ToldPiece:
-        seen = [self.named(each) for each in reason.seen if each.bound is not None]
-        heading = f"{', '.join(seen)}; then" if seen else "the trigger itself:"
+        names = [self.named(each) for each in reason.seen if each.bound is not None]
+        heading = f"{', '.join(names)}; then" if names else "the trigger itself:"
         heading += " all is there" if reason.finished else f" {reason.text}"
         lines = [line for each in reason.hindrances for line in self.hindrance(each)]
         lines += (line for each in reason.seen if each.kind == "aggregate" for line in self.aggregate(each))

@@ -39,8 +39,8 @@ def _rule(number: int, rule: t.Rule) -> Iterator[str]:
 
 def _windows(number: int, rule: t.Rule) -> Iterator[str]:
     """Yield the window of each predicate, from the events that anchor it."""
-    for position, (part, places) in enumerate(zip(rule.parts, rule.anchors, strict=True)):
-        window, here, anchors = part.window, _id(number, position), [_id(number, place) for place in places]
+    for position, (part, indices) in enumerate(zip(rule.parts, rule.anchors, strict=True)):
+        window, here, anchors = part.window, _id(number, position), [_id(number, index) for index in indices]
         if window is not None and window.between:
             yield f'    {anchors[0]} -> {here} [label="between", dir=none, style=bold];'
             yield f"    {anchors[1]} -> {here} [dir=none, style=bold];"

@@ -269,6 +269,6 @@ def _reach(column: PlannedColumn, timed: bool) -> str:
     return f"retained for {_span(column.reach, timed)}"
 
 
-def _span(reach: int, timed: bool) -> str:
+def _span(duration: int, timed: bool) -> str:
     """Format a duration."""
-    return format_time(reach) if timed else str(reach)
+    return format_time(duration) if timed else str(duration)

@@ -111,18 +111,18 @@ def draw_lines(record: RunRecord, lines: Sequence[WindowLine], width: int) -> li
         return []
     scale, label = TimeScale(lines), max(len(line.label) for line in lines)
     notes = max(len(line.note) for line in lines)
-    room = max(LEAST, width - label - notes - 4)
-    rows = [f"{line.label.ljust(label)}  {_draw(line, scale, room)}  {line.note}".rstrip() for line in lines]
+    line_width = max(LEAST, width - label - notes - 4)
+    rows = [f"{line.label.ljust(label)}  {_draw(line, scale, line_width)}  {line.note}".rstrip() for line in lines]
     first, last = (str(record.show(time)) for time in (scale.first, scale.last))
-    axis = first if scale.first == scale.last else first + last.rjust(max(room - len(first), len(last) + 1))
-    return [*rows, " " * (label + 2) + (axis.center(room).rstrip() if scale.first == scale.last else axis)]
+    axis = first if scale.first == scale.last else first + last.rjust(max(line_width - len(first), len(last) + 1))
+    return [*rows, " " * (label + 2) + (axis.center(line_width).rstrip() if scale.first == scale.last else axis)]
 
 
-def _draw(line: WindowLine, scale: TimeScale, room: int) -> str:
+def _draw(line: WindowLine, scale: TimeScale, width: int) -> str:
     def at(time: int) -> int:
-        return round(scale.at(time) * (room - 1))
+        return round(scale.at(time) * (width - 1))
 
-    cells = [" "] * room
+    cells = [" "] * width
     if line.last is not None:
         first, last = 0 if line.first is None else at(line.first), at(line.last)
         cells[first : last + 1] = ("┄" if line.empty else "─") * (last + 1 - first)

@@ -81,8 +81,8 @@ class Timeline:
 def show_queue(values: Sequence[Value], domain: Domain | None = None) -> str:
     """Format the events that wait in a queue, oldest first, shortened if they are many."""
     text = " ".join(show_value(value, domain) for value in values[:MOST_HELD]) or NO_EVENT
-    most = MOST_HELD if not isinstance(domain, Record) else 2 * MOST_HELD
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    limit = MOST_HELD if not isinstance(domain, Record) else 2 * MOST_HELD
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def timeline(
@@ -107,9 +107,9 @@ def _outside(trace: Trace) -> Iterator[Row]:
 
 
 def _pipes(trace: Trace, flat: Pipeline | None) -> Iterator[Row]:
-    seen = dict.fromkeys(name for step in trace.steps for name in step.pipes)
+    names = dict.fromkeys(name for step in trace.steps for name in step.pipes)
     input_names = {name for step in trace.steps for name in step.inputs}
-    inputs = [name for name, _ in flat.inputs] if flat else [name for name in seen if name in input_names]
+    inputs = [name for name, _ in flat.inputs] if flat else [name for name in names if name in input_names]
     outputs_by_pipe: dict[str, list[str]] = {}
     for output, pipe in flat.outputs if flat else ():
         outputs_by_pipe.setdefault(pipe, []).append(output)
@@ -131,7 +131,7 @@ def _pipes(trace: Trace, flat: Pipeline | None) -> Iterator[Row]:
         events = [step.pipes.get(name) for step in trace.steps]
         if any(events):
             yield Row("fault", place(node), tuple(map(_struck, events)))
-    for name in seen:
+    for name in names:
         if name not in inputs:
             yield row("out" if name in outputs_by_pipe else "pipe", name)
 
@@ -192,16 +192,16 @@ def render(table: Timeline, width: int | None = None) -> str:
     """Return a timeline as text."""
     if not table.length:
         return "(the run has no step)"
-    most = shutil.get_terminal_size((100, 24)).columns if width is None else width
-    grid = _Grid(table, most)
+    max_width = shutil.get_terminal_size((100, 24)).columns if width is None else width
+    grid = _Grid(table, max_width)
     if len(grid.blocks()) > 1 and table.loop is None:
-        grid = _Grid(_merge_equal(table), most)
+        grid = _Grid(_merge_equal(table), max_width)
     if max(grid.wide) > grid.room:
-        grid = _Grid(_fold(grid.table, max(grid.room, NARROWEST)), most)
+        grid = _Grid(_fold(grid.table, max(grid.room, NARROWEST)), max_width)
     return "\n\n".join("\n".join(grid.block(block)) for block in grid.blocks())
 
 
-def _fold(table: Timeline, room: int) -> Timeline:
+def _fold(table: Timeline, width: int) -> Timeline:
     """Return a timeline in which cells that are wider than this have several lines, broken between fields or words."""
 
     def fold(row: Row) -> Iterator[Row]:
@@ -212,8 +212,8 @@ def _fold(table: Timeline, room: int) -> Timeline:
             yield row if lines == 1 else replace(row, name="" if i else row.name, cells=tuple(parts))
 
     def wrap(cell: str) -> list[str]:
-        lines = textwrap.wrap(cell.replace(": ", ":\xa0"), room, break_long_words=False, break_on_hyphens=False)
-        return [line.replace("\xa0", " ") for line in lines] if len(cell) > room else [cell]
+        lines = textwrap.wrap(cell.replace(": ", ":\xa0"), width, break_long_words=False, break_on_hyphens=False)
+        return [line.replace("\xa0", " ") for line in lines] if len(cell) > width else [cell]
 
     return replace(table, rows=tuple(part for row in table.rows for part in fold(row)))
 
@@ -289,11 +289,11 @@ class _Grid:
 
     def blocks(self) -> list[range]:
         """Return the steps in blocks that fit the width, at least one step in each."""
-        room = self.room + len(_GAP)
+        capacity = self.room + len(_GAP)
         blocks, start, used = [], 0, 0
         for step, wide in enumerate(self.wide):
             needed = wide + len(_GAP)
-            if step > start and used + needed > room:
+            if step > start and used + needed > capacity:
                 blocks.append(range(start, step))
                 start, used = step, 0
             used += needed

@@ -317,10 +317,10 @@ def _list_names(names: Sequence[str]) -> str:
     return f"({', '.join(names)})" if names else ""
 
 
-def _make_unique(names: Sequence[str], taken: Set[str] = frozenset()) -> dict[str, str]:
-    """Return SMV identifiers for names, without parentheses; clashes (also with names taken) get a number."""
+def _make_unique(names: Sequence[str], other_names: Set[str] = frozenset()) -> dict[str, str]:
+    """Return SMV identifiers for names, without parentheses; clashes (also with `other_names`) get a number."""
     identifiers: dict[str, str] = {}
-    used = set(taken)
+    used = set(other_names)
     for name in names:
         base = as_word(name.strip("()"))
         base = f"{base}_" if base in RESERVED or not (base[0].isalpha() or base[0] == "_") else base

@@ -55,11 +55,11 @@ def as_word(text: str) -> str:
     return re.sub(r"\W|[^\x00-\x7f]", lambda m: "_" if m[0].isascii() else f"u{ord(m[0]):x}", text)
 
 
-def enum_labels(domains: Iterable[Domain], taken: Set[str]) -> dict[str, str]:
+def enum_labels(domains: Iterable[Domain], other_names: Set[str]) -> dict[str, str]:
     """Return SMV constants for the labels of all enumerations: the labels themselves unless the name is taken."""
     names = dict.fromkeys(label for d in domains if isinstance(d, Enum) for label in d.labels)
     constants: dict[str, str] = {}
-    used = set(taken)
+    used = set(other_names)
     for label in names:
         base = as_word(label)
         base = base if base[:1].isalpha() or base[:1] == "_" else f"c_{base}"
@@ -228,8 +228,8 @@ class SmvTerms(Fold[str]):
         if left.is_const:
             left, right, a, b = right, left, b, a
         number = right.payload if right.is_const else _top(right.domain)
-        places = range(min(_top(left.domain), number).bit_length())
-        powers = [1 << k for k in places if not right.is_const or number >> k & 1]
+        positions = range(min(_top(left.domain), number).bit_length())
+        powers = [1 << k for k in positions if not right.is_const or number >> k & 1]
         both = [f"({a} / {p}) mod 2" + ("" if right.is_const else f" * (({b} / {p}) mod 2)") for p in powers]
         shared = " + ".join(f"{p} * ({each})" for p, each in zip(powers, both, strict=True)) or "0"
         return f"({outside}({shared}))"

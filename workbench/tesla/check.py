@@ -81,8 +81,8 @@ def check_rule_set(
     declared.update(_infer_types(declared, file.rules, functions))
     check_types(declared, findings)
     check_unique("rule", [rule for rule in file.rules if rule.named], findings)
-    few = takewhile(lambda _: len(findings.errors) < MOST_MISTAKES, file.rules)
-    rules = findings.each(few, lambda rule: _RuleChecker(declared, findings, functions).check_rule(rule))
+    rule_trees = takewhile(lambda _: len(findings.errors) < MOST_MISTAKES, file.rules)
+    rules = findings.each(rule_trees, lambda rule: _RuleChecker(declared, findings, functions).check_rule(rule))
     findings.refuse()
     own = {name: each for name, each in functions.items() if each is not None}
     plain = RuleSet(name, declared, rules, own)
@@ -309,14 +309,14 @@ class _RuleChecker:
         declared = self.declared[rule.emits]
         if declared.fact:
             self.findings.add(LanguageError(f"facts such as '{rule.emits}' are not emitted", where=rule.emits_at))
-        seen: set[str] = set()
+        names: set[str] = set()
         for each in rule.evaluations:
             with self.findings.apart():
-                if each.name in seen:
+                if each.name in names:
                     raise LanguageError(f"'{each.name}' is given twice", where=each.where, hint="leave one out")
-                seen.add(each.name)
+                names.add(each.name)
                 self._check_evaluation(each, declared)
-        missing = [part.name for part in declared.attributes if part.name not in seen]
+        missing = [part.name for part in declared.attributes if part.name not in names]
         if missing:
             hint = f"write {', '.join(f'{name} = ...' for name in missing)}"
             what = f"'{missing[0]}' of {declared.name} is not given"
@@ -327,17 +327,17 @@ class _RuleChecker:
         if each.name not in declared.positions:
             hint = did_you_mean(each.name, declared.positions, f"{declared.name} has: ")
             raise LanguageError(f"{declared.name} has no attribute '{each.name}'", where=each.where, hint=hint)
-        domain, wanted = self.scope.domain(each.value), declared.domains.get(each.name)
-        if wanted is None:
+        domain, target = self.scope.domain(each.value), declared.domains.get(each.name)
+        if target is None:
             raise FollowUp
-        if domain != wanted and (domain, wanted) != (INT, FLOAT):
-            what = f"'{each.name}' of {declared.name} is {t.SPELLED[wanted]}, and this is {t.SPELLED[domain]}"
-            hint = "declare it as float" if (domain, wanted) == (FLOAT, INT) else ""
+        if domain != target and (domain, target) != (INT, FLOAT):
+            what = f"'{each.name}' of {declared.name} is {t.SPELLED[target]}, and this is {t.SPELLED[domain]}"
+            hint = "declare it as float" if (domain, target) == (FLOAT, INT) else ""
             raise LanguageError(what, where=each.value.where, hint=hint)
 
     def _check_consuming(self, rule: t.Rule) -> None:
-        places = rule.consuming_at or (rule.where,) * len(rule.consuming)
-        for name, where in zip(rule.consuming, places, strict=True):
+        locations = rule.consuming_at or (rule.where,) * len(rule.consuming)
+        for name, where in zip(rule.consuming, locations, strict=True):
             with self.findings.apart():
                 if self.scope.event(name, t.Placed(where=where)).declared.fact:
                     raise LanguageError(f"'{name}' is a fact, which is not consumed", where=where)

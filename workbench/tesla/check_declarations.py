@@ -77,8 +77,8 @@ def check_types(declared: Mapping[str, t.Declaration], findings: Findings) -> No
 
 def check_unique(what: str, items: Sequence[t.Declaration | t.Attribute | t.Rule], findings: Findings) -> None:
     """Report each item that has the name of an earlier one."""
-    seen: set[str] = set()
+    names: set[str] = set()
     for item in items:
-        if item.name in seen:
+        if item.name in names:
             findings.add(LanguageError(f"two {what}s are called '{item.name}'", where=item.where, hint="rename one"))
-        seen.add(item.name)
+        names.add(item.name)

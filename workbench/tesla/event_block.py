@@ -106,10 +106,10 @@ class EventBlock:
         numbers = np.arange(starts[-1]) + np.repeat(self.starts[order] - starts[:-1], lengths)
         return replace(block, starts=starts, sources=self.sources[numbers])
 
-    def _at(self, places: Any) -> EventBlock:
+    def _at(self, indices: Any) -> EventBlock:
         """Return the events at some indices, without adapting their sources."""
         own = {name: getattr(self, name) for name in ("types", "times", "places", "numbers", "rules")}
-        return replace(self, **{name: each[places] for name, each in own.items() if each is not None})
+        return replace(self, **{name: each[indices] for name, each in own.items() if each is not None})
 
     def occurrences(self, rules: RuleSet) -> list[Occurrence]:
         """Return the events as occurrences."""
@@ -124,7 +124,7 @@ class EventBlock:
             )
             rows.append(list(zip(*values, strict=True)) if columns else nothing)
         types = block.types.tolist()
-        attributes = [rows[type][place] for type, place in zip(types, block.places.tolist(), strict=True)]
+        attributes = [rows[type][index] for type, index in zip(types, block.places.tolist(), strict=True)]
         numbers = repeat(-1) if self.numbers is None else self.numbers.tolist()
         rule_names = repeat("") if self.rules is None else map(self.rule_names.__getitem__, self.rules.tolist())
         sources = repeat(()) if self.sources is None else map(tuple, self._sources())
@@ -151,9 +151,9 @@ def join_blocks(blocks: Sequence[EventBlock]) -> EventBlock:
     types = np.concatenate([each.types for each in blocks])
     columns = [tuple(AttributeColumn(each.values[:0]) for each in some) for some in blocks[0].columns]
     for type in set(types.tolist()):
-        places = [each.places[each.types == type] for each in blocks]
+        indices = [each.places[each.types == type] for each in blocks]
         by_attribute = zip(*(each.columns[type] for each in blocks), strict=True)
-        columns[type] = tuple(_gather_values(list(zip(some, places, strict=True))) for some in by_attribute)
+        columns[type] = tuple(_gather_values(list(zip(some, indices, strict=True))) for some in by_attribute)
     texts = blocks[0].texts if len(blocks) == 1 else {n: text for each in blocks for n, text in each.texts.items()}
     times = np.concatenate([each.times for each in blocks])
     whole = replace(
@@ -183,20 +183,22 @@ def dense_places(types: Any) -> Any:
     import numpy as np
 
     counts = np.bincount(types)
-    places: Any = np.empty(len(types), np.int64)
-    places[types.argsort(kind="stable")] = np.arange(len(types)) - np.repeat(counts.cumsum() - counts, counts)
-    return places
+    indices: Any = np.empty(len(types), np.int64)
+    indices[types.argsort(kind="stable")] = np.arange(len(types)) - np.repeat(counts.cumsum() - counts, counts)
+    return indices
 
 
 def _gather_values(parts: Sequence[tuple[AttributeColumn, Any]]) -> AttributeColumn:
     """Gather the values at some indices of several columns into one."""
     import numpy as np
 
-    parts = [(column, places) for column, places in parts if len(places)]
-    values = np.concatenate([column.values[places] for column, places in parts])
+    parts = [(column, indices) for column, indices in parts if len(indices)]
+    values = np.concatenate([column.values[indices] for column, indices in parts])
     if all(column.nulls is None for column, _ in parts):
         return AttributeColumn(values)
-    none = [np.zeros(len(places), bool) if column.nulls is None else column.nulls[places] for column, places in parts]
+    none = [
+        np.zeros(len(indices), bool) if column.nulls is None else column.nulls[indices] for column, indices in parts
+    ]
     nulls = np.concatenate(none)
     return AttributeColumn(values, nulls if nulls.any() else None)
 

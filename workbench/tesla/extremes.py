@@ -52,8 +52,8 @@ def extreme_row(name: str, doc: str, choose: Callable[..., Any], rank: int) -> A
         return _of_floats if domain == FLOAT else partial(choose, default=None)
 
     def _of_floats(values: Sequence[float]) -> float | None:
-        chosen: float | None = math.nan if any(map(math.isnan, values)) else choose(values, default=None)
-        return chosen
+        extreme: float | None = math.nan if any(map(math.isnan, values)) else choose(values, default=None)
+        return extreme
 
     running = partial(_Extremes, choose)
     return AggregateRow(name, doc, of_ordered, compute, lambda _: running, selects=True, rank=rank)

@@ -39,17 +39,17 @@ class Happened:
     history: list[Occurrence] = field(default_factory=list)
     consumed: set[tuple[int, int, int]] = field(default_factory=set)
 
-    def is_consumed(self, rule: int, place: int, event: Occurrence) -> bool:
+    def is_consumed(self, rule: int, index: int, event: Occurrence) -> bool:
         """Consumed(r, l): whether the event is consumed for the predicate at a place of the rule."""
-        return self.consumption(rule, place, event.number) in self.consumed
+        return self.consumption(rule, index, event.number) in self.consumed
 
-    def consume(self, rule: int, place: int, event: Occurrence) -> None:
+    def consume(self, rule: int, index: int, event: Occurrence) -> None:
         """Futr(Consumed(r, l), t) for all t > 0: consume the event, bound by the predicate at a place of the rule."""
-        self.consumed.add(self.consumption(rule, place, event.number))
+        self.consumed.add(self.consumption(rule, index, event.number))
 
-    def consumption(self, rule: int, place: int, number: int) -> tuple[int, int, int]:
+    def consumption(self, rule: int, index: int, number: int) -> tuple[int, int, int]:
         """Return the entry in `consumed` for an event's number, bound by the predicate at a place of the rule."""
-        return rule, place if self.compat == TREX else 0, number
+        return rule, index if self.compat == TREX else 0, number
 
 
 @dataclass(frozen=True)
@@ -186,10 +186,10 @@ def order_facts(predicate: PlacedPredicate) -> list[int]:
     """
     rows = predicate.past.facts.get(predicate.part.type, ())
     positions = predicate.past.rules.declarations[predicate.part.type].positions
-    places = list(range(len(rows)))
+    indices = list(range(len(rows)))
     for by in reversed(predicate.part.ordering):  # the first one has the highest priority
-        places.sort(key=lambda row: sort_key(rows[row][positions[by.name]]), reverse=by.descending)
-    return places
+        indices.sort(key=lambda row: sort_key(rows[row][positions[by.name]]), reverse=by.descending)
+    return indices
 
 
 # --- operators: extend a selection by one predicate -----------------------------------------------------
@@ -261,7 +261,7 @@ def selections(past: Happened, number: int, rule: t.Rule, trigger: Occurrence) -
     """
     start = with_event(PlacedPredicate(past, rule.trigger, number, 0), Selected(), trigger)
     matches = [] if start is None else [start]
-    for place, part in enumerate(rule.predicates, 1):
-        predicate = PlacedPredicate(past, part, number, place)
+    for index, part in enumerate(rule.predicates, 1):
+        predicate = PlacedPredicate(past, part, number, index)
         matches = [grown for selected in matches for grown in grow(predicate, selected)]
     return matches

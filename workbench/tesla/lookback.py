@@ -57,18 +57,18 @@ def lookbacks(rule: t.Rule, trex: bool = False) -> Mapping[int, Lookback]:
     trex: windows are as in T-Rex, where `between` compares times only.
     """
     by_place = {0: Lookback()}
-    for place, (part, anchors) in enumerate(zip(rule.parts, rule.anchors, strict=True)):
+    for index, (part, anchors) in enumerate(zip(rule.parts, rule.anchors, strict=True)):
         window = part.window
         if window is None:
             continue
         if window.between:
             one, other = anchors
             far = by_place[one] | by_place[other]
-            by_place[place] = ENDLESS if trex and far.time is None else far
+            by_place[index] = ENDLESS if trex and far.time is None else far
         elif window.after:
-            by_place[place] = Lookback(rule.timeout, None)  # searched at the deadline
+            by_place[index] = Lookback(rule.timeout, None)  # searched at the deadline
         else:
-            by_place[place] = by_place[anchors[0]].further(window)
+            by_place[index] = by_place[anchors[0]].further(window)
     return by_place
 
 

@@ -67,9 +67,9 @@ class MatchBlock:
         columns: dict[str, Any] = {name: np.zeros(len(self), np.int64) for name in match_names(self.roles)}
         alone = len(self.roles) == 1
         for rule, roles in enumerate(self.roles):
-            mine = slice(None) if alone else np.flatnonzero(self.rules == rule)
+            rows = slice(None) if alone else np.flatnonzero(self.rules == rule)
             for role, column in zip(_columns(roles), self.columns, strict=False):
-                columns[role][mine] = column[mine]
+                columns[role][rows] = column[rows]
         return columns
 
     def to_arrow(self) -> Any:

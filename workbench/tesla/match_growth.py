@@ -74,14 +74,14 @@ def follow_matches(
     written: the rules as the user wrote them.
     """
     came = list[_RunEvent]()
-    for step, happens in enumerate(steps):
-        if isinstance(happens, Mapping):
+    for step, step_input in enumerate(steps):
+        if isinstance(step_input, Mapping):
             assert isinstance(engine, Publisher)
-            other = rule_engine(engine.rules, engine.name, happens, engine.settings)
-            engine, facts = on_other_facts(engine, other), happens
-        elif happens is not None:
-            composites = feed(engine, happens)
-            events = composites if isinstance(happens, int) else [happens, *composites]
+            other = rule_engine(engine.rules, engine.name, step_input, engine.settings)
+            engine, facts = on_other_facts(engine, other), step_input
+        elif step_input is not None:
+            composites = feed(engine, step_input)
+            events = composites if isinstance(step_input, int) else [step_input, *composites]
             came += [_RunEvent(replace(each, number=len(came) + i), step, facts) for i, each in enumerate(events)]
     run = _FollowedRun(rules, came, RunRecord(rules, _order_events(rules, came), facts, compat, written=written))
     matches = {rule.name: run.matches(number) for number, rule in enumerate(rules.rules)}
@@ -118,8 +118,8 @@ class _FollowedRun:
         for trigger in order.of_type(rule.trigger.type, 0, len(order)).tolist():
             view = RuleView(replace(self.record, facts=self.came[trigger].facts), number, trigger)
             stops = list(_find_stops(view))
-            furthest = max((place for place, *_ in stops), default=0)
-            for selected, why in ((selected, why) for place, selected, why in stops if place == furthest):
+            furthest = max((index for index, *_ in stops), default=0)
+            for selected, why in ((selected, why) for index, selected, why in stops if index == furthest):
                 composite = emitted.get(tuple(each.number for each in selected.events))
                 decided = trigger if composite is None or rule.absence is None else composite
                 became = why if composite is None else TOLD
@@ -133,11 +133,11 @@ class _FollowedRun:
 
 def _find_stops(view: RuleView) -> Iterator[tuple[int, Selected, str]]:
     """Yield partial matches of a trigger with the place where they stop, also complete ones, and the reason."""
-    for selected, place in islice(view.walk(view.start), MOST_GROWN):
-        if place == len(view.rule.parts):
-            yield place, selected, _explain_silence(view.rule, selected)
-        elif not view.extend(place, selected):
-            yield place, selected, f"✗ {view.text(place)}"
+    for selected, index in islice(view.walk(view.start), MOST_GROWN):
+        if index == len(view.rule.parts):
+            yield index, selected, _explain_silence(view.rule, selected)
+        elif not view.extend(index, selected):
+            yield index, selected, f"✗ {view.text(index)}"
 
 
 def _explain_silence(rule: t.Rule, selected: Selected) -> str:

@@ -195,5 +195,5 @@ def same_values(one: Sequence[Value | None], other: Sequence[Value | None]) -> b
 
 def _find_binding(rule: t.Rule, name: str) -> int:
     """Return the place of the predicate that binds an event under a name."""
-    places: Mapping[str, int] = {part.name: place for place, part in enumerate(rule.parts) if t.binds(part)}
-    return places[name]
+    indices: Mapping[str, int] = {part.name: index for index, part in enumerate(rule.parts) if t.binds(part)}
+    return indices[name]

@@ -116,11 +116,11 @@ def _scale_window(window: t.EventWindow | None, scaled: Scale, trex: bool) -> t.
     if window is None or window.between or window.counts_events:
         return window
     if window.after and window.most is not None:
-        most = scaled(window.most)
-        if most != int(most):
+        upper = scaled(window.most)
+        if upper != int(upper):
             hint = "write a whole number of units of time"
             raise InputError(f"no time is {window.most} after '{window.of}'", where=window.where, hint=hint)
-        return replace(window, most=t.Duration(most, where=window.most.where))
+        return replace(window, most=t.Duration(upper, where=window.most.where))
     up, down = (math.floor, math.ceil) if trex else (math.ceil, math.floor)
     least = window.least and _round(window.least, scaled, up)
     return replace(window, most=window.most and _round(window.most, scaled, down), least=least)

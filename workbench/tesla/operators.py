@@ -118,29 +118,31 @@ def readings(expression: Expression) -> Iterator[tuple[str, Expression, Expressi
 
 def implies_bound(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
     """Whether every value that satisfies one comparison with a constant satisfies the other."""
-    (sign, known), (wanted, constant) = one, other
+    (sign, known), (other_sign, constant) = one, other
     if sign == "==":
-        return _compare(wanted, known, constant)
+        return _compare(other_sign, known, constant)
     if sign == "!=":
-        return wanted == "!=" and bool(known == constant)
-    if wanted == "!=":
+        return other_sign == "!=" and bool(known == constant)
+    if other_sign == "!=":
         return not _compare(sign, constant, known)
-    if wanted[0] != sign[0] or wanted == "==":
+    if other_sign[0] != sign[0] or other_sign == "==":
         return False
-    return _compare(sign[0], known, constant) or (known == constant and operator_of(sign).implies(operator_of(wanted)))
+    return _compare(sign[0], known, constant) or (
+        known == constant and operator_of(sign).implies(operator_of(other_sign))
+    )
 
 
 def bounds_exclude(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
     """Whether no value satisfies both comparisons with constants."""
-    (sign, known), (wanted, constant) = one, other
+    (sign, known), (other_sign, constant) = one, other
     if sign == "==":
-        return not _compare(wanted, known, constant)
-    if wanted == "==":
+        return not _compare(other_sign, known, constant)
+    if other_sign == "==":
         return not _compare(sign, constant, known)
-    if "!=" in (sign, wanted) or sign[0] == wanted[0]:
+    if "!=" in (sign, other_sign) or sign[0] == other_sign[0]:
         return False
     low, high = (known, constant) if sign[0] == ">" else (constant, known)
-    return bool(low > high) or (low == high and not (sign.endswith("=") and wanted.endswith("=")))
+    return bool(low > high) or (low == high and not (sign.endswith("=") and other_sign.endswith("=")))
 
 
 def _compare(sign: str, one: Value, other: Value) -> bool:

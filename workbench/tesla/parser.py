@@ -266,11 +266,11 @@ class _RuleBuilder(TreeBuilder):
         return replace(body, policy=t.Policy.ABSENT, window=window)
 
     def within(self, children: list[Any], extent: Extent) -> t.EventWindow:
-        _, least, _, most, _, name = children
-        most = most if isinstance(most, t.Duration) else None  # forever
-        if least is not None and most is not None and not least.unit:
-            least = replace(least, unit=most.unit)
-        return t.EventWindow((str(name),), most, least, where=self.locate(name))
+        _, least, _, upper, _, name = children
+        upper = upper if isinstance(upper, t.Duration) else None  # forever
+        if least is not None and upper is not None and not least.unit:
+            least = replace(least, unit=upper.unit)
+        return t.EventWindow((str(name),), upper, least, where=self.locate(name))
 
     def plain(self, children: list[Any], extent: Extent) -> OlderAggregate | None:
         return self._aggregate(extent, children[0])

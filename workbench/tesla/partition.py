@@ -104,9 +104,9 @@ class _Link:
     def conflict(self, choices: Mapping[str, frozenset[str]]) -> str:
         """Describe the conflict if other links leave only these choices."""
         of = self.one if not choices[self.one] & {a for a, _ in self.pairs} else self.other
-        mine = sorted({pair[of == self.other and of != self.one] for pair in self.pairs})
+        attributes = sorted({pair[of == self.other and of != self.one] for pair in self.pairs})
         return (
-            f"{self.part} needs {of} by {' or '.join(mine)}, and what stands before it needs it by"
+            f"{self.part} needs {of} by {' or '.join(attributes)}, and what stands before it needs it by"
             f" {' or '.join(sorted(choices[of]))}"
         )
 
@@ -131,14 +131,14 @@ def _find_links(rule: ResolvedRule, rules: RuleSet, keyed: Collection[str]) -> I
     if start not in keyed:
         return
     same: _SameTerms = {}
-    for place, part in enumerate(rule.parts):
+    for index, part in enumerate(rule.parts):
         here = dict(same)
-        _add_part(here, place, part)
+        _add_part(here, index, part)
         if t.counts_events(part):
             counts = f"`{part}` counts the events of all keys"
             yield _Link(start, part.type, frozenset(), f"`{part}`", counts)
-        elif place and not declared[part.type].fact:
-            others = {name: (place, name) for name in declared[part.type].positions}
+        elif index and not declared[part.type].fact:
+            others = {name: (index, name) for name in declared[part.type].positions}
             pairs = _find_pairs(here, declared[start].positions, others)
             if part.type == start:
                 pairs = frozenset(pair for pair in pairs if pair[0] == pair[1])
@@ -169,11 +169,11 @@ def _explain_unjoined(
     return f"`{part}` needs an equation with an attribute of the trigger `{trigger.name}`{where}{example}"
 
 
-def _add_part(same: _SameTerms, place: int, part: t.Predicate | t.Aggregate) -> None:
+def _add_part(same: _SameTerms, index: int, part: t.Predicate | t.Aggregate) -> None:
     """Add the equalities that hold for an event that a part selects."""
     for each in part.assignments:
-        _join(same, (place, f"${each.name}"), _term(move_to_place(each.value, place)))
-    _add_conditions(same, (move_to_place(each, place) for each in part.constraints))
+        _join(same, (index, f"${each.name}"), _term(move_to_place(each.value, index)))
+    _add_conditions(same, (move_to_place(each, index) for each in part.constraints))
 
 
 def _add_conditions(same: _SameTerms, conditions: Iterable[t.Expression]) -> None:

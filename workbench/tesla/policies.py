@@ -29,20 +29,23 @@ def with_policies(rules: RuleSet, others: Mapping[str, str]) -> RuleSet:
     selecting = [each.value for each in t.Policy if each.selects]
     for name in (*others, *others.values()):
         refuse_unknown("policy", name, selecting)
-    wanted = {t.Policy(one): t.Policy(other) for one, other in others.items()}
+    replacements = {t.Policy(one): t.Policy(other) for one, other in others.items()}
     policies = {part.policy for rule in rules.rules for part in rule.predicates}
-    for policy in wanted:
+    for policy in replacements:
         if policy not in policies:
             there = ", ".join(each.value for each in t.Policy if each.selects and each in policies)
             hint = f"they have: {there}" if there else "they look for nothing but their triggers"
             raise InputError(f"no predicate of {rules.name} has the policy '{policy.value}'", hint=hint)
     changed = tuple(
-        replace(rule, predicates=tuple(_with_policy(part, wanted) for part in rule.predicates)) for rule in rules.rules
+        replace(rule, predicates=tuple(_with_policy(part, replacements) for part in rule.predicates))
+        for rule in rules.rules
     )
     return check_rule_set(
         t.RuleFile(tuple(rules.declarations.values()), changed, tuple(rules.aggregates.values())), rules.name
     )
 
 
-def _with_policy(part: t.Predicate | t.Aggregate, wanted: Mapping[t.Policy, t.Policy]) -> t.Predicate | t.Aggregate:
-    return replace(part, policy=wanted.get(part.policy, part.policy)) if isinstance(part, t.Predicate) else part
+def _with_policy(
+    part: t.Predicate | t.Aggregate, replacements: Mapping[t.Policy, t.Policy]
+) -> t.Predicate | t.Aggregate:
+    return replace(part, policy=replacements.get(part.policy, part.policy)) if isinstance(part, t.Predicate) else part

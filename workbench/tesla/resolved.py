@@ -95,8 +95,8 @@ class ResolvedRule(t.Rule):
     @cached_property
     def consumed(self) -> tuple[int, ...]:
         """The places of the parts whose events a match consumes."""
-        places = {part.name: place for place, part in self.events.items()}
-        return tuple(places[name] for name in self.consuming)
+        indices = {part.name: index for index, part in self.events.items()}
+        return tuple(indices[name] for name in self.consuming)
 
 
 def _fields_of(rule: t.Rule) -> dict[str, Any]:
@@ -145,17 +145,21 @@ class OwnComparison(NamedTuple):
 def own_comparisons(constraint: t.Expression) -> Iterator[OwnComparison]:
     """Yield a constraint as comparisons of an own attribute, if it is one; own parameters are expanded."""
     for sign, one, bound in readings(constraint):
-        mine = expand_parameters(one, own=True)
-        if isinstance(mine, RuleSlot) and mine.place == OWN and all(slot.place != OWN for slot in slots(bound)):
-            yield OwnComparison(mine, sign, bound)
+        attribute = expand_parameters(one, own=True)
+        if (
+            isinstance(attribute, RuleSlot)
+            and attribute.place == OWN
+            and all(slot.place != OWN for slot in slots(bound))
+        ):
+            yield OwnComparison(attribute, sign, bound)
 
 
-def move_to_place(expression: t.Expression, place: int) -> t.Expression:
+def move_to_place(expression: t.Expression, index: int) -> t.Expression:
     """Rewrite an expression for use outside its part: its own slots become slots of a place."""
 
     def leaf(each: t.Expression) -> t.Expression:
         if isinstance(each, RuleSlot) and each.place == OWN:
-            return replace(each, place=place, value=each.value and move_to_place(each.value, place))
+            return replace(each, place=index, value=each.value and move_to_place(each.value, index))
         return each
 
     return map_leaves(expression, leaf)

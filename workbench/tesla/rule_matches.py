@@ -62,9 +62,9 @@ class RuleMatches:
         """Return all matches as an Arrow table: the rule, `trigger`, and the names that rules give to other events."""
         return self.columns().to_arrow()
 
-    def _run(self, wanted: str, **more: Any) -> Any:
+    def _run(self, form: str, **more: Any) -> Any:
         again, self._asked = self._asked, True
-        options = {**self._options, "matches": wanted, **more}
+        options = {**self._options, "matches": form, **more}
         return later("workbench.runner.rules.matches", "match_run")(self._rules, self._data, options, again=again)
 
 

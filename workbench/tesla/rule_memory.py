@@ -44,12 +44,12 @@ class RuleMemory(Remembered):
         self._make, self._base, self._since, self._count, self._engine = make, base, since, count, engine
         self._text: str | None = base if since is None else None
 
-    def after(self, happens: Happens) -> tuple[RuleMemory, list[Occurrence]]:
+    def after(self, event_or_time: Happens) -> tuple[RuleMemory, list[Occurrence]]:
         """Return the state after an event or time, and the composites that it causes."""
         engine = self._take()
-        composites = feed(engine, happens)
+        composites = feed(engine, event_or_time)
         if self._count + 1 < max(LEAST, len(self._base) // 32):
-            return RuleMemory(self._make, self._base, (self._since, happens), self._count + 1, engine), composites
+            return RuleMemory(self._make, self._base, (self._since, event_or_time), self._count + 1, engine), composites
         return RuleMemory(self._make, _save(engine), None, 0, engine), composites
 
     @property
@@ -75,10 +75,10 @@ class RuleMemory(Remembered):
         happened: list[Happens] = []
         since = self._since
         while since is not None:
-            since, happens = since
-            happened.append(happens)
-        for happens in reversed(happened):
-            feed(engine, happens)
+            since, event_or_time = since
+            happened.append(event_or_time)
+        for event_or_time in reversed(happened):
+            feed(engine, event_or_time)
         return engine
 
     def saved(self) -> str:
@@ -102,9 +102,9 @@ class RuleMemory(Remembered):
         return f"RuleMemory({self.saved()!r})"
 
 
-def feed(engine: RuleEngine, happens: Happens) -> list[Occurrence]:
+def feed(engine: RuleEngine, event_or_time: Happens) -> list[Occurrence]:
     """Return the composites caused by an event, or by the clock: those of deadlines before its time."""
-    return engine.advance(happens - 1) if isinstance(happens, int) else engine.process(happens)
+    return engine.advance(event_or_time - 1) if isinstance(event_or_time, int) else engine.process(event_or_time)
 
 
 def on_other_facts(engine: RuleEngine, other: RuleEngine) -> RuleEngine:

@@ -148,8 +148,8 @@ class RuleProcessor(FileProcessor):
         """Return the attributes that may be null: on the inputs, and all of facts, which are unknown here."""
         nulls = {name: frozenset(self.rules.declarations[name].domains) for name in self.looks_up}
         for name, domain in zip(self.fed, events, strict=True):
-            places = places_of(self.rules.declarations[name], domain)
-            nulls[name] = frozenset(attribute for attribute, _, part in places if isinstance(part, Nullable))
+            attributes = places_of(self.rules.declarations[name], domain)
+            nulls[name] = frozenset(attribute for attribute, _, part in attributes if isinstance(part, Nullable))
         return nulls
 
     def _record_of_composite(self, declared: t.Declaration, nulls: frozenset[str]) -> Domain:
@@ -167,12 +167,12 @@ class RuleProcessor(FileProcessor):
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         now: int | None = None
         events = []
-        for place, value in streams[0]:
-            if place == 0:
+        for port, value in streams[0]:
+            if port == 0:
                 _check_time(now, value)
                 now = value
             else:
-                events.append(self._read_event(place, value, now))
+                events.append(self._read_event(port, value, now))
         return tuple(map(list, self._collect_outputs(self._evaluate_meaning(events, rows_of(self.facts or {}), now))))
 
     def _evaluate_meaning(self, events: Sequence[HappensOrFacts], facts: Facts, now: int | None) -> list[Occurrence]:
@@ -187,15 +187,15 @@ class RuleProcessor(FileProcessor):
         return (None, "")
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        (now, memory), (place, value) = state, front
-        if place == 0:
+        (now, memory), (port, value) = state, front
+        if port == 0:
             _check_time(now, value)
             if value == now:
                 return state, self._silent
             now = value
         if not isinstance(memory, RuleMemory):
             memory = RuleMemory(self._start_engine, memory)
-        memory, composites = memory.after(now if place == 0 else self._read_event(place, value, now))
+        memory, composites = memory.after(now if port == 0 else self._read_event(port, value, now))
         return (now, memory), tuple(map(emission, self._collect_outputs(composites))) if composites else self._silent
 
     def refusal(self, form: str) -> str:
@@ -230,8 +230,8 @@ class RuleProcessor(FileProcessor):
         declared = (self.rules.declarations[name] for name in self.fed)
         return tuple(value_reader(each, domain) for each, domain in zip(declared, self.shapes[1:], strict=True))
 
-    def _read_event(self, place: int, value: Value, now: int | None) -> Occurrence:
-        return Occurrence(self.fed[place - 1], BEGINNING if now is None else now, self._readers[place - 1](value))
+    def _read_event(self, port: int, value: Value, now: int | None) -> Occurrence:
+        return Occurrence(self.fed[port - 1], BEGINNING if now is None else now, self._readers[port - 1](value))
 
     @cached_property
     def _domains(self) -> Mapping[str, Domain]:
@@ -322,7 +322,7 @@ def feed_rules(rules: RuleSet, streams: Sequence[Any], named: Mapping[str, Any])
     """Apply rules to streams of a pipeline under construction, and return the streams of composites."""
     processor, order = RuleProcessor.of(rules, len(streams), list(named))
     all_streams = [*streams, *named.values()]
-    return processor(*(all_streams[place] for place in order))
+    return processor(*(all_streams[index] for index in order))
 
 
 def _check_time(before: int | None, time: int) -> None:

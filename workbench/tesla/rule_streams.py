@@ -43,30 +43,30 @@ def places_of(
     names = list(declared.domains)
     if isinstance(domain, Tuple) and not isinstance(domain, Record) and len(domain.fields) != len(names):
         raise TypingError(f"{declared.name} has {len(names)} attributes, and events of {domain} another number")
-    for i, (name, wanted) in enumerate(declared.domains.items()):
-        place: int | None = i
+    for i, (name, target) in enumerate(declared.domains.items()):
+        index: int | None = i
         if isinstance(domain, Record):
             if name not in domain.labels:
                 hint = did_you_mean(name, domain.labels, "its fields are: ")
                 raise TypingError(f"{declared.name} has an attribute '{name}', and {domain} no such field", hint=hint)
-            place = domain.labels.index(name)
+            index = domain.labels.index(name)
         elif not isinstance(domain, Tuple):
-            place = None
+            index = None
             if len(names) > 1:
                 hint = f"give records, as of {record_of(declared)}, or tuples"
                 raise TypingError(f"{declared.name} has {len(names)} attributes, and events of {domain} one", hint=hint)
-        part = domain.fields[place] if place is not None and isinstance(domain, Tuple) else domain
-        if not isinstance(without_null(part), (*type_row(wanted).carried, *([Enum] if modelled else []))):
-            raise TypingError(f"'{name}' of {declared.name} is {t.SPELLED[wanted]}, and the stream has {part} there")
-        yield name, place, part
+        part = domain.fields[index] if index is not None and isinstance(domain, Tuple) else domain
+        if not isinstance(without_null(part), (*type_row(target).carried, *([Enum] if modelled else []))):
+            raise TypingError(f"'{name}' of {declared.name} is {t.SPELLED[target]}, and the stream has {part} there")
+        yield name, index, part
 
 
 def value_reader(declared: t.Declaration, domain: Domain) -> Callable[[Value], tuple[Value, ...]]:
     """Make a function that reads the values of attributes from an event of a stream."""
-    places = [(place, declared.domains[name] == FLOAT) for name, place, _ in places_of(declared, domain)]
+    fields = [(index, declared.domains[name] == FLOAT) for name, index, _ in places_of(declared, domain)]
 
     def read(event: Value) -> tuple[Value, ...]:
-        pairs = ((event if place is None else event[place], real) for place, real in places)
+        pairs = ((event if index is None else event[index], real) for index, real in fields)
         return tuple([float(value) if real and value is not None else value for value, real in pairs])
 
     return read
@@ -92,9 +92,9 @@ def may_be_null(rules: RuleSet, fed: Nulls) -> Nulls:
 def _find_emitted_nulls(rule: ResolvedRule, nulls: Nulls) -> frozenset[str]:
     """Return the attributes that may be null in a rule's composite."""
     known = set(slots(*rule.where_clause))
-    for place, part in enumerate(rule.parts):
+    for index, part in enumerate(rule.parts):
         if t.binds(part):
-            known |= set(slots(*(move_to_place(each, place) for each in part.constraints)))
+            known |= set(slots(*(move_to_place(each, index) for each in part.constraints)))
 
     def may(expression: t.Expression) -> bool:
         return any(gives_null(each) or (isinstance(each, RuleSlot) and lacks(each)) for each in t.within(expression))

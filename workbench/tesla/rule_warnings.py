@@ -76,15 +76,15 @@ def _cut(rules: RuleSet, rule: t.Rule) -> t.Rule:
 def _find_contradictions(rule: t.Rule) -> Iterator[tuple[bool, WorkbenchError]]:
     """Yield unsatisfiable parts, then the rule with its conditions; and whether this makes the rule silent."""
     known = _Comparisons()
-    for place, part in enumerate(rule.parts):
+    for index, part in enumerate(rule.parts):
         here = known if t.binds(part) else _Comparisons({**known.names}, {**known.held})
-        here.names.update((f"${each.name}", here.name_value(each.value, place)) for each in part.assignments)
-        for error in here.refute(part.constraints, place, f"this predicate about {part.type}"):
+        here.names.update((f"${each.name}", here.name_value(each.value, index)) for each in part.assignments)
+        for error in here.refute(part.constraints, index, f"this predicate about {part.type}"):
             yield t.binds(part), error
         if isinstance(part, t.Aggregate):
-            known.names[f"${part.parameter}"] = f"{place}.${part.parameter}"
+            known.names[f"${part.parameter}"] = f"{index}.${part.parameter}"
         elif t.binds(part):
-            known.names[f"{part.name}."] = str(place)
+            known.names[f"{part.name}."] = str(index)
     yield from ((True, error) for error in known.refute(rule.where_clause, len(rule.parts), "this rule"))
 
 
@@ -101,13 +101,13 @@ class _Comparisons:
     names: dict[str, str] = field(default_factory=dict)
     held: dict[str, tuple[tuple[str, t.Literal, t.Expression], ...]] = field(default_factory=dict)
 
-    def name_value(self, value: t.Expression, place: int) -> str:
+    def name_value(self, value: t.Expression, index: int) -> str:
         """Return a text that is equal for equal values, seen from a part of the rule."""
         if isinstance(value, t.OtherAttribute):
             return f"{self.names[value.of + '.']}.{value.name}"
-        return self.names.get(str(value), f"{place}.{value}")
+        return self.names.get(str(value), f"{index}.{value}")
 
-    def refute(self, constraints: Iterable[t.Expression], place: int, what: str) -> Iterator[WorkbenchError]:
+    def refute(self, constraints: Iterable[t.Expression], index: int, what: str) -> Iterator[WorkbenchError]:
         """Report the first constraint that is false, or that an earlier one excludes."""
         for each in t.conjuncts(*constraints):
             if isinstance(each, t.Literal) and each.value is False:
@@ -116,7 +116,7 @@ class _Comparisons:
             for sign, one, other in readings(each):
                 if isinstance(one, t.Literal) or not isinstance(other, t.Literal):
                     continue
-                name = self.name_value(one, place)
+                name = self.name_value(one, index)
                 before = self.held.get(name, ())
                 for known, bound, excluding in before:
                     if bounds_exclude((known, bound.value), (sign, other.value)):

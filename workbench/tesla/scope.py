@@ -48,21 +48,21 @@ class RuleScope:
         return RuleScope(own, self.bound, self.parameters)
 
     def with_parameter(
-        self, name: str, domain: Domain | None, place: int = OWN, value: t.Expression | None = None
+        self, name: str, domain: Domain | None, index: int = OWN, value: t.Expression | None = None
     ) -> RuleScope:
         """Return the scope with another parameter.
 
         Parameters
         ----------
         domain: None if its value has a mistake.
-        place, value: the part that binds it and the assigned expression, needed to resolve expressions.
+        index, value: the part that binds it and the assigned expression, needed to resolve expressions.
         """
-        slot = None if domain is None else RuleSlot(place, f"${name}", domain, None, t.BoundParameter(name), value)
+        slot = None if domain is None else RuleSlot(index, f"${name}", domain, None, t.BoundParameter(name), value)
         return RuleScope(self.own, self.bound, {**self.parameters, name: slot})
 
-    def with_bound(self, name: str, declared: t.Declaration, place: int = OWN) -> RuleScope:
+    def with_bound(self, name: str, declared: t.Declaration, index: int = OWN) -> RuleScope:
         """Return the scope with another name; a name that is bound twice is ambiguous."""
-        event = None if name in self.bound else BoundEvent(place, declared)
+        event = None if name in self.bound else BoundEvent(index, declared)
         return RuleScope(self.own, {**self.bound, name: event}, self.parameters)
 
     def event(self, name: str, where: t.Placed) -> BoundEvent:
@@ -115,9 +115,9 @@ class RuleScope:
             if self.own is not None and expression.of == self.own.name and expression.of not in self.bound:
                 what = f"{expression} is an attribute of the event that this is a constraint of"
                 raise LanguageError(what, where=expression.where, hint=f"write it alone: {expression.name}")
-            place, declared = self.event(expression.of, expression)
+            index, declared = self.event(expression.of, expression)
             domain = attribute(declared, expression.name, expression)
-            return RuleSlot(place, expression.name, domain, declared, expression, where=expression.where)
+            return RuleSlot(index, expression.name, domain, declared, expression, where=expression.where)
         called = expression.new if isinstance(expression, OlderAggregate) else None
         if called is not None and called.window is None and called.function not in aggregate_rows():
             what = f"there is no function '{called.function}' in rules"
@@ -125,10 +125,10 @@ class RuleScope:
         if not isinstance(expression, t.TimeOf):
             hint = f"write it as a predicate, and its parameter here: and $n = {expression}"
             raise LanguageError("an aggregate is no part of an expression", where=expression.where, hint=hint)
-        place, declared = self.event(expression.name, expression)
+        index, declared = self.event(expression.name, expression)
         if declared.fact:
             raise LanguageError(f"facts such as '{expression.name}' have no time", where=expression.where)
-        return RuleSlot(place, TIME, INT, declared, expression, where=expression.where)
+        return RuleSlot(index, TIME, INT, declared, expression, where=expression.where)
 
     def _parameter(self, expression: t.BoundParameter) -> RuleSlot:
         name = expression.name
@@ -152,7 +152,7 @@ class RuleScope:
 def resolve_rule(rule: t.Rule, declared: Mapping[str, t.Declaration]) -> ResolvedRule:
     """Replace names by slots in all expressions of a checked rule."""
     scope, parts = RuleScope(), list[t.Predicate | t.Aggregate]()
-    for place, part in enumerate(rule.parts):
+    for index, part in enumerate(rule.parts):
         inside, assigned = scope.about(declared[part.type]), list[t.Assigned]()
         for each in part.assignments:
             assigned.append(replace(each, value=inside.resolve(each.value)))
@@ -161,13 +161,13 @@ def resolve_rule(rule: t.Rule, declared: Mapping[str, t.Declaration]) -> Resolve
         if isinstance(part, t.Aggregate):
             values = None if part.attribute is None else declared[part.type].domains[part.attribute]
             parts.append(replace(part, constraints=constraints))
-            scope = scope.with_parameter(part.parameter, aggregate_row(part).result(values), place)
+            scope = scope.with_parameter(part.parameter, aggregate_row(part).result(values), index)
             continue
         parts.append(replace(part, constraints=constraints, assignments=tuple(assigned)))
         if part.policy.binds:
             for each in assigned:
-                scope = scope.with_parameter(each.name, domain_of(each.value), place, move_to_place(each.value, place))
-            scope = scope.with_bound(part.name, declared[part.type], place)
+                scope = scope.with_parameter(each.name, domain_of(each.value), index, move_to_place(each.value, index))
+            scope = scope.with_bound(part.name, declared[part.type], index)
     trigger, *predicates = parts
     assert isinstance(trigger, t.Predicate)
     resolved = replace(

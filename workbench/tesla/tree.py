@@ -288,11 +288,11 @@ class Rule(Placed):
     def anchors(self) -> tuple[tuple[int, ...], ...]:
         """For each part, the places of the events on which its window depends."""
         bound, anchors = dict[str, int](), list[tuple[int, ...]]()
-        for place, part in enumerate(self.parts):
+        for index, part in enumerate(self.parts):
             names = () if part.window is None else part.window.names
             anchors.append(tuple(bound[name] for name in names))
             if binds(part):
-                bound[part.name] = place
+                bound[part.name] = index
         return tuple(anchors)
 
     @property

@@ -108,28 +108,30 @@ def check_pause(pause: Duration | None, findings: Findings) -> None:
 
 def check_bounds(window: EventWindow, findings: Findings) -> None:
     """Report bounds of two kinds, fractional numbers of events, and bounds in the wrong order."""
-    least, most = window.least, window.most
+    least, upper = window.least, window.most
     if window.after and window.counts_events:
         what = "an absence is reported when a time has passed: no event need come that ends a count"
         hint = f"write a time: within 5 min after {window.of}"
         findings.add(LanguageError(what, where=window.bounds[0].where, hint=hint))
     elif window.counts_events:
-        _check_counts(least, most, findings)
-    if least is None or most is None or least.counts != most.counts or bool(least.unit) != bool(most.unit):
+        _check_counts(least, upper, findings)
+    if least is None or upper is None or least.counts != upper.counts or bool(least.unit) != bool(upper.unit):
         return
-    if least.amount * MICROSECONDS.get(least.unit, 1) > most.amount * MICROSECONDS.get(most.unit, 1):
-        what = f"no {'event' if most.counts else 'time'} is at least {least} and at most {most}"
-        findings.add(LanguageError(what + " away" * most.counts, where=least.where, hint="write the smaller one first"))
+    if least.amount * MICROSECONDS.get(least.unit, 1) > upper.amount * MICROSECONDS.get(upper.unit, 1):
+        what = f"no {'event' if upper.counts else 'time'} is at least {least} and at most {upper}"
+        findings.add(
+            LanguageError(what + " away" * upper.counts, where=least.where, hint="write the smaller one first")
+        )
 
 
-def _check_counts(least: Duration | None, most: Duration | None, findings: Findings) -> None:
-    for each in (least, most):
+def _check_counts(least: Duration | None, upper: Duration | None, findings: Findings) -> None:
+    for each in (least, upper):
         if each is not None and not each.counts:
             what = f"{each} is a time, and the other end of this window a number of events"
             findings.add(LanguageError(what, where=each.where, hint="give both as times, or both as numbers of events"))
         elif each is not None and each.amount != int(each.amount):
             hint = f"write {int(each.amount)} or {int(each.amount) + 1} events"
             findings.add(LanguageError(f"{each}: the number of events is no whole number", where=each.where, hint=hint))
-    if most is not None and most.counts and most.amount < 1:
+    if upper is not None and upper.counts and upper.amount < 1:
         hint = "write within 1 event: that is the event right before"
-        findings.add(LanguageError(f"nothing lies within {most}", where=most.where, hint=hint))
+        findings.add(LanguageError(f"nothing lies within {upper}", where=upper.where, hint=hint))

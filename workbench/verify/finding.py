@@ -117,8 +117,8 @@ def plain_form(value: Any) -> Any:
 
 def limits(verdict: Verdict) -> str:
     """Return a note that larger capacities could change a verdict on rules, with the capacity; empty if none could."""
-    room = f" (Q = {verdict.q})" if isinstance(verdict.q, int) else ""
-    return f", within these bounds{room}" if verdict.within_bounds else ""
+    capacity = f" (Q = {verdict.q})" if isinstance(verdict.q, int) else ""
+    return f", within these bounds{capacity}" if verdict.within_bounds else ""
 
 
 def lines_of(findings: Iterable[Finding]) -> Iterator[str]:

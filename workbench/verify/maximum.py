@@ -78,25 +78,25 @@ class Counted(NamedTuple):
 
 def find_most(counted: Counted) -> None:
     """Raise the capacity until it is enough, or something grows without end; then narrow the bounds, within limits."""
-    most, room = counted.most, 0
+    maximum, capacity = counted.most, 0
     try:
-        while most.at_most == math.inf and not most.is_complete:
-            room = int(min(max(room, most.at_least), counted.limit))
-            (more,) = counted.exceeds(room, [room])
+        while maximum.at_most == math.inf and not maximum.is_complete:
+            capacity = int(min(max(capacity, maximum.at_least), counted.limit))
+            (more,) = counted.exceeds(capacity, [capacity])
             if more is False:
-                most.at_most = room
-            elif more and not most.is_complete:
-                if room >= counted.limit:
+                maximum.at_most = capacity
+            elif more and not maximum.is_complete:
+                if capacity >= counted.limit:
                     grows = "no stream was found that makes ever more wait"
-                    raise GivenUp(f"{most.at_least} {counted.unit} can wait, and {grows}")
-                room *= counted.factor
-        while most.at_least < most.at_most and not most.is_complete:
-            numbers = spread(most.at_least, int(most.at_most) - 1)
-            for number, more in zip(numbers, counted.exceeds(int(most.at_most), numbers), strict=True):
+                    raise GivenUp(f"{maximum.at_least} {counted.unit} can wait, and {grows}")
+                capacity *= counted.factor
+        while maximum.at_least < maximum.at_most and not maximum.is_complete:
+            numbers = spread(maximum.at_least, int(maximum.at_most) - 1)
+            for number, more in zip(numbers, counted.exceeds(int(maximum.at_most), numbers), strict=True):
                 if more is False:
-                    most.at_most = min(most.at_most, number)
+                    maximum.at_most = min(maximum.at_most, number)
     except GivenUp as end:
-        most.reason = str(end)
+        maximum.reason = str(end)
 
 
 def spread(low: int, high: int) -> list[int]:

@@ -113,18 +113,18 @@ def describe_variables(model: Pipeline) -> Iterator[str]:
         if frame.layout.places:
             yield "back1, back2, ...: how many events have come since"
         for column in frame.layout.line_columns:
-            places = (
-                f"; at1_{place} is {name}: {', '.join(map(str, tables[column.type, name].values))}"
-                for name, place in column.attributes.items()
+            attribute_texts = (
+                f"; at1_{index} is {name}: {', '.join(map(str, tables[column.type, name].values))}"
+                for name, index in column.attributes.items()
             )
             retention = [f"up to {column.limit} ticks old"] if column.limit >= 0 else []
             retention += [f"one of the last {column.places} events"] if column.places else []
             retention = ["however old"] if column.endless else retention
-            yield f"  {column.kind} is {column.type}, {' or '.join(retention)}{''.join(places)}"
+            yield f"  {column.kind} is {column.type}, {' or '.join(retention)}{''.join(attribute_texts)}"
         for number, (column, key) in enumerate(frame.layout.apart, 1):
             values = zip(column.newest or (), key, strict=True)
-            equal = ", ".join(f"{name} = {tables[column.type, name].values[place]}" for name, place in values)
+            equal = ", ".join(f"{name} = {tables[column.type, name].values[index]}" for name, index in values)
             newest = f"{column.type}({equal})" if equal else column.type
             yield f"since{number}: how many ticks ago the newest {newest} came, {column.limit + 1} where it is too old"
-        for place, (rule, _) in enumerate(frame.layout.consuming):
-            yield f"used1_{place}, ...: whether {rule} has consumed it"
+        for index, (rule, _) in enumerate(frame.layout.consuming):
+            yield f"used1_{index}, ...: whether {rule} has consumed it"

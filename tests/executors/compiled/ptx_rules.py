@@ -31,7 +31,7 @@ RULES = (
 
 def engine(text: str = RULES, facts: Facts | None = None, stretch: int = 30) -> StretchRules:
     """Rules on a device with few threads."""
-    return StretchRules(parse_rules(TYPES + text), facts or {}, EngineSettings(), CudaDevice(2, 4), stretch=stretch)
+    return StretchRules(parse_rules(TYPES + text), facts or {}, EngineSettings(), CudaDevice(2, 4), batch_size=stretch)
 
 
 def conformance(seeds: int) -> None:

@@ -76,9 +76,9 @@ def execute(args: argparse.Namespace) -> int:
     search = Search(args.examples, args.seed, args.steps, args.N, args.Q)
     differ = False
     with Progress("comparing") as progress:
-        place = _Place(progress, search.seed)
+        position = _Place(progress, search.seed)
         try:
-            for subject, outcome in chain(_rules(args, search, place), _pipelines(args, search, place)):
+            for subject, outcome in chain(_rules(args, search, position), _pipelines(args, search, position)):
                 progress.clear()
                 print(json.dumps(outcome.to_json()) if args.json else outcome, flush=True)
                 differ = differ or not outcome.holds
@@ -86,7 +86,7 @@ def execute(args: argparse.Namespace) -> int:
                     path = _write_test(args, subject, outcome)
                     print(f"    {path}", file=sys.stderr if args.json else sys.stdout)
         except KeyboardInterrupt:
-            print(f"{place.what}: go on with --seed {place.seed}", file=sys.stderr)
+            print(f"{position.what}: go on with --seed {position.seed}", file=sys.stderr)
             raise
     return int(differ)
 
@@ -121,7 +121,7 @@ def _write_test(
 # --- comparisons ----------------------------------------------------------------------------------------------
 
 
-def _rules(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[Compared]:
+def _rules(args: argparse.Namespace, search: Search, position: _Place) -> Iterator[Compared]:
     """Compare engines with the meaning of rules: rules of files on random streams, and random rules."""
     from workbench.conformance.compare.rule_engines import choose_engines, conform_rules
     from workbench.conformance.generate.rule_cases import make_varied_case
@@ -137,11 +137,11 @@ def _rules(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[
     if args.random_rules:
         comparisons.append(("random rules", make_varied_case, replace(search, examples=args.random_rules)))
     for name, cases, own in comparisons:
-        place.begin(name)
-        yield None, conform_rules(name, cases, own, engines, partial(place.tell, f"comparing engines on {name}"))
+        position.begin(name)
+        yield None, conform_rules(name, cases, own, engines, partial(position.tell, f"comparing engines on {name}"))
 
 
-def _pipelines(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[Compared]:
+def _pipelines(args: argparse.Namespace, search: Search, position: _Place) -> Iterator[Compared]:
     """Compare backends on the pipelines of files, and on random pipelines."""
     files = [file for file in args.files if not o.is_rules(file)]
     if not (files or args.random):
@@ -155,11 +155,11 @@ def _pipelines(args: argparse.Namespace, search: Search, place: _Place) -> Itera
     subjects = [subject for file in files for subject in _subjects(file, args.param)]
     for subject in subjects:
         for contender in choose_contenders(args.backend, subject.pipeline.kind, strict=strict):
-            place.begin(f"{subject.name} on {contender.name}")
-            yield from ((subject, each) for each in conform(subject.pipeline, [contender], search, place.tell))
+            position.begin(f"{subject.name} on {contender.name}")
+            yield from ((subject, each) for each in conform(subject.pipeline, [contender], search, position.tell))
     if args.random:
-        place.begin("random pipelines")
-        yield None, conform_random(among, replace(search, examples=args.random), place.tell)
+        position.begin("random pipelines")
+        yield None, conform_random(among, replace(search, examples=args.random), position.tell)
 
 
 def _hypothesis() -> None:

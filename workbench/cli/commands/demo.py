@@ -69,19 +69,19 @@ def problems_of(folder: str) -> list[Problem]:
     from workbench.verify.answer.problem import problems
     from workbench.verify.answer.settings import Settings
 
-    place = Path(folder)
-    if folder == MODELS and not place.is_dir():
-        place = Path(str(files("workbench"))) / MODELS
-    paths = sorted(place.glob("**/*.pipe"))
+    root = Path(folder)
+    if folder == MODELS and not root.is_dir():
+        root = Path(str(files("workbench"))) / MODELS
+    paths = sorted(root.glob("**/*.pipe"))
     if not paths:
         raise InputError(f"there is no .pipe file in '{folder}'", hint="give a folder of models with --models")
     folder_problems: list[Problem] = []
-    seen: list[Pipeline] = []
+    pipelines: list[Pipeline] = []
     for file in paths:
         file_problems = problems(file, Settings(n=_ROOM, seconds=_SECONDS, grow=0), STANDARD)
         for loaded, group in groupby(file_problems, lambda problem: problem.subject):
-            if isinstance(loaded, Loaded) and loaded.pipeline not in seen:
-                seen.append(loaded.pipeline)
+            if isinstance(loaded, Loaded) and loaded.pipeline not in pipelines:
+                pipelines.append(loaded.pipeline)
                 folder_problems += group
     return folder_problems
 

@@ -21,8 +21,8 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.errors import InputError
 
     package = Path(str(files("workbench")))
-    places = [package / SITE / "index.html", package.parent / "build" / "docs" / "index.html"]
-    page = next(filter(Path.is_file, places), None)
+    paths = [package / SITE / "index.html", package.parent / "build" / "docs" / "index.html"]
+    page = next(filter(Path.is_file, paths), None)
     if page is None:
         raise InputError(
             "the pages are not built", hint="make docs builds them from a clone; docs/ has them as Markdown"

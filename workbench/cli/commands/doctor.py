@@ -119,10 +119,12 @@ def _backends() -> Iterator[Item]:
     from workbench.executors.table import backend_rows
 
     for row in backend_rows().values():
-        wanted = {**row.needs, **row.uses}
-        missing = [name for name in wanted if find_spec(name) is None and shutil.which(name) is None]
+        requirements = {**row.needs, **row.uses}
+        missing = [name for name in requirements if find_spec(name) is None and shutil.which(name) is None]
         detail = f"missing: {', '.join(missing)}" if missing else row.said
-        yield Item("backends", row.name, not missing, detail, "; ".join(dict.fromkeys(wanted[n] for n in missing)))
+        yield Item(
+            "backends", row.name, not missing, detail, "; ".join(dict.fromkeys(requirements[n] for n in missing))
+        )
 
 
 def _plugins() -> Iterator[Item]:

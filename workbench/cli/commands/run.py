@@ -90,7 +90,7 @@ def output_options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run the program and write the output."""
-    begun, options = time.monotonic(), run_options(args)
+    start, options = time.monotonic(), run_options(args)
     program = o.program(args.file, args.param, args.fault, types_of_log(options, o.note))
     reporter = Reporter(o.note)
     try:
@@ -112,7 +112,7 @@ def execute(args: argparse.Namespace) -> int:
     if account.first_bad:
         o.note(account.describe_bad())
     if account.rows and (args.progress or sys.stderr.isatty()):
-        o.note(reporter.summary(time.monotonic() - begun))
+        o.note(reporter.summary(time.monotonic() - start))
     return 0
 
 

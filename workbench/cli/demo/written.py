@@ -18,8 +18,8 @@ def write_report(report: DemoReport, folder: Path) -> Path:
     files |= {"README.md": markdown(report), "index.html": html(report)}
     files |= {model.explorer: explorer(model.shown) for model in report.models if model.shown}
     try:
-        for place in {(folder / name).parent for name in files}:
-            place.mkdir(parents=True, exist_ok=True)
+        for parent in {(folder / name).parent for name in files}:
+            parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot write there: {error.strerror}", where=str(folder)) from error
     for name, text in files.items():

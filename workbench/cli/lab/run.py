@@ -177,10 +177,10 @@ def select_values(lab: Lab, conditions: Sequence[str]) -> dict[str, tuple[Scalar
         axis, equals, listed = text.partition("=")
         if not equals or axis not in axes:
             raise InputError(f"--where {text}: there is no axis '{axis}'", hint=did_you_mean(axis, axes, "there are "))
-        wanted = [listed] if listed in axes[axis] else listed.split(",")
-        for value in wanted:
+        value_texts = [listed] if listed in axes[axis] else listed.split(",")
+        for value in value_texts:
             if value not in axes[axis]:
                 hint = did_you_mean(value, axes[axis], "it is ")
                 raise InputError(f"--where {text}: '{axis}' is never {value}", hint=hint)
-        selection[axis] = (*selection.get(axis, ()), *(axes[axis][value] for value in wanted))
+        selection[axis] = (*selection.get(axis, ()), *(axes[axis][value] for value in value_texts))
     return selection

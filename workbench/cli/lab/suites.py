@@ -81,7 +81,7 @@ def load_results(folder: Path) -> dict[str, list[Result]]:
     """Load the results of each suite that has any."""
     from workbench.lab.store import ResultStore
 
-    names = sorted(place.name.removeprefix("suite=") for place in folder.glob("suite=*"))
+    names = sorted(path.name.removeprefix("suite=") for path in folder.glob("suite=*"))
     contents = {name: ResultStore(folder, name).results() for name in names}
     warn([item for _, broken in contents.values() for item in broken])
     return {name: results for name, (results, _) in contents.items()}

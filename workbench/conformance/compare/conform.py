@@ -134,10 +134,10 @@ def conform_random(
     Refused: no contender is left to compare.
     """
     search = search or Search()
-    chosen = choose_contenders(backends)
-    quick = [each.quick or each for each in chosen if each.share == 1]
+    contenders = choose_contenders(backends)
+    quick = [each.quick or each for each in contenders if each.share == 1]
     if not quick:
-        slow = ", ".join(each.name for each in chosen)
+        slow = ", ".join(each.name for each in contenders)
         raise Refused(f"random pipelines are not compared on {slow}, which takes long to begin", hint="name files")
     outcome = Conformity(RANDOM_PIPELINES, ", ".join(each.name for each in quick))
     for number, count in search.rounds():

@@ -193,9 +193,9 @@ class Streams:
     def streams(self, steps: InputSequence) -> OutputStreams:
         """Return the whole output streams, by the pipe that carries them."""
         outputs: dict[str, list[Value]] = {pipe: [] for _, pipe in self.pipeline.outputs}
-        for seen in self.executable.trace(steps):
+        for record in self.executable.trace(steps):
             for pipe, events in outputs.items():
-                content = seen.pipes[pipe]
+                content = record.pipes[pipe]
                 events += content if isinstance(content, list) else [] if content is None else [content]
         return outputs
 

@@ -88,9 +88,9 @@ class Simulated:
             present = source.name in events
             value = events[source.name] if present else source.domain.default
             chosen_parts = (present, *split(source.domain, value))
-            for leaf, chosen in zip(leaves((source.present, source.value)), chosen_parts, strict=True):
+            for leaf, part in zip(leaves((source.present, source.value)), chosen_parts, strict=True):
                 if leaf.name in self.smv.names:
-                    fixed[self.smv.names[leaf.name]] = self.smv.constant(leaf.name, chosen)
+                    fixed[self.smv.names[leaf.name]] = self.smv.constant(leaf.name, part)
         if self.system.end and self.system.end.now.name in self.smv.names:
             fixed[self.smv.names[self.system.end.now.name]] = "TRUE" if events is END else "FALSE"
         return fixed

@@ -87,8 +87,8 @@ def _heard(flat: Pipeline, candidate: Pipeline, steps: InputSequence) -> InputSe
         return None
     heard = []
     try:
-        for events, seen in zip(steps, Running(flat, {}).trace(steps), strict=True):
-            carried = {pipe: seen.pipes[pipe] for pipe in inputs if seen.pipes[pipe] is not None}
+        for events, record in zip(steps, Running(flat, {}).trace(steps), strict=True):
+            carried = {pipe: record.pipes[pipe] for pipe in inputs if record.pipes[pipe] is not None}
             heard.append(END if events is END else carried)
     except WorkbenchError:
         return None

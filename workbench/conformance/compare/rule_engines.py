@@ -115,7 +115,7 @@ def choose_engines(names: Sequence[str], *, strict: bool = True) -> Mapping[str,
     ------
     PipelineError: there is no such backend. Refused: it has no engine of rules, or lacks something on this machine.
     """
-    chosen: dict[str, MakesEngine] = {}
+    engines: dict[str, MakesEngine] = {}
     for name in names:
         row = backend_row(name)
         if row.engine is None:
@@ -124,12 +124,12 @@ def choose_engines(names: Sequence[str], *, strict: bool = True) -> Mapping[str,
         elif missing := row.missing():
             refused = Refused(missing)
         else:
-            chosen[row.name] = row.engine
+            engines[row.name] = row.engine
             continue
         if strict:
             raise refused
-        chosen[row.name] = refused.refuse
-    return chosen or None
+        engines[row.name] = refused.refuse
+    return engines or None
 
 
 def evaluate_meaning(case: RuleCase) -> RuleOutcome:

@@ -137,12 +137,12 @@ class Schedule:
             raise Deadlock(self._dead)
         self._go_on(self._choose_fiber())
 
-    def _go_on(self, chosen: _Fiber | None) -> None:
+    def _go_on(self, successor: _Fiber | None) -> None:
         """Let the chosen thread run, and wait until the current one is chosen again."""
         me = self._current
-        if chosen is not None and chosen is not me:
-            self._current = chosen
-            chosen.baton.release()
+        if successor is not None and successor is not me:
+            self._current = successor
+            successor.baton.release()
             try:
                 me.baton.acquire()
             except BaseException as error:  # Ctrl-C reaches the caller while another thread runs
@@ -178,10 +178,10 @@ class Schedule:
             self._failures.append(failure)
         self._fibers.remove(fiber)
         self.unblock(fiber)
-        chosen = self._choose_fiber()
-        if chosen is not None:
-            self._current = chosen
-            chosen.baton.release()
+        successor = self._choose_fiber()
+        if successor is not None:
+            self._current = successor
+            successor.baton.release()
 
 
 class _Fiber:

@@ -86,11 +86,11 @@ class _Asking:
                 one, two = _isolate(rules, rule), _isolate(after, other)
                 if one is None or two is None:  # the rule reads the events that it emits
                     one, two = rules, after
-                begun = time.perf_counter()
+                start = time.perf_counter()
                 with phase(f"rule {at + 1} of {len(rules.rules)}: {what}", part=True):
                     verdict = self._same(one, two)
                 if verdict is not None:
-                    seconds = time.perf_counter() - begun
+                    seconds = time.perf_counter() - start
                     return RewritingStep("model", what, *differing(rules, after), seconds, *verdict), renumber(after)
                 if reason := self.refused[str(one), str(two)]:
                     self.undecided.append(UndecidedRewriting(rule.name, what, reason))

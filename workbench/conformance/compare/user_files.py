@@ -27,10 +27,10 @@ def subject(file: str, name: str | None = None, /, **params: Value) -> Loaded | 
     if params:
         raise InputError("the pipelines of a Python file have no parameters", where=file)
     pipelines = python_pipelines(file)
-    chosen = name or ("main" if "main" in pipelines else list(pipelines)[-1])
-    if chosen not in pipelines:
-        raise InputError(f"there is no pipeline '{chosen}'", where=file, hint=did_you_mean(chosen, list(pipelines)))
-    return PythonPipeline(pipelines[chosen], file, chosen)
+    choice = name or ("main" if "main" in pipelines else list(pipelines)[-1])
+    if choice not in pipelines:
+        raise InputError(f"there is no pipeline '{choice}'", where=file, hint=did_you_mean(choice, list(pipelines)))
+    return PythonPipeline(pipelines[choice], file, choice)
 
 
 def python_pipelines(file: str) -> dict[str, Pipeline]:

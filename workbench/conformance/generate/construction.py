@@ -190,8 +190,8 @@ class Growing:
         candidates = fitting([pipe.domain for pipe in self.pipes], RULED)
         if not candidates:
             return self.single()
-        processor, places = self.draw(st.sampled_from(candidates))
-        return processor, [self.pipes[place] for place in places]
+        processor, indices = self.draw(st.sampled_from(candidates))
+        return processor, [self.pipes[index] for index in indices]
 
     def single(self) -> DrawnNode:
         pipe = self.pick()
@@ -273,8 +273,8 @@ class Growing:
         """Draw pipes that are read together, one of them possibly wide."""
         read = [first, *([self.pick()] if self.draw(st.booleans()) else [])]
         if self.draw(st.sampled_from((False, False, False, True))):
-            place = self.draw(st.integers(0, len(read) - 1))
-            read[place] = self.widen(read[place])
+            index = self.draw(st.integers(0, len(read) - 1))
+            read[index] = self.widen(read[index])
         return read
 
     def draw_inner(self, inputs: Sequence[Domain], width: int | None = None) -> Processor | Pipeline:
@@ -293,8 +293,8 @@ class Growing:
             return self.inner(inputs, 1, 1)
         builder = Builder("one")
         streams = [builder.input("xyz"[i], domain) for i, domain in enumerate(inputs)]
-        place = self.draw(st.integers(0, len(inputs) - 1))
-        return builder.build(cumulation(self.draw, inputs[place])(streams[place]))
+        index = self.draw(st.integers(0, len(inputs) - 1))
+        return builder.build(cumulation(self.draw, inputs[index])(streams[index]))
 
     def group(self) -> DrawnNode:
         read = self.several(self.pick())
@@ -336,9 +336,9 @@ class Growing:
             return kind(g.NEIGHBOURS, ApplyFunction(compared)), read
         builder = Builder("condition")
         value, *streams = (builder.input("vxy"[i], domain) for i, domain in enumerate([domains[0], *domains]))
-        place = self.draw(st.sampled_from([i for i, each in enumerate(domains) if each == domains[0]]))
+        index = self.draw(st.sampled_from([i for i, each in enumerate(domains) if each == domains[0]]))
         later = self.draw(st.sampled_from(["", "event", "verdict"]))
-        condition = ApplyFunction(compared)(value, Trim(1)(streams[place]) if later == "event" else streams[place])
+        condition = ApplyFunction(compared)(value, Trim(1)(streams[index]) if later == "event" else streams[index])
         condition = Eventually(2)(condition) if later == "verdict" else condition
         values_of = g.NEIGHBOURS if len(read) == 1 else g.of_event(g.NEIGHBOURS)
         return kind(values_of, builder.build(condition), PENDING if later else None), read

@@ -73,9 +73,9 @@ def faults(draw: Draw, pipeline: Pipeline, *, max_faults: int = 2, most_events: 
         pipe = draw(st.sampled_from(sorted(pipeline.every_pipe)))
         kind = draw(st.sampled_from(Kind))
         by = draw(st.integers(1, 2)) if kind is Kind.DELAY else 0
-        most, domain = draw(st.sampled_from([None, 1, 2])), pipeline.every_pipe[pipe]
+        limit, domain = draw(st.sampled_from([None, 1, 2])), pipeline.every_pipe[pipe]
         conditions = [None, g.fix_right("=", draw(values(domain)))] if not isinstance(domain, Map | Tuple) else [None]
-        tried = [*legal_faults, Fault(kind, pipe, by, most, draw(st.sampled_from(conditions)))]
+        tried = [*legal_faults, Fault(kind, pipe, by, limit, draw(st.sampled_from(conditions)))]
         if max(width or 0 for width in flatten(pipeline.with_faults(tried)).widths.values()) <= most_events:
             legal_faults = tried
     return legal_faults

@@ -162,8 +162,8 @@ class _Again:
         self.count = count
 
     def __call__(self, items: Sequence[Any]) -> Any:
-        place = len(self.made)
-        self.made.append(self._before[place] if place < len(self._before) else self._choose(items))
+        index = len(self.made)
+        self.made.append(self._before[index] if index < len(self._before) else self._choose(items))
         return self.made[-1]
 
 
@@ -190,9 +190,9 @@ class _Growing:
         """Choose some of the items, mostly none."""
         return tuple(each for each in items if self.one(False, False, True))
 
-    def up_to(self, most: int, grown: Callable[[], Any]) -> tuple[Any, ...]:
-        """Grow at most `most` items."""
-        return tuple(grown() for _ in range(self.one(0, 0, *range(most + 1))))
+    def up_to(self, limit: int, grown: Callable[[], Any]) -> tuple[Any, ...]:
+        """Grow at most `limit` items."""
+        return tuple(grown() for _ in range(self.one(0, 0, *range(limit + 1))))
 
     def fresh(self) -> int:
         """Return a number that no name has yet."""
@@ -208,12 +208,12 @@ class _Growing:
         self.start = trigger.name
         parts = [self.part() for _ in range(self.one(1, 0, *range(MOST_PREDICATES + 1)))]
         trigger, emits, counted = self._draw_emit(trigger, declared)
-        places = [n for n, each in enumerate(parts) if each.policy.many]
-        for place in places[MOST_EACH:] if self.crowded else ():
-            part = parts[place]
+        indices = [n for n, each in enumerate(parts) if each.policy.many]
+        for index in indices[MOST_EACH:] if self.crowded else ():
+            part = parts[index]
             if isinstance(part, t.Predicate) and part.window is not None:  # facts are few and unordered
-                parts[place] = replace(part, policy=t.Policy.LAST)
-        each = len(places)
+                parts[index] = replace(part, policy=t.Policy.LAST)
+        each = len(indices)
         crowded = each > 1 or (each and declared in COMPOSITE)
         paused = self.one(False, False, False, True)
         attributes = list(emits.domains.items())
@@ -279,9 +279,9 @@ class _Growing:
         least, more = self.one(None, None, None, 0, 1, 2), self.one(3, 1, 0, 2, 5, None)
         unit = self.one("", "", t.EVENTS)
         more = more or 1 if unit and more == 0 else more
-        most = None if more is None else t.Duration(Decimal((least or 0) + more), unit)
+        farthest = None if more is None else t.Duration(Decimal((least or 0) + more), unit)
         of, nearest = self.one(*names[::-1]), None if least is None else t.Duration(Decimal(least), unit)
-        return t.EventWindow((of,), most, nearest)
+        return t.EventWindow((of,), farthest, nearest)
 
     def predicate(self, policy: t.Policy, declared: t.Declaration, window: t.EventWindow | None) -> t.Predicate:
         """Draw a predicate; its name is known to later parts if it binds."""
@@ -292,8 +292,8 @@ class _Growing:
         if not policy.binds:
             self.parameters = before
             return t.Predicate(policy, declared.name, assignments, constraints, None, window)
-        taken = declared.name in (*self.events, *self.facts)
-        alias = f"{declared.name}{self.fresh()}" if taken or self.one(False, False, True) else None
+        is_bound = declared.name in (*self.events, *self.facts)
+        alias = f"{declared.name}{self.fresh()}" if is_bound or self.one(False, False, True) else None
         (self.facts if declared.fact else self.events)[alias or declared.name] = declared
         names = self.some(tuple(declared.domains)) if declared.fact else ()
         if declared.fact and not policy.many:

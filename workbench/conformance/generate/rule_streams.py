@@ -22,13 +22,13 @@ FACTS = 6
 """Maximum number of rows of a type of facts."""
 
 
-def stream_case(rules: RuleSet, seed: int, most: int) -> RuleCase:
+def stream_case(rules: RuleSet, seed: int, max_events: int) -> RuleCase:
     """Draw a stream for the rules from a seed.
 
     Parameters
     ----------
     rules: the rules, with windows in whole numbers (`in_units`).
-    most: the maximum number of events.
+    max_events: the maximum number of events.
     """
     rng = random.Random(seed)
     constants = {domain: list(_values(rules, domain)) for domain in VALUES}
@@ -44,7 +44,7 @@ def stream_case(rules: RuleSet, seed: int, most: int) -> RuleCase:
 
     time, events = 0, []
     looked_at = [name for name in rules.events if any(name in rule.types for rule in rules.rules)] or rules.events
-    for _ in range(rng.randint(0, most)):
+    for _ in range(rng.randint(0, max_events)):
         time += rng.choice(gaps)
         declared = rules.declarations[rng.choice(looked_at)]
         events.append(Occurrence(declared.name, time, row(declared)))
@@ -55,10 +55,10 @@ def stream_case(rules: RuleSet, seed: int, most: int) -> RuleCase:
     return RuleCase(rules, events, facts, rng.choice([None, time + rng.choice(gaps)]))
 
 
-def stream_cases(file: str, most: int) -> Callable[[int], RuleCase]:
+def stream_cases(file: str, max_events: int) -> Callable[[int], RuleCase]:
     """Return a function from seeds to streams for the rules of a file, in microseconds if windows have units."""
     rules = in_units(load_rules(file), "us")
-    return lambda seed: stream_case(rules, seed, most)
+    return lambda seed: stream_case(rules, seed, max_events)
 
 
 def _values(rules: RuleSet, domain: Domain) -> Iterator[Value | None]:
@@ -83,5 +83,5 @@ def _gaps(rules: RuleSet) -> Iterator[int]:
         for part in rule.predicates:
             window = part.window
             if window is not None and window.far is not None:
-                most = 0 if window.counts_events else window.far
-                yield from (most // 3, most, most + 1)
+                far = 0 if window.counts_events else window.far
+                yield from (far // 3, far, far + 1)

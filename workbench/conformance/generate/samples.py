@@ -19,9 +19,9 @@ def fitting(domains: Sequence[Domain], ruled: Collection[type[Processor]]) -> li
     integers = next((domain for domain in reversed(domains) if isinstance(domain, Integer)), Integer(4))
     samples = (sample for kind in CLASSES.values() if kind not in ruled for sample in kind.samples())
     able = [sample.resolve(integers) for sample in samples if not sample.refusal(Form.MODEL)]
-    places = range(len(domains) - 1, -1, -1)
-    tried = ((sample, read) for sample in able for read in product(places, repeat=sample.in_arity))
-    return [(sample, read) for sample, read in tried if _suits(sample, tuple(domains[place] for place in read))]
+    indices = range(len(domains) - 1, -1, -1)
+    tried = ((sample, read) for sample in able for read in product(indices, repeat=sample.in_arity))
+    return [(sample, read) for sample, read in tried if _suits(sample, tuple(domains[index] for index in read))]
 
 
 def _suits(processor: Processor, inputs: tuple[Domain, ...]) -> bool:

@@ -58,10 +58,10 @@ class Recipe:
         resolved = domain and f".resolve({domain})"
         if isinstance(subject, Loaded):
             arguments = "".join(f", {key}={as_source(value)}" for key, value in subject.params.items())
-            place = ""
+            path_argument = ""
             if any(isinstance(each, FileProcessor) for each in flatten(subject).typed.values()):  # files beside it
-                place = f", str(Path(__file__).parent / {as_source(_from(folder, subject.source.file))})"
-            expression = f"wb.parse(SOURCE{place}).get({as_source(subject.name)}{arguments}).pipeline"
+                path_argument = f", str(Path(__file__).parent / {as_source(_from(folder, subject.source.file))})"
+            expression = f"wb.parse(SOURCE{path_argument}).get({as_source(subject.name)}{arguments}).pipeline"
             if subject.added:
                 expression = f"wb.faults.faulty({expression}, {', '.join(map(as_source, subject.added))})"
             expression = f"wb.faults.faultless({expression})" if subject.sound else expression
@@ -173,9 +173,9 @@ class WrittenFile:
     def _fresh(self, name: str) -> str:
         """Return the name, with a number if it is taken."""
         names = (name if i == 1 else f"{name}_{i}" for i in range(1, len(self.taken) + 2))
-        chosen = next(each for each in names if each not in self.taken)
-        self.taken.add(chosen)
-        return chosen
+        free_name = next(each for each in names if each not in self.taken)
+        self.taken.add(free_name)
+        return free_name
 
 
 def _plain(text: str) -> str:

@@ -181,12 +181,12 @@ def _full(run: Trace) -> Iterator[str]:
         yield f"assert seen[-1].queues[{as_source(queue)}] == {capacity}"
 
 
-def _silent(played: _Played, most: int) -> Iterator[str]:
-    """Yield the assertion that the last `most` + 1 steps with input, and all between them, have no output."""
+def _silent(played: _Played, bound: int) -> Iterator[str]:
+    """Yield the assertion that the last `bound` + 1 steps with input, and all between them, have no output."""
     with_input = [i for i, events in enumerate(played.inputs) if events]
-    first = with_input[-(most + 1)]
-    yield f"# {most + 1} steps with input and without output"
-    yield f"assert sum(bool(events) for events, _ in steps[{first}:]) == {most + 1}"
+    first = with_input[-(bound + 1)]
+    yield f"# {bound + 1} steps with input and without output"
+    yield f"assert sum(bool(events) for events, _ in steps[{first}:]) == {bound + 1}"
     yield f"assert not any(any(record.outputs.values()) for record in seen[{first}:])"
 
 

@@ -196,11 +196,11 @@ def _iterate_timed_rows(run: Trace, side: Pipeline) -> Iterator[tuple[int, Mappi
     tick = next(node.processor.tick for node in run.pipeline.nodes if isinstance(node.processor, RulesInPipeline))
     numbers = list(range(len(run.steps)))
     numbers += numbers[run.loop :] * (ROUNDS - 1) if run.loop is not None else []
-    places, now = {name: place for place, (name, _) in enumerate(run.pipeline.inputs)}, 0
+    indices, now = {name: index for index, (name, _) in enumerate(run.pipeline.inputs)}, 0
     for number in numbers:
         inputs = dict(run.steps[number].inputs)
         now += ticks_of(inputs.pop(ELAPSED, 0)) * tick
-        own = {side.inputs[places[name]]: value for name, value in inputs.items()}
+        own = {side.inputs[indices[name]]: value for name, value in inputs.items()}
         row = {name: _restore_value(value, domain) for (name, domain), value in own.items()}
         yield number, {**row, **dict.fromkeys(side.clocks, now)}
 

@@ -143,11 +143,11 @@ class CsvReader(RowReader):
             if last and rest and not rest.endswith(b"\n"):
                 rest += b"\n"
             if self.columns is None:
-                begun = self._header(rest, file_name, last=last)
-                if begun is None:
+                header_size = self._header(rest, file_name, last=last)
+                if header_size is None:
                     begun_row.keep(rest)
                     continue
-                first, rest = begun[0] + self.part.skipped, rest[begun[1] :]
+                first, rest = header_size[0] + self.part.skipped, rest[header_size[1] :]
             cut = self._cut(rest)
             if cut is None or (last and cut < len(rest)):
                 batch = self._find_rows(rest, file_name, first, last=last)
@@ -181,14 +181,14 @@ class CsvReader(RowReader):
     def parts(self, file: IO[bytes], file_name: str, size: int) -> Iterator[FilePart]:
         data = file.read(size)
         mark = len(BOM) if data.startswith(BOM) else 0
-        begun = self._header(data[mark:], file_name, last=len(data) < size)
-        header = data[: mark + begun[1]] if begun else b""
-        return parts_of_lines(file, size, header, lambda rows: self._cut(rows) if begun else None)
+        header_size = self._header(data[mark:], file_name, last=len(data) < size)
+        header = data[: mark + header_size[1]] if header_size else b""
+        return parts_of_lines(file, size, header, lambda rows: self._cut(rows) if header_size else None)
 
     def _header(self, data: bytes, file_name: str, *, last: bool) -> tuple[int, int] | None:
         """Return the lines and the bytes of the header, 0 if there is none; None if it has not arrived completely."""
         whole = io.BytesIO(data[: data.rfind(b"\n") + 1])
-        taken, there = itertools.tee(line for lines in whole for line in lines.splitlines(keepends=True))
+        header_lines, there = itertools.tee(line for lines in whole for line in lines.splitlines(keepends=True))
         parser = csv.reader(map(bytes.decode, there), **csv_dialect(self.between, self.quote))
         try:
             row = next(parser, None)
@@ -199,29 +199,31 @@ class CsvReader(RowReader):
         if row is None:
             return None
         begins = self._is_header(row, self.place(file_name, 1))
-        return (parser.line_num, sum(map(len, itertools.islice(taken, parser.line_num)))) if begins else (0, 0)
+        return (parser.line_num, sum(map(len, itertools.islice(header_lines, parser.line_num)))) if begins else (0, 0)
 
     def _find_rows(self, data: bytes, file_name: str, first: int, *, last: bool) -> _Rows:
         """Return the rows of a text, except one at its end that may continue."""
         texts = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
-        taken = 0
+        line_count = 0
 
         def lines() -> Iterator[str]:
-            nonlocal taken
-            for taken, text in enumerate(texts, 1):  # noqa: B007
+            nonlocal line_count
+            for line_count, text in enumerate(texts, 1):  # noqa: B007
                 yield text.decode()
-            taken += 1
+            line_count += 1
 
         rows: list[tuple[int, list[str] | InputError]] = []
         try:
             for row in self.rows(lines(), file_name, first, whole=last):
                 rows.append(row)
         except (InputError, UnicodeDecodeError) as error:
-            if taken <= len(texts) or last:
+            if line_count <= len(texts) or last:
                 problem = (
-                    error if isinstance(error, InputError) else not_text(error, self.place(file_name, first + taken))
+                    error
+                    if isinstance(error, InputError)
+                    else not_text(error, self.place(file_name, first + line_count))
                 )
-                return _Rows(rows, first + taken, len(data), problem)
+                return _Rows(rows, first + line_count, len(data), problem)
         used = rows[-1][0] if rows else first
         return _Rows(rows, used, sum(map(len, texts[: used - first])), None)
 

@@ -61,11 +61,11 @@ class JsonReader(RecordReader):
         super().__init__(program, reading, reporter)
         columns = self.reading.columns
         self._texts = [columns.get(name, name) for name, each in self.domains.items() if isinstance(each, Words)]
-        wanted = [columns.get(name, name) for name in self.domains] + list(columns.values())
-        self._paths = {key: key.split(".") for key in wanted if "." in key}
+        keys = [columns.get(name, name) for name in self.domains] + list(columns.values())
+        self._paths = {key: key.split(".") for key in keys if "." in key}
         outer = {path[0] for path in self._paths.values()}
         self._outer = outer.difference(
-            wanted, *(each.names() for each in self.domains.values() if isinstance(each, Tuple))
+            keys, *(each.names() for each in self.domains.values() if isinstance(each, Tuple))
         )
 
     def lines_block(self, lines: bytes, file_name: str, first: int, count: int) -> LogBlock:
@@ -126,12 +126,12 @@ class JsonReader(RecordReader):
         self._seen.update(dict.fromkeys([*others, *new_keys]))
         return table, columns
 
-    def _others(self, first: Collection[str], wanted: set[str]) -> Collection[str] | None:
+    def _others(self, first: Collection[str], names: set[str]) -> Collection[str] | None:
         """Return keys that no input needs, of the first line, or of earlier ones; None if rows must be read singly."""
         if not first:
             return None
         known = list(self.reporter.columns)  # other threads may add to it
-        others = [key for key in first if key not in wanted] or [key for key in known if key not in wanted]
+        others = [key for key in first if key not in names] or [key for key in known if key not in names]
         return None if others and self.reading.strict else others
 
     def cells(self, row: str) -> Sequence[Any] | None:

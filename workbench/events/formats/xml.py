@@ -134,7 +134,7 @@ class XmlReader(RowReader):
                 failed = error
             except (LookupError, ValueError) as error:  # the encoding in the document is unknown
                 raise InputError(f"not well-formed XML: {error}", where=file_name) from error
-            events, begun = _take_events(parser), row
+            events, earlier_row = _take_events(parser), row
             silent = not events
             while events:
                 event = events.popleft()
@@ -153,7 +153,7 @@ class XmlReader(RowReader):
                         row = None
                     if row is None and inside:
                         inside[-1].remove(ended)
-            length = length + len(data or b"") if silent or (row is not None and row is begun) else 0
+            length = length + len(data or b"") if silent or (row is not None and row is earlier_row) else 0
             if length > LARGEST:
                 what = "a text or a tag" if row is None else f"<{self.tag}>"
                 raise self._too_large(f"{what} is longer than {LARGEST >> 20} MB", file_name)
@@ -182,17 +182,17 @@ class XmlReader(RowReader):
 
         An empty piece means that more bytes must arrive, None that there are no more.
         """
-        begun: bytes | None = b""
+        prologue: bytes | None = b""
         for data, last in arriving(stream):
-            if begun is not None:
-                begun += data
-                text = begun.removeprefix(BOM)
+            if prologue is not None:
+                prologue += data
+                text = prologue.removeprefix(BOM)
                 match = FIRST.match(text)
-                if match is None and not last and len(begun) < PROLOGUE:
+                if match is None and not last and len(prologue) < PROLOGUE:
                     continue
                 self._bare = match is not None and match[1] == self.tag.encode()
                 start = match.start(1) - 1 if match else 0
-                data, begun = text[:start] + AROUND[0] + text[start:] if self._bare else begun, None
+                data, prologue = text[:start] + AROUND[0] + text[start:] if self._bare else prologue, None
             yield from (data[i : i + PIECE] for i in range(0, len(data), PIECE))
             yield None if last else b""
             if last:
@@ -200,7 +200,7 @@ class XmlReader(RowReader):
 
     def cells(self, row: Element) -> Sequence[Any]:
         plain = self._shapes and self._shapes.cells(row)
-        seen: KeyedPlaces = {}
+        cache: KeyedPlaces = {}
         cells: list[Any] = []
         for i, path in enumerate(self._paths):
             texts = plain and plain[i]
@@ -209,7 +209,7 @@ class XmlReader(RowReader):
             elif texts:
                 cells.append(PlainCell(*texts, partial(_at, path, row)))
             else:
-                cells.append(place(path)(row, seen))
+                cells.append(place(path)(row, cache))
         if self._missing:
             there = {path for path, cell in zip(self._paths, cells, strict=True) if _places(cell)}
             self._missing = {path: None for path in self._missing if path not in there}

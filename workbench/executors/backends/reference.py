@@ -27,9 +27,9 @@ def _make(pipeline: Program, start: Start) -> Backend:
     from workbench.executors.reference.executor import Reference
 
     page = start.options.html
-    most = start.options.why or (MOST if page else None)
+    limit = start.options.why or (MOST if page else None)
     if count := start.options.processes:
-        if most:
+        if limit:
             raise InputError(
                 "--why explains the quantifiers of one process", hint="leave --processes or --why and --html out"
             )
@@ -37,17 +37,17 @@ def _make(pipeline: Program, start: Start) -> Backend:
 
         return start.closing.enter_context(Processes(pipeline, count, oracle=start.oracle, live=start.live))
     running = Reference(pipeline, oracle=start.oracle)
-    if most:
+    if limit:
         from workbench.executors.reference.refutation import Refutations
 
-        refutations = Refutations(running, most, lambda refutation: start.say(str(refutation))).found
+        refutations = Refutations(running, limit, lambda refutation: start.say(str(refutation))).found
         if page:
-            start.closing.enter_context(_page(page, f"{pipeline.kind} {pipeline.name}", refutations, most))
+            start.closing.enter_context(_page(page, f"{pipeline.kind} {pipeline.name}", refutations, limit))
     return running
 
 
 @contextmanager
-def _page(path: str, program: str, refutations: Sequence[Refutation], most: int) -> Iterator[None]:
+def _page(path: str, program: str, refutations: Sequence[Refutation], limit: int) -> Iterator[None]:
     """Open a page for what is found in the block; a path that cannot be written is refused at once."""
     from workbench.events.files import check_page_name, destination
 
@@ -56,7 +56,7 @@ def _page(path: str, program: str, refutations: Sequence[Refutation], most: int)
     check_page_name(path)
     with destination(path) as stream:
         yield
-        stream.write(refutation_page(program, refutations, most))
+        stream.write(refutation_page(program, refutations, limit))
 
 
 def _session(running: Reference, start: Start) -> Session:

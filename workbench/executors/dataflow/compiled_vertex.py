@@ -72,7 +72,7 @@ class CompiledVertex:
     def source(self) -> str:
         """The source of the loop that runs its steps, with or without events, and records the step of each output."""
         system = self.running.system
-        return loop_source(system, [list_known(system, "sparse")], places=True, target="cpu")
+        return loop_source(system, [list_known(system, "sparse")], with_steps=True, target="cpu")
 
     def run_all(self, steps: Sequence[FlowStep], context: VertexContext) -> list[Sequence[int]]:
         """Run phases; return for each the vertices that get messages."""

@@ -158,7 +158,7 @@ class Dataflow(Overlapped):
 
     def _through(self, steps: Steps, *, watched: bool) -> Iterator[DoneStep]:
         self._check_whole()
-        failure, taken, lengths = FirstFailure(self.manager.primitives), self.steps, self.lengths() if watched else {}
+        failure, count, lengths = FirstFailure(self.manager.primitives), self.steps, self.lengths() if watched else {}
         context = VertexContext(self._states, failure, watched=watched)
         if watched or self._bounded:
             context.look = partial(self._look, failure, watched)
@@ -168,14 +168,14 @@ class Dataflow(Overlapped):
                 self._flow = flow
                 try:
                     for step in flow.steps():
-                        taken += 1
+                        count += 1
                         step.queues = lengths = {**lengths, **step.queues} if watched else lengths
                         yield step
                 finally:
                     flow.stop()
                     self.executions.update(dict(zip(self.vertices.names, flow.executions[1:], strict=True)))
         finally:
-            self._behind = taken != self.steps
+            self._behind = count != self.steps
             self._busy = False  # last: if Ctrl-C comes before, a reset is required
 
     def _flows(
@@ -335,8 +335,8 @@ class Dataflow(Overlapped):
             if watched:
                 step.queues[name] = len(queue)
             if name in self._rooms and len(queue) > self._rooms[name][1]:
-                place = len(self._cells) + self._rooms[name][0]
-                failure.note(step.number, place, self._overflow(step.number, name, len(queue)))
+                queue_index = len(self._cells) + self._rooms[name][0]
+                failure.note(step.number, queue_index, self._overflow(step.number, name, len(queue)))
         if watched and cell.node.pending in self.flat.rooms:
             assert isinstance(cell.processor, Deferring)
             (step.queues[cell.node.pending],) = cell.processor.waiting(self._states[index])

@@ -233,17 +233,17 @@ class FlowThreads:
             return None
         if self._ready:
             return self._take_ready()
-        room = self._readable
-        waits = self._slow and caller and room < self.ahead and self._manager.grants
-        if room <= 0 or waits:
+        readable = self._readable
+        waits = self._slow and caller and readable < self.ahead and self._manager.grants
+        if readable <= 0 or waits:
             return None
         self._reading = True
-        return PhaseBatch(1, range(min(self._sizes[1], room)))
+        return PhaseBatch(1, range(min(self._sizes[1], readable)))
 
-    def _adapt(self, vertex: int, size: int, seconds: float, most: float) -> None:
+    def _adapt(self, vertex: int, size: int, seconds: float, limit: float) -> None:
         """Adapt the number of phases of a vertex per batch so that threads return to the sets in good time."""
-        if seconds > most:
-            self._sizes[vertex] = max(1, int(size * most / seconds))
+        if seconds > limit:
+            self._sizes[vertex] = max(1, int(size * limit / seconds))
         elif size >= self._sizes[vertex]:
             self._sizes[vertex] = min(self._most, 2 * size)
         if vertex == 1:

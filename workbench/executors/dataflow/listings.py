@@ -161,18 +161,18 @@ def check_numbering(graph: NumberedGraph, variant: Variant) -> None:
 
 
 def define_sets(
-    graph: NumberedGraph, messages: Iterable[Pair], begun: int
+    graph: NumberedGraph, messages: Iterable[Pair], last_phase: int
 ) -> tuple[frozenset[Pair], frozenset[Pair], frozenset[Pair]]:
     """Return the partial, full and ready sets by definitions (7) to (9).
 
     Parameters
     ----------
     messages: the pairs that have a message (or the signal of their phase) and have not finished: msg.
-    begun: p_max.
+    last_phase: p_max.
     """
     waiting = set(messages)
     x = [graph.size]
-    for p in range(1, begun + 1):
+    for p in range(1, last_phase + 1):
         least = min((w for w, q in waiting if q == p), default=graph.size + 1)
         x.append(min(x[-1], least - 1))
     full = frozenset((w, q) for w, q in waiting if x[q] < w <= graph.m[x[q]])

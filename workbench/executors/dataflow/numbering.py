@@ -118,8 +118,8 @@ def number_graph(graph: Mapping[V, Collection[V]]) -> tuple[NumberedGraph, tuple
 
 def renumber_graph(graph: Mapping[V, Collection[V]], order: Sequence[V]) -> NumberedGraph:
     """Return the graph with its vertices numbered in a given order, satisfactory or not."""
-    place = {v: i for i, v in enumerate(order, 1)}
-    return NumberedGraph(tuple(frozenset(place[u] for u in graph[v]) for v in order))
+    numbers = {v: i for i, v in enumerate(order, 1)}
+    return NumberedGraph(tuple(frozenset(numbers[u] for u in graph[v]) for v in order))
 
 
 def enumerate_graphs(size: int) -> Iterator[NumberedGraph]:

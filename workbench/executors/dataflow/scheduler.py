@@ -127,10 +127,10 @@ class Scheduler:
             return []
         own = heap[0] - 1 if heap else self._size
         set_least(self._own, at, own)
-        most = self._m[min(own, cap)]
+        limit = self._m[min(own, cap)]
         ready_pairs: list[Pair] = []
         for w in heap:
-            if w <= most:
+            if w <= limit:
                 self._fill(w, phase, ready_pairs)
             else:
                 self._partial[phase].append(w)
@@ -138,10 +138,10 @@ class Scheduler:
             self._note_partial(phase)
         return ready_pairs
 
-    def phases_of(self, vertex: int, most: int) -> list[int]:
-        """Return the first `most` full phases of a vertex: a thread that takes the first may run them in turn."""
+    def phases_of(self, vertex: int, limit: int) -> list[int]:
+        """Return the first `limit` full phases of a vertex: a thread that takes the first may run them in turn."""
         full = self._full[vertex]
-        return nsmallest(most, full) if len(full) > 1 else full[:]
+        return nsmallest(limit, full) if len(full) > 1 else full[:]
 
     def finish_all(self, vertex: int, phases: Sequence[int], receivers: Sequence[Iterable[int]]) -> list[Pair]:
         """Finish several phases that one thread has run in turn; all were full when it took the first."""
@@ -200,8 +200,8 @@ class Scheduler:
             new = after if after < new else new
             partial = self._partial[phase]
             if old != new:
-                most = self._m[new]
-                while partial and partial[0] <= most:
+                limit = self._m[new]
+                while partial and partial[0] <= limit:
                     self._fill(heappop(partial), phase, ready_pairs)
             self._note_partial(phase)
             at = here + 1
@@ -239,16 +239,16 @@ class Scheduler:
         if self._least[(len(self._least) >> 1) + at] != least:
             set_least(self._least, at, least)
 
-    def _move(self, at: int, stop: int, most: int, ready_pairs: list[Pair]) -> None:
-        """Make pairs full whose phase is from `at` to before `stop` and whose vertex is at most `most`."""
-        at = next_below(self._least, at, most + 1)
+    def _move(self, at: int, stop: int, limit: int, ready_pairs: list[Pair]) -> None:
+        """Make pairs full whose phase is from `at` to before `stop` and whose vertex is at most `limit`."""
+        at = next_below(self._least, at, limit + 1)
         while at < stop:
             phase = at + self._shift
             partial = self._partial[phase]
-            while partial and partial[0] <= most:
+            while partial and partial[0] <= limit:
                 self._fill(heappop(partial), phase, ready_pairs)
             self._note_partial(phase)
-            at = next_below(self._least, at, most + 1)
+            at = next_below(self._least, at, limit + 1)
 
     def _fill(self, vertex: int, phase: int, ready_pairs: list[Pair]) -> None:
         full = self._full[vertex]

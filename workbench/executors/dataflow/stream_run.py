@@ -74,15 +74,15 @@ class StreamRun(FlowThreads):
             self._adapt(vertex, len(phases), time.perf_counter() - begin, PATIENT if patient else LONG)
         return results
 
-    def _read(self, most: int) -> list[tuple[FlowStep, Sequence[int]]]:
+    def _read(self, limit: int) -> list[tuple[FlowStep, Sequence[int]]]:
         """Read the next steps of the log; called by one thread at a time."""
         steps: list[tuple[FlowStep, Sequence[int]]] = []
         try:
-            for events in itertools.islice(self._steps, most):
+            for events in itertools.islice(self._steps, limit):
                 steps.append(self._admit(events))
         except Exception as error:
             self._unread, self._over = error, True
-        self._over = self._over or len(steps) < most
+        self._over = self._over or len(steps) < limit
         return steps
 
     def _end(self, batch: PhaseBatch, results: list[Any]) -> None:

@@ -65,11 +65,11 @@ class FirstFailure:
         self.error: Exception | None = None
         self._lock = primitives.RLock()
 
-    def note(self, number: int, place: int, error: Exception) -> None:
+    def note(self, number: int, index: int, error: Exception) -> None:
         """Record a failure, if it comes before the first so far."""
         with self._lock:
-            if (number, place) < (self.number, self.place):
-                self.number, self.place, self.error = number, place, error
+            if (number, index) < (self.number, self.place):
+                self.number, self.place, self.error = number, index, error
 
     def bound(self, number: int) -> int:
         """Return the bound below which processors, by number, still have to run in this step."""

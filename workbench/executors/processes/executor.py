@@ -189,8 +189,8 @@ class Processes(Overlapped):
     # --- workers ---
 
     def _start(self) -> None:
-        for place in range(len(self._workers), self.processes):
-            share = WorkerShare(self.flat, self.divided, place, self.processes)
+        for index in range(len(self._workers), self.processes):
+            share = WorkerShare(self.flat, self.divided, index, self.processes)
             with hold():
                 self._workers.append(Forked(share.serve, self._workers))
                 self._finalizer = self._finalizer or weakref.finalize(self, _stop, self._workers)

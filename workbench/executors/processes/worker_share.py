@@ -46,9 +46,9 @@ class WorkerShare(Reference):
     divided: the names of its divided holders.
     """
 
-    def __init__(self, flat: Pipeline, divided: Collection[str], place: int, places: int) -> None:
+    def __init__(self, flat: Pipeline, divided: Collection[str], index: int, count: int) -> None:
         self._divided = {
-            name: holder.share(place, places) for name, holder in flat.typed.items()
+            name: holder.share(index, count) for name, holder in flat.typed.items()
             if name in divided and isinstance(holder, Divisible)
         }  # fmt: skip
         self.said: dict[str, list[Said | Failed]] = {}

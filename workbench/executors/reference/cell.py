@@ -241,8 +241,8 @@ def _locate_error(
     start = f"step {when}: processor '{node.name}' ({node.processor})" + (f" on {front_text}" if front else "")
     if isinstance(error, Overflow) and isinstance(node.processor, Keeping) and error.queue in node.rooms:
         # its own queue, not one of an inner processor
-        queue, room = f"{node.name}.{error.queue}", node.rooms[error.queue]
-        what = f"queue '{queue}' overflows: its capacity is {room} and more {node.processor.holds} would wait"
+        queue, capacity = f"{node.name}.{error.queue}", node.rooms[error.queue]
+        what = f"queue '{queue}' overflows: its capacity is {capacity} and more {node.processor.holds} would wait"
         full = error.retold(f"{start}: {what}", where=error.where or node.where)
         full.queue = queue
         return full

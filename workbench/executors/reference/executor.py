@@ -127,9 +127,9 @@ class Reference(Network):
         empty, advance, holds, closed = self._empty, self._advance, self._holds, self._closed
         input_streams = list(self.flat.ports.streams(streams).values())
         if all(isinstance(stream, Sequence) for stream in input_streams):
-            taken = self._take_fronts(input_streams, [keep for keep, _ in sinks])
+            count = self._take_fronts(input_streams, [keep for keep, _ in sinks])
             input_streams = (
-                [itertools.islice(stream, taken, None) for stream in input_streams] if taken else input_streams
+                [itertools.islice(stream, count, None) for stream in input_streams] if count else input_streams
             )
         positions = range(len(input_streams))
         for front in itertools.zip_longest(*input_streams, fillvalue=ABSENT):

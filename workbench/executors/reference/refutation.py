@@ -80,15 +80,15 @@ class Refutations:
     Parameters
     ----------
     running: the executor; to be passed before it runs.
-    most: maximum number of refutations, and of values with reasons in each.
+    limit: maximum number of refutations, and of values with reasons in each.
     tell: receives each refutation when it is found.
     """
 
     def __init__(
-        self, running: Reference, most: int | None = None, tell: Callable[[Refutation], object] = lambda _: None
+        self, running: Reference, limit: int | None = None, tell: Callable[[Refutation], object] = lambda _: None
     ) -> None:
         self.found: list[Refutation] = []
-        self._running, self._most, self._tell = running, most, tell
+        self._running, self._most, self._tell = running, limit, tell
         running.observe(self._observe, counts=True)
 
     def _observe(self, cell: Cell) -> Push:

@@ -79,10 +79,10 @@ def _refuse_others(output: Path, checkpoint: Path) -> None:
     Spark records a micro-batch in `offsets` before it runs it, and begins with 0 without a record: it would overwrite
     some of the output, and leave the rest.
     """
-    begun = max((int(path.name) for path in (checkpoint / "offsets").glob("*") if path.name.isdigit()), default=-1)
+    last_batch = max((int(path.name) for path in (checkpoint / "offsets").glob("*") if path.name.isdigit()), default=-1)
     for path in sorted(output.glob("[!._]*")):
         name, _, number = path.name.partition("=")
-        if (int(number) if name == "batch" and number.isdigit() else 0) > begun:
+        if (int(number) if name == "batch" and number.isdigit() else 0) > last_batch:
             raise StateError(
                 f"there is something already that does not come from the checkpoint {checkpoint}: {path.name}",
                 where=str(output),

@@ -120,13 +120,13 @@ def input_columns(program: Ported, frame: DataFrame) -> list[Column]:
 def _input(column: Any, name: str, type: str, domain: Domain) -> Any:
     from pyspark.sql import functions as F
 
-    wanted = kind(domain)
-    fitting = {"long": WHOLE, "double": (*WHOLE, *FLOATS), "boolean": ("boolean",), "string": ("string",)}[wanted]
+    spark_type = kind(domain)
+    fitting = {"long": WHOLE, "double": (*WHOLE, *FLOATS), "boolean": ("boolean",), "string": ("string",)}[spark_type]
     if type in fitting:
-        return column.cast(wanted)
-    if wanted == "string" and type.startswith(("struct<", "array<", "map<")):
+        return column.cast(spark_type)
+    if spark_type == "string" and type.startswith(("struct<", "array<", "map<")):
         return F.to_json(column, {"ignoreNullFields": "false"})
     raise InputError(
         f"column '{name}' is of type {type}, and input '{name}' carries {domain}",
-        hint=f"cast it: withColumn('{name}', col('{name}').cast('{wanted}'))",
+        hint=f"cast it: withColumn('{name}', col('{name}').cast('{spark_type}'))",
     )

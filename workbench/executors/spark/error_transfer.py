@@ -41,15 +41,15 @@ task; None for the end of the key's streams."""
 class PlacedError(Exception):
     """An error about a row whose number in the log only the driver knows, since it knows what all tasks have read."""
 
-    def __init__(self, error: WorkbenchError, place: RowPlace) -> None:
-        self.error, self.place = error, place
+    def __init__(self, error: WorkbenchError, location: RowPlace) -> None:
+        self.error, self.place = error, location
 
 
 class CarriedError(Exception):
     """An error of workbench in a form that Spark transfers."""
 
-    def __init__(self, error: WorkbenchError, place: RowPlace | None = None) -> None:
-        parts = [type(error).__name__, error.what, str(error.where), error.hint, place]
+    def __init__(self, error: WorkbenchError, location: RowPlace | None = None) -> None:
+        parts = [type(error).__name__, error.what, str(error.where), error.hint, location]
         super().__init__(f"{error.message}\n[workbench:{base64.b64encode(json.dumps(parts).encode()).decode()}]")
 
 
@@ -69,12 +69,12 @@ def error_in(error: BaseException, locate: Locate | None = None) -> WorkbenchErr
     match = _MARK.search(str(error))
     if match is None:
         return None
-    name, what, where, hint, place = json.loads(base64.b64decode(match[1]))
+    name, what, where, hint, location = json.loads(base64.b64decode(match[1]))
     kind = getattr(errors, name, None)
     if not (isinstance(kind, type) and issubclass(kind, WorkbenchError)):
         kind = WorkbenchError
     carried = kind(what, where=where, hint=hint)
-    return locate(carried, *place) if place and locate else carried
+    return locate(carried, *location) if location and locate else carried
 
 
 @contextlib.contextmanager

@@ -182,11 +182,11 @@ def _log(names: DataFrame, reader: LogReader, log_name: str, parts: dict[str, in
 
 
 def read_tasks(
-    files: Sequence[LogPath], ports: Ports, reading: Reading, reporter: Reporter, wanted: int
+    files: Sequence[LogPath], ports: Ports, reading: Reading, reporter: Reporter, task_count: int
 ) -> list[LogTask]:  # fmt: skip
     """Return what each task reads: parts of large files, or several small ones; only one task with `head`."""
     sizes = [os.path.getsize(file) for file in files]
-    size = min(max(sum(sizes) // wanted, LEAST), MOST)
+    size = min(max(sum(sizes) // task_count, LEAST), MOST)
     tasks: list[list[tuple[str, FilePart]]] = [[]]
     used = 0.0
     for file, weight in zip(files, sizes, strict=True):

@@ -212,14 +212,14 @@ def choose_format(args: RunOptions) -> str:
     """Return the output format: `--output-format`, that of the output's name, `--format`, or that of the input."""
     from workbench.executors.spark.logs import file_names, first_file, is_remote
 
-    wanted = args.output_format or (None if args.output == "-" else endings().get(ending(args.output)))
+    output_format = args.output_format or (None if args.output == "-" else endings().get(ending(args.output)))
     formats = output_formats()
-    if wanted not in (None, *formats):
+    if output_format not in (None, *formats):
         hint = f"it writes {', '.join(formats)}"
-        raise InputError(f"the spark backend does not write {wanted}", where=args.output, hint=hint)
+        raise InputError(f"the spark backend does not write {output_format}", where=args.output, hint=hint)
     name = file_names(args.input)[0]
     read = None if is_remote([name]) else first_file(name)
-    format = wanted or args.reading().format or format_of(read or name) or USUAL
+    format = output_format or args.reading().format or format_of(read or name) or USUAL
     if format_row(format).writer is None:
         format = USUAL
     if args.output == "-":

@@ -59,8 +59,8 @@ def check_master(master: str) -> None:
         return
     if not _CLUSTER_MASTER.fullmatch(master):
         raise SparkError(f"'{master}' is no Spark master", hint="there are local[2], local[*], and spark://host:port")
-    for place in master.removeprefix("spark://").split(","):
-        host, _, port = place.rpartition(":")
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
         with (
             contextlib.suppress(OSError, ValueError),
             socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS),

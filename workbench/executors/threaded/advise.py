@@ -357,9 +357,9 @@ def estimate_pipelined(
 ) -> float:
     """Predict pipelining (section 4.4): copies of T each in several threads, concurrent with the other processors."""
     names = [node.name for node in flat.nodes]
-    place = names.index(name)
-    before = sum(baseline.processors[each] for each in names[:place]) + costs.task + costs.queue
-    after = sum(baseline.processors[each] for each in names[place + 1 :]) + baseline.rest
+    index = names.index(name)
+    before = sum(baseline.processors[each] for each in names[:index]) + costs.task + costs.queue
+    after = sum(baseline.processors[each] for each in names[index + 1 :]) + baseline.rest
     return max(before, history * baseline.processors[name] / threads, after)
 
 
@@ -370,7 +370,8 @@ def estimate_copied(
     rest = baseline.total - sum(map(sum, push_seconds)) / steps
     return (
         max(0.0, rest)
-        + sum(estimate_pushed(sum(taken), len(taken), threads, costs) for taken in push_seconds if taken) / steps
+        + sum(estimate_pushed(sum(seconds), len(seconds), threads, costs) for seconds in push_seconds if seconds)
+        / steps
     )
 
 

@@ -115,9 +115,9 @@ class Threaded(Overlapped):
     def _begin(self, work: Callable[[], Any]) -> Pending[Any]:
         Done(self._last.wait_for)  # its caller gets its error
         with hold():
-            begun = self.manager.try_start(work)
-            self._last = begun or self._last
-        if begun is None:
+            pending = self.manager.try_start(work)
+            self._last = pending or self._last
+        if pending is None:
             self._last = Done(work)
         return self._last
 
@@ -133,7 +133,7 @@ class Threaded(Overlapped):
     def _through(self, steps: Steps, *, watched: bool) -> Tokens:
         """Yield the steps that have been through all parts."""
         self._check_whole()
-        taken = self.steps
+        count = self.steps
         tokens: Tokens = map(self._admit, steps)
         stages = self._stages
         copies: dict[int, Launcher] = {}
@@ -153,11 +153,11 @@ class Threaded(Overlapped):
             for token in tokens:
                 if token.overflow is not None:
                     raise token.overflow
-                taken += 1
+                count += 1
                 yield token
         finally:
             self._stop()
-            self._behind = taken != self.steps
+            self._behind = count != self.steps
             if not self._behind:
                 for index, each in copies.items():
                     self._states[index] = each.state()
@@ -266,8 +266,8 @@ class NonBlocking:
 
     def __call__(self, work: Callable[..., T], jobs: Iterable[tuple[Any, ...]], /) -> Iterator[T]:
         """Start all work before waiting for any; all of it is done on return, even if some fails."""
-        begun = [self.manager.start(partial(work, *job)) for job in jobs]
-        return map(Done.wait_for, [Done(each.wait_for) for each in begun])
+        pending = [self.manager.start(partial(work, *job)) for job in jobs]
+        return map(Done.wait_for, [Done(each.wait_for) for each in pending])
 
     def step(self, processor: Processor) -> Push:
         """Return the step of a typed processor, with its copies in threads as long as the manager grants them."""

@@ -78,7 +78,7 @@ def _work(seconds: float) -> tuple[Callable[[object], object], float]:
 
 def _beside(manager: ThreadManager, threads: int, work: Callable[[], object]) -> None:
     """Do the work in this many threads and in the caller."""
-    begun = [manager.start(work) for _ in range(threads)]
+    others = [manager.start(work) for _ in range(threads)]
     work()
-    for pending in begun:
+    for pending in others:
         pending.wait_for()

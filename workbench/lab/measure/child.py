@@ -101,9 +101,9 @@ def _measure(experiment: Experiment, task: Frame) -> dict[str, Any]:
     result = call(experiment.function, {**task["point"], SEED: task["seed"], **files})
     outputs = check_outputs(experiment, result)
     differing = [
-        f"{name} is {outputs.get(name)!r} where {plain(wanted)!r} is expected"
-        for name, wanted in experiment.expectation(task["point"]).items()
-        if outputs.get(name) != plain(wanted)
+        f"{name} is {outputs.get(name)!r} where {plain(expectation)!r} is expected"
+        for name, expectation in experiment.expectation(task["point"]).items()
+        if outputs.get(name) != plain(expectation)
     ]
     status = Status.WRONG if differing else Status.OK
     return {"status": str(status), "outputs": outputs, "reason": "; ".join(differing)}

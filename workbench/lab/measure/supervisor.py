@@ -145,10 +145,10 @@ class Supervisor:
     def _run(self, experiment: Experiment, task: Frame, limits: Limits, *, persistent: bool) -> Measured:
         os.ftruncate(self._log.fileno(), 0)
         os.lseek(self._log.fileno(), 0, os.SEEK_SET)
-        child, begun = self._child_for(experiment.name, limits, persistent=persistent), time.monotonic()
+        child, start = self._child_for(experiment.name, limits, persistent=persistent), time.monotonic()
         watch, ended = self._watch(child, task, limits)
         final = watch.final
-        wall = final["wall"] if final else time.monotonic() - (watch.begin or begun)
+        wall = final["wall"] if final else time.monotonic() - (watch.begin or start)
         peak, cpu = (max(watch.peak_mb, final["peak_mb"]), final["cpu"]) if final else (watch.peak_mb, 0.0)
         child.tasks += 1
         child.first_mb = child.first_mb or peak

@@ -116,8 +116,8 @@ class Pages:
         try:
             return parse_qs(body.decode(errors="replace"), max_num_fields=MOST_FIELDS)
         except ValueError:
-            few = f"A form has at most {MOST_FIELDS} fields; choose fewer measurements at once."
-            return self.problem(413, "Too many", few)
+            message = f"A form has at most {MOST_FIELDS} fields; choose fewer measurements at once."
+            return self.problem(413, "Too many", message)
 
     async def stop(self, request: Request) -> Response:
         """Stop the running sweep."""

@@ -102,8 +102,8 @@ def read_selection(lab: Lab, form: Mapping[str, Sequence[str]], known: Container
     where: dict[str, tuple[Scalar, ...]] = {}
     for experiment in suite.experiments.values():
         for axis, values in experiment.region.axes.items():
-            wanted = {*form.get(f"axis-{axis}", ())}
-            matches = tuple(value for value in values if str(value) in wanted)
+            texts = {*form.get(f"axis-{axis}", ())}
+            matches = tuple(value for value in values if str(value) in texts)
             if matches and (not experiments or experiment.name in experiments):
                 where[axis] = (*where.get(axis, ()), *matches)
     retry = tuple(status for status in Status if str(status) in form.get("retry", ()))

@@ -18,13 +18,13 @@ from workbench.errors import Overflow
 from workbench.processors.held.group import Group, flatten
 
 
-def watch(program: Program, wanted: Callable[[Contract], bool] = lambda _: True) -> Pipeline:
+def watch(program: Program, condition: Callable[[Contract], bool] = lambda _: True) -> Pipeline:
     """Return the flat pipeline with a processor for each wanted contract, which emits its stream on a pipe of its name.
 
     Those that are watched already stay as they are.
     """
     flat = flatten(program)
-    contracts = [each for each in flat.contracts if each.name not in flat.domains and wanted(each)]
+    contracts = [each for each in flat.contracts if each.name not in flat.domains and condition(each)]
     if not contracts:
         return flat
     outputs = dict(flat.outputs)

@@ -49,18 +49,18 @@ class CumulateWindow(NamedTuple):
         return self._with_stacks(state, value)
 
     def _with_stacks(self, state: State, value: Value) -> tuple[State, tuple[Maybe, ...]]:
-        seen, old, young, inexact = state
+        count, old, young, inexact = state
         # a float among integers: the order of operations matters as long as it is in the window
         inexact = self.width if type(value) is float else max(0, inexact - 1)
-        if seen == self.width:  # the oldest leaves
+        if count == self.width:  # the oldest leaves
             if old is None:
                 old, young = self._turn_stack(young), None
             old = old[2]
         else:
-            seen += 1
+            count += 1
         young = (value, value if young is None else self.function(young[1], value), young)
-        state = (seen, old, young, inexact)
-        if seen < self.width:
+        state = (count, old, young, inexact)
+        if count < self.width:
             return state, (NOTHING,)
         if inexact:
             return state, (Maybe(True, reduce(self.function, _events(old, young), self.start)),)

@@ -377,17 +377,17 @@ class Group(Holder):
 def showing(pipeline: Pipeline, output: str) -> Pipeline:
     """Return the part of a pipeline that one of its outputs needs."""
     outputs = tuple(each for each in pipeline.outputs if each[0] == output)
-    wanted, nodes = {pipe for _, pipe in outputs}, list[Node]()
+    cone, nodes = {pipe for _, pipe in outputs}, list[Node]()
     for node in reversed(pipeline.nodes):
-        if not wanted.isdisjoint(node.outputs):
-            wanted.update(node.inputs)
+        if not cone.isdisjoint(node.outputs):
+            cone.update(node.inputs)
             nodes.append(node)
     names = {node.name for node in nodes}
-    rooms = {queue: size for queue, size in pipeline.capacities.items() if queue.partition(".")[0] in names}
-    faults = tuple(fault for fault in pipeline.faults if fault.pipe in wanted)
+    capacities = {queue: size for queue, size in pipeline.capacities.items() if queue.partition(".")[0] in names}
+    faults = tuple(fault for fault in pipeline.faults if fault.pipe in cone)
     known = {*dict(pipeline.inputs), *dict(outputs)}
     return replace(
-        pipeline, nodes=tuple(reversed(nodes)), outputs=outputs, capacities=rooms, faults=faults,
+        pipeline, nodes=tuple(reversed(nodes)), outputs=outputs, capacities=capacities, faults=faults,
         contracts=tuple(each for each in pipeline.contracts if known.issuperset(each.reads)),
     )  # fmt: skip
 
@@ -432,10 +432,10 @@ def with_room(flat: Pipeline, capacities: Mapping[str, int]) -> Pipeline:
 
 
 def _roomy(node: Node, capacities: Mapping[str, int]) -> Node:
-    rooms = {queue: capacities[f"{node.name}.{queue}"] for queue in node.rooms if f"{node.name}.{queue}" in capacities}
-    if not rooms or not isinstance(node.processor, Keeping):
+    sizes = {queue: capacities[f"{node.name}.{queue}"] for queue in node.rooms if f"{node.name}.{queue}" in capacities}
+    if not sizes or not isinstance(node.processor, Keeping):
         return node
-    return replace(node, processor=node.processor.with_rooms(rooms))
+    return replace(node, processor=node.processor.with_rooms(sizes))
 
 
 def list_planned_faults(pipeline: Pipeline) -> tuple[Fault, ...]:
@@ -500,11 +500,11 @@ def _inline_group(call: Node, group: Group) -> list[Node]:
         )
         for node in body.nodes
     ]
-    taken = {node.name for node in nodes}
+    node_names = {node.name for node in nodes}
     for copy, pipe in copies:
         name = copy if copy.startswith(f"{call.name}.") else f"{call.name}.{copy}"
-        while name in taken:
+        while name in node_names:
             name += "'"
-        taken.add(name)
+        node_names.add(name)
         nodes.append(Node(name, Passthrough(), (pipe,), (copy,)))
     return nodes

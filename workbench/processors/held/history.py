@@ -83,9 +83,9 @@ class History(SingleHolder):
         fronts = list(zip(*streams, strict=False))
         out: tuple[list[Value], ...] = tuple([] for _ in range(self.out_arity))
         for end in range(1, len(fronts) + 1):
-            seen = fronts[max(0, end - self.events) : end]
-            before = self._inner.denote_open(self._streams(seen[:-1]))
-            for stream, old, new in zip(out, before, self._inner.denote_open(self._streams(seen)), strict=True):
+            window = fronts[max(0, end - self.events) : end]
+            before = self._inner.denote_open(self._streams(window[:-1]))
+            for stream, old, new in zip(out, before, self._inner.denote_open(self._streams(window)), strict=True):
                 stream += new[len(old) :]
         return out
 
@@ -125,17 +125,17 @@ class History(SingleHolder):
             slots.insert(0, Slot("seen", Range(0, past_count), 0))
         start = tuple(const(slot.initial, slot.domain) for slot in inner.slots)
 
-        def after(past: State, most: int) -> State:
-            """Return the inner state after the last events, `most` at most."""
+        def after(past: State, limit: int) -> State:
+            """Return the inner state after the last events, `limit` at most."""
             current: State = start
-            seen, *events = past
-            for age in range(min(most, past_count), 0, -1):
+            count, *events = past
+            for age in range(min(limit, past_count), 0, -1):
                 front = (events[age - 1],) if single else events[age - 1]
-                with when(GE(seen, age)):
+                with when(GE(count, age)):
                     following, out = inner.step(current, front)
                     computes(following, *out)
                 typed = (as_state(new, slot) for new, slot in zip(following, inner.slots, strict=True))
-                current = tuple(ite(GE(seen, age), new, old) for new, old in zip(typed, current, strict=True))
+                current = tuple(ite(GE(count, age), new, old) for new, old in zip(typed, current, strict=True))
             return current
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
@@ -143,9 +143,9 @@ class History(SingleHolder):
             computes(following, *out)
             if not past_count:
                 return (), out
-            seen, *events = state
+            count, *events = state
             latest = front[0] if single else front
-            return (MIN(seen + 1, past_count), *(latest, *events)[:past_count]), out
+            return (MIN(count + 1, past_count), *(latest, *events)[:past_count]), out
 
         finish = inner.finish
 

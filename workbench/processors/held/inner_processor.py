@@ -85,10 +85,10 @@ def wrap(where: str, inner: Processor | Pipeline) -> Processor:
     return processor
 
 
-def briefly(processor: Processor, most: int) -> Processor:
-    """Return a replacement of a (typed) processor for `most` fronts at most, of which only the first event counts."""
+def briefly(processor: Processor, max_fronts: int) -> Processor:
+    """Return a (typed) processor's replacement for at most `max_fronts` fronts; only its first event counts."""
     if isinstance(processor, Deferring):
-        return processor.first(most) if processor.boundless else processor
+        return processor.first(max_fronts) if processor.boundless else processor
     if not isinstance(processor, Group) or not any(node.boundless for node in processor.flat.nodes):
         return processor
     flat, nodes = processor.flat, []
@@ -96,7 +96,7 @@ def briefly(processor: Processor, most: int) -> Processor:
     for node in reversed(flat.nodes):
         first, inner = rest.isdisjoint(node.outputs), node.processor
         if isinstance(inner, Deferring) and inner.boundless:
-            inner = inner.first(most) if first else inner.with_room(most)
+            inner = inner.first(max_fronts) if first else inner.with_room(max_fronts)
         inputs = node.inputs
         if not first or flat.typed[node.name].lag != 0:
             rest.update(inputs)

@@ -114,8 +114,8 @@ class ForAll(SingleHolder, Divisible, Deferring):
     def room(self) -> int | None:
         return self.pending
 
-    def with_room(self, room: int) -> Self:
-        return replace(self, pending=room)
+    def with_room(self, capacity: int) -> Self:
+        return replace(self, pending=capacity)
 
     def waiting(self, state: State) -> tuple[int, ...]:
         return (len(state),) if self.defers else ()
@@ -167,9 +167,9 @@ class ForAll(SingleHolder, Divisible, Deferring):
     def _verdict(self, streams: tuple[Stream, ...]) -> bool | None:
         """Return the verdict on the first position; the copies see the fronts from there on, until it is known."""
         waiting = self._values(tuple(stream[0] for stream in streams))
-        for seen in range(1, min(map(len, streams)) + 1):
-            fronts = tuple(stream[:seen] for stream in streams)
-            verdicts = {value: self._inner.denote_open(([value] * seen, *fronts))[0][:1] for value in waiting}
+        for length in range(1, min(map(len, streams)) + 1):
+            fronts = tuple(stream[:length] for stream in streams)
+            verdicts = {value: self._inner.denote_open(([value] * length, *fronts))[0][:1] for value in waiting}
             if [self.breaks] in verdicts.values():
                 return self.breaks
             waiting = tuple(value for value in waiting if not verdicts[value])
@@ -245,11 +245,11 @@ class ForAll(SingleHolder, Divisible, Deferring):
         counted = self.pending is not None and self.defers
         return f"no more than {self.pending} positions may wait, which are counted in one place" if counted else ""
 
-    def share(self, place: int, places: int) -> PlacePart:
+    def share(self, index: int, count: int) -> PlacePart:
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, Said]:
             number, oldest, positions = state
             after: list[Any] = []
-            if number % places == place:
+            if number % count == index:
                 positions = (*positions, None if self.on_values else self._copies(front))
             try:
                 for at in positions:
@@ -258,23 +258,23 @@ class ForAll(SingleHolder, Divisible, Deferring):
                     else:
                         after.append(at if isinstance(at, bool) else self._feed(at, front, self._push))
             except Exception as error:
-                raise FailedCopy(oldest + places * len(after)) from error
+                raise FailedCopy(oldest + count * len(after)) from error
             known = _count_known(after)
-            return (number + 1, oldest + places * known, tuple(after[known:])), tuple(after[:known])
+            return (number + 1, oldest + count * known, tuple(after[known:])), tuple(after[:known])
 
-        return (0, place, ()), step
+        return (0, index, ()), step
 
-    def joint(self, places: int) -> PlacesJoined:
+    def joint(self, count: int) -> PlacesJoined:
         def step(state: State, answers: Sequence[Said]) -> Stepped:
             turn, before = state
             waiting = [[*old, *new] for old, new in zip(before, answers, strict=True)]
             verdicts: list[Value] = []
             while waiting[turn]:
                 verdicts.append(waiting[turn].pop(0))
-                turn = (turn + 1) % places
+                turn = (turn + 1) % count
             return (turn, tuple(map(tuple, waiting))), (emission(verdicts),)
 
-        return (0, ((),) * places), step
+        return (0, ((),) * count), step
 
     # --- the finite machine: a copy with an immediate verdict has no state ----------------------------------------
 
@@ -285,8 +285,8 @@ class ForAll(SingleHolder, Divisible, Deferring):
 
     def refusal(self, form: str) -> str:
         if self.boundless and form != Form.VALUES:
-            few = self.with_room(1).refusal(form)
-            return few or f"nothing bounds how many positions wait; write {self.keyword}(..., pending = 4)"
+            reason = self.with_room(1).refusal(form)
+            return reason or f"nothing bounds how many positions wait; write {self.keyword}(..., pending = 4)"
         if self._brief is not self._inner:
             return replace(self, inner=self._brief).refusal(form)
         inner = super().refusal(form)

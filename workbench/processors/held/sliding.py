@@ -51,8 +51,8 @@ def can_double(cumulate: Cumulate, events: Domain) -> bool:
     return events == cumulate.domain and not can_escape([cumulate.function.body], Integers)
 
 
-def _read_seen(width: int, seen: Any) -> Any:
-    return ite(EQ(seen, width - 1), seen, seen + 1)
+def _read_seen(width: int, count: Any) -> Any:
+    return ite(EQ(count, width - 1), count, count + 1)
 
 
 def _next(position: Any, size: int) -> Any:
@@ -73,13 +73,13 @@ def _removing(width: int, cumulate: Cumulate, event_domain: Domain) -> Stored:
         (events,) = cells
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-            (seen, oldest, total), (value,) = state, front
+            (count, oldest, total), (value,) = state, front
             after = as_term(
                 restrict_to_range(_replace_oldest(cumulate, total, value, events.at(oldest, width)), domain), domain
             )
             events.put(oldest, value)
-            full = EQ(seen, width - 1)
-            return (_read_seen(width, seen), _next(oldest, width), after), (Maybe(full, after),)
+            full = EQ(count, width - 1)
+            return (_read_seen(width, count), _next(oldest, width), after), (Maybe(full, after),)
 
         return Machine(slots, step)
 
@@ -110,7 +110,7 @@ def _doubling(width: int, cumulate: Cumulate) -> Stored:
 
     def machine(cells: Sequence[Cells]) -> Machine:
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-            (seen, now), (value,) = state, front
+            (count, now), (value,) = state, front
             memories = iter(cells)
             folds = [value]
             for size in sizes[:-1]:
@@ -120,8 +120,8 @@ def _doubling(width: int, cumulate: Cumulate) -> Stored:
                 if size & width:
                     total = fold if total is None else function(_delay(memories, now, size, total), fold)
             result = as_term(function(const(cumulate.start, domain), total), domain)
-            full = EQ(seen, width - 1)
-            return (_read_seen(width, seen), _next(now, largest)), (Maybe(full, result),)
+            full = EQ(count, width - 1)
+            return (_read_seen(width, count), _next(now, largest)), (Maybe(full, result),)
 
         return Machine(slots, step)
 

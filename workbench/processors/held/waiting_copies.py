@@ -63,10 +63,10 @@ class WaitingCopies:
     def slots(self) -> tuple[Slot, ...]:
         """Return the number of waiting positions, and the state of each, the oldest first."""
         slots = [Slot("waiting", Integer(self.room + 1, Overflowing.CHECKED), 0)]
-        for place in range(self.room):
-            slots.append(Slot(f"position{place}.broken", BOOL, False))
+        for index in range(self.room):
+            slots.append(Slot(f"position{index}.broken", BOOL, False))
             for number, key in enumerate(self.keys):
-                copy = f"position{place}.copy{number}"
+                copy = f"position{index}.copy{number}"
                 slots.append(Slot(f"{copy}.there", BOOL, False))
                 if key is None:
                     slots.append(Slot(f"{copy}.value", self.element, self.element.default))
@@ -76,35 +76,38 @@ class WaitingCopies:
     def step(self, state: State, front: tuple[Any, ...], elements: Sequence[tuple[Any, Any]]) -> Stepped:
         """Take one front; `elements` has, for each of its possible values, whether it is present, and the value."""
         waiting, *rest = state
-        begun = WaitingPosition(FALSE, tuple(WaitingCopy(*each, self._initial) for each in elements))
-        places = [*self._places(rest), self._nothing]
-        places = [self._feed(_choose(EQ(waiting, number), begun, place), front) for number, place in enumerate(places)]
+        newest = WaitingPosition(FALSE, tuple(WaitingCopy(*each, self._initial) for each in elements))
+        positions = [*self._places(rest), self._nothing]
+        positions = [
+            self._feed(_choose(EQ(waiting, number), newest, position), front)
+            for number, position in enumerate(positions)
+        ]
         leading, known = [], TRUE
-        for number, place in enumerate(places):
-            silent = disjunction(copy.there for copy in place.copies)
+        for number, position in enumerate(positions):
+            silent = disjunction(copy.there for copy in position.copies)
             known = both(known, both(GE(waiting, number), negate(silent)))
             leading.append(known)
         verdicts = Burst(
-            Maybe(here, place.broken if self.breaks else negate(place.broken))
-            for here, place in zip(leading, places, strict=True)
+            Maybe(here, position.broken if self.breaks else negate(position.broken))
+            for here, position in zip(leading, positions, strict=True)
         )
-        return self._after(waiting, places, leading), (verdicts,)
+        return self._after(waiting, positions, leading), (verdicts,)
 
-    def _after(self, waiting: Any, places: Sequence[WaitingPosition], leading: Sequence[Any]) -> State:
+    def _after(self, waiting: Any, all_positions: Sequence[WaitingPosition], leading: Sequence[Any]) -> State:
         """Remove the leading positions; the others move by powers of two, n of them by n log n choices."""
-        count, positions, shift = waiting + 1, list(places), 1
+        count, positions, shift = waiting + 1, list(all_positions), 1
         for number, known in enumerate(leading):
             count = ite(known, waiting - number, count)
         last = [both(known, negate(more)) for known, more in itertools.pairwise([*leading, FALSE])]
-        while shift <= len(places):
+        while shift <= len(all_positions):
             moves = disjunction(here for gone, here in enumerate(last, 1) if gone & shift)
             later = [*positions[shift:], *[self._nothing] * shift]
             positions = [_choose(moves, new, old) for new, old in zip(later, positions, strict=True)]
             shift *= 2
         state = [count]
-        for place in positions[:-1]:
-            state.append(place.broken)
-            for copy, key in zip(place.copies, self.keys, strict=True):
+        for position in positions[:-1]:
+            state.append(position.broken)
+            for copy, key in zip(position.copies, self.keys, strict=True):
                 state += [copy.there, *([copy.value] if key is None else []), *copy.state]
         return tuple(state)
 
@@ -130,15 +133,15 @@ class WaitingCopies:
             positions.append(WaitingPosition(broken, tuple(copies)))
         return positions
 
-    def _feed(self, place: WaitingPosition, front: tuple[Any, ...]) -> WaitingPosition:
+    def _feed(self, position: WaitingPosition, front: tuple[Any, ...]) -> WaitingPosition:
         """Return a position after its copies have seen the front."""
-        seen = [self._step_copy(copy, front) for copy in place.copies]
+        results = [self._step_copy(copy, front) for copy in position.copies]
         decisions = (
-            both(verdict.present, verdict.value if self.breaks else negate(verdict.value)) for _, verdict in seen
+            both(verdict.present, verdict.value if self.breaks else negate(verdict.value)) for _, verdict in results
         )
-        broken = either(place.broken, disjunction(decisions))
+        broken = either(position.broken, disjunction(decisions))
         copies = []
-        for (following, verdict), before, nothing in zip(seen, place.copies, self._nothing.copies, strict=True):
+        for (following, verdict), before, nothing in zip(results, position.copies, self._nothing.copies, strict=True):
             silent = both(before.there, both(negate(verdict.present), negate(broken)))
             copies.append(_choose(silent, WaitingCopy(TRUE, before.value, following), nothing))
         return WaitingPosition(broken, tuple(copies))

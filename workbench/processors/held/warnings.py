@@ -50,22 +50,22 @@ def report_warnings(pipeline: Pipeline, say: Callable[[str], object] = LOG.warni
 
 def division_warnings(pipeline: Pipeline) -> list[PipelineError]:
     """Return a warning for each place in a text that divides floats by `div`, which rounds down."""
-    places = dict.fromkeys(_places(pipeline, _divides_floats))
+    locations = dict.fromkeys(_places(pipeline, _divides_floats))
     what, hint = (
         "'div' of floats rounds down: 7.5 div 2 is 3.0",
         "write x / y for the quotient, floor(x / y) to round it down",
     )
-    return [PipelineError(what, where=where, hint=hint) for where in places]
+    return [PipelineError(what, where=where, hint=hint) for where in locations]
 
 
 def pattern_warnings(pipeline: Pipeline) -> list[PipelineError]:
     """Return a warning for each place in a text whose pattern escapes the backslash of a class."""
-    places = dict.fromkeys(_places(pipeline, _escapes_a_backslash))
+    locations = dict.fromkeys(_places(pipeline, _escapes_a_backslash))
     what, hint = (
         r"'\\' in a pattern is one backslash of the log: a text in a pipeline has no escapes",
         r"write \b, \d, \s, \w with one backslash, and [\\] for a backslash of the log",
     )
-    return [PipelineError(what, where=where, hint=hint) for where in places]
+    return [PipelineError(what, where=where, hint=hint) for where in locations]
 
 
 def _places(pipeline: Pipeline, is_warned_of: Callable[[Term], bool]) -> Iterator[Location]:

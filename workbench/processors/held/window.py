@@ -155,21 +155,21 @@ class Window(SingleHolder, Divisible):
     def undivided(self) -> str:
         return "" if self.copies else "there are no copies: it is folded, at the same cost for every width"
 
-    def share(self, place: int, places: int) -> PlacePart:
+    def share(self, index: int, count: int) -> PlacePart:
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, Said]:
-            number, seen = state
-            if number % places != place:
-                fronts = (*seen, front if self._fold is None else front[0])
+            number, past_events = state
+            if number % count != index:
+                fronts = (*past_events, front if self._fold is None else front[0])
                 return (number + 1, fronts if len(fronts) < self.width else fronts[1:]), ()
             try:
-                seen, (out,) = self.step(seen, front)
+                past_events, (out,) = self.step(past_events, front)
             except Exception as error:
                 raise FailedCopy(number) from error
-            return (number + 1, seen), tuple(events_of(out))
+            return (number + 1, past_events), tuple(events_of(out))
 
         return (0, self.initial()), step
 
-    def joint(self, places: int) -> PlacesJoined:
+    def joint(self, count: int) -> PlacesJoined:
         return (), lambda state, answers: (state, (emission(next(filter(None, answers), ())),))
 
     # --- the finite machine ----------------------------------------------------------------------------------
@@ -190,8 +190,8 @@ class Window(SingleHolder, Divisible):
     def _warm(self) -> Slot:
         return Slot("seen", Range(0, self.width - 1), 0)
 
-    def _count(self, seen: Any) -> Any:
-        return ite(LT(seen, self.width - 1), seen + 1, seen)
+    def _count(self, count: Any) -> Any:
+        return ite(LT(count, self.width - 1), count + 1, count)
 
     def _events(self, inner: Machine, inputs: tuple[Domain, ...]) -> Machine:
         """Slots `event1` (the latest) .. `event<k-1>`; the inner processor is run over them at each step."""
@@ -202,16 +202,16 @@ class Window(SingleHolder, Divisible):
         (result,) = self.results(inputs)
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-            seen, *past_events = state
+            count, *past_events = state
             current, last = start, Maybe(FALSE, const(result.default, result))
-            full = EQ(seen, self.width - 1)
+            full = EQ(count, self.width - 1)
             with when(full):
                 for events in reversed(past_events):
                     current, last = advance(inner, current, last, (events,) if single else events)
                 current, last = advance(inner, current, last, front)
                 last = end_window(inner, current, last)
             latest = front[0] if single else front
-            return (self._count(seen), *(latest, *past_events)[: self.width - 1]), (
+            return (self._count(count), *(latest, *past_events)[: self.width - 1]), (
                 Maybe(both(full, last.present), last.value),
             )
 
@@ -234,7 +234,7 @@ class Window(SingleHolder, Divisible):
         size = len(inner.slots)
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-            seen, *rest = state
+            count, *rest = state
             n = len(own)
             copies = [fresh, *(tuple(rest[n * i : n * i + n]) for i in range(self.width - 1))]
             after, following, last = [], (), nothing
@@ -243,11 +243,11 @@ class Window(SingleHolder, Divisible):
                 following, last = advance(inner, copy[:size], before, front)
                 advanced = (*following, *((last.present, last.value) if silent else ()))
                 # copies that have not seen their first event yet stay as they are: the state is canonical
-                after.append(tuple(ite(GE(seen, age), new, old) for new, old in zip(advanced, fresh, strict=True)))
+                after.append(tuple(ite(GE(count, age), new, old) for new, old in zip(advanced, fresh, strict=True)))
             last = end_window(inner, following, last)
-            full = EQ(seen, self.width - 1)
+            full = EQ(count, self.width - 1)
             flat = tuple(part for copy in after[: self.width - 1] for part in copy)
-            return (self._count(seen), *flat), (Maybe(both(full, last.present), last.value),)
+            return (self._count(count), *flat), (Maybe(both(full, last.present), last.value),)
 
         return Machine((self._warm(), *slots), step)
 
@@ -284,6 +284,6 @@ class _Copies(tuple[Copy | None, ...]):
                 return None
             return state, last_event(out, last)
 
-        begun = (*(None,) * (windows - 1 - len(self)), *self, (inner.initial(), NOTHING))
-        results = each(advanced, [copy for copy in begun if copy])
-        return _Copies(copy and next(results) for copy in begun)
+        copies = (*(None,) * (windows - 1 - len(self)), *self, (inner.initial(), NOTHING))
+        results = each(advanced, [copy for copy in copies if copy])
+        return _Copies(copy and next(results) for copy in copies)

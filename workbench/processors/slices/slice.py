@@ -237,14 +237,14 @@ class Slice(SingleHolder, Divisible):
     def undivided(self) -> str:
         return "what is in its slices acts at the end of the stream" if self._inner.finishes else ""
 
-    def share(self, place: int, places: int) -> PlacePart:
+    def share(self, index: int, count: int) -> PlacePart:
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, Said]:
             inner, *last = state
             if self.to_all is not None and self.to_all(*front):
                 fed: Iterable[tuple[Value, State]] = inner.items()
             else:
                 key = self._key(*front)
-                if hash((key,)) % places != place:
+                if hash((key,)) % count != index:
                     return state, ()
                 fed = ((key, inner.get(key, self._initial_copy)),)
             events = list[SliceEvent]()
@@ -260,7 +260,7 @@ class Slice(SingleHolder, Divisible):
     def first_failed(self, orders: Sequence[Any]) -> Any:
         return next(iter(FrozenMap(dict.fromkeys(orders))))  # their order in a map does not depend on the others
 
-    def joint(self, places: int) -> PlacesJoined:
+    def joint(self, count: int) -> PlacesJoined:
         def step(state: State, answers: Sequence[Said]) -> Stepped:
             return self._emit(state[0], state, itertools.chain.from_iterable(answers))
 

@@ -79,8 +79,8 @@ class SliceMachine(ABC):
         key, everywhere = self.slice.address(front)
         slices = []
         for copy, candidate in self._each(state):
-            chosen = both(negate(everywhere), equal(key, candidate))
-            fed = either(chosen, both(everywhere, copy[0])) if self.lives else chosen
+            own = both(negate(everywhere), equal(key, candidate))
+            fed = either(own, both(everywhere, copy[0])) if self.lives else own
             with when(fed):
                 new, output = self.feed(copy, front)
             new = tuple(ite(fed, a, b) for a, b in zip(new, copy, strict=True))

@@ -65,22 +65,22 @@ class FedTable:
         self.key, self.everywhere = self.copies.slice.address(front)
         self.place, self.one = slices.find(self.key), negate(self.everywhere)
 
-    def before(self, place: Any) -> tuple[Any, ...]:
+    def before(self, row: Any) -> tuple[Any, ...]:
         """Return the copy in a row before the step; a fresh one if the row is not used."""
-        used, _, *state = self.slices.at(place)
-        used = TRUE if place is ROW else used
+        used, _, *state = self.slices.at(row)
+        used = TRUE if row is ROW else used
         fresh = (const(slot.initial, slot.domain) for slot in self.table.slots)
         copy = tuple(ite(used, old, new) for old, new in zip(state, fresh, strict=True))
         return copy if self.copies.kept is None else (*copy, used)
 
-    def alive(self, place: Any) -> Any:
+    def alive(self, row: Any) -> Any:
         """Return whether a row has a slice, before the step."""
-        return self.before(place)[0]
+        return self.before(row)[0]
 
-    def after(self, place: Any) -> tuple[tuple[Any, ...], Maybe]:
+    def after(self, row: Any) -> tuple[tuple[Any, ...], Maybe]:
         """Return the copy in a row after the front, and the emission of its slice."""
         with strictly(TRUE):  # the values of these terms are computed elsewhere
-            return self.copies.feed(self.before(place), self.front)
+            return self.copies.feed(self.before(row), self.front)
 
     def keep(self) -> None:
         """Write the changes of the step."""
@@ -111,21 +111,19 @@ class FedTable:
     def change(self, copies: MapMachine) -> Change:
         """Return the map from slices to their last events."""
 
-        def entry(place: Any, changed: Any) -> tuple[Any, Any]:
+        def entry(row: Any, changed: Any) -> tuple[Any, Any]:
             """Whether a slice is in the map after the step, and its value; `changed`: whether it saw the front."""
-            return copies.entry(ite(changed, self.after(place)[0], self.before(place)))
+            return copies.entry(ite(changed, self.after(row)[0], self.before(row)))
 
         def look(key: Any) -> tuple[Any, Any]:
-            place = self.slices.find(key)
+            row = self.slices.find(key)
             own = both(self.one, equal(self.key, key))
-            return entry(
-                place, own if self.everywhere is FALSE else either(own, both(self.everywhere, self.alive(place)))
-            )
+            return entry(row, own if self.everywhere is FALSE else either(own, both(self.everywhere, self.alive(row))))
 
         def total(name: str, measure: Callable[[Any], Any]) -> Any:
-            def weigh(place: Any, later: bool) -> Any:
-                sees = TRUE if self.everywhere is FALSE else either(self.one, self.alive(place))
-                present, value = entry(place, sees if later else FALSE)
+            def weigh(row: Any, later: bool) -> Any:
+                sees = TRUE if self.everywhere is FALSE else either(self.one, self.alive(row))
+                present, value = entry(row, sees if later else FALSE)
                 return ite(present, measure(value), 0)
 
             return self.slices.total(name, self.everywhere, weigh, self.place)

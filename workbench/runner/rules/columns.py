@@ -76,7 +76,7 @@ class EventColumns:
             return np.full(count, -1), Counter({"": count} if count else {})
         column = _as_texts(type_column)
         names, numbers = [text.strip() for text in column.texts], column.numbers
-        place_of = {name: place for place, name in enumerate(self.rules.events)}
+        place_of = {name: index for index, name in enumerate(self.rules.events)}
         unknown: Counter[str] = Counter()
         for name, rows in zip(names, np.bincount(numbers, minlength=len(names)).tolist(), strict=True):
             if rows and name not in place_of:
@@ -137,10 +137,10 @@ def arrange_events(
     counts = np.bincount(types, minlength=len(rules.events))
     by_type, end, columns = types.argsort(kind="stable"), 0, list[tuple[AttributeColumn, ...]]()
     for name, count in zip(rules.events, counts.tolist(), strict=True):
-        mine: Any = by_type[end : end + count]
-        mine = rows[mine] if rows is not None else slice(None) if count == len(types) else mine
+        type_rows: Any = by_type[end : end + count]
+        type_rows = rows[type_rows] if rows is not None else slice(None) if count == len(types) else type_rows
         domains = rules.declarations[name].domains.items()
-        columns.append(tuple(_attribute(column(*each), each[1], mine, count) for each in domains))
+        columns.append(tuple(_attribute(column(*each), each[1], type_rows, count) for each in domains))
         end += count
     return EventBlock(rules.events, types, times, dense_places(types), tuple(columns), texts)
 

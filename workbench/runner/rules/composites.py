@@ -32,8 +32,8 @@ SOURCES, NUMBER = "sources", "id"
 def event_columns(rules: RuleSet, clock: Clock, types: Iterable[str], more: Sequence[Port] = ()) -> Ports:
     """Return the columns of events of these types, as outputs of a program."""
     domains = find_shared_domains(rules.declarations[name] for name in types)
-    if taken := next((port.name for port in more if port.name in domains), None):
-        raise InputError(f"an attribute is called '{taken}', as a column of --with-sources is", hint="leave that out")
+    if clash := next((port.name for port in more if port.name in domains), None):
+        raise InputError(f"an attribute is called '{clash}', as a column of --with-sources is", hint="leave that out")
     ports = (Port(TYPE, STR), Port(clock.column, time_domain(clock)), *more, *(Port(n, d) for n, d in domains.items()))
     return Ports(rules.name, (), ports, kind=rules.kind)
 
@@ -162,8 +162,8 @@ def attribute_values(block: EventBlock, name: str, domain: Domain, rules: RuleSe
         declared = rules.declarations[block.names[type]]
         if declared.domains.get(name) == domain:
             column, rows = block.columns[type][declared.positions[name]], block.types == type
-            places = block.places[rows]
-            values[rows], there[rows] = column.values[places], True if column.nulls is None else ~column.nulls[places]
+            indices = block.places[rows]
+            values[rows], there[rows] = column.values[indices], True if column.nulls is None else ~column.nulls[indices]
     if domain == STR:
         numbers, codes = different(np.where(there, values, 0))
         values = TextColumn(numbers, [block.texts.get(code, "") for code in codes])

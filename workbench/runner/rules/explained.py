@@ -249,8 +249,8 @@ class RecordingSession(RuleSession):
         self._began = time
         if self._named is not None:
             rules = self.engine.rules
-            reach = [_reach(rules.rules[each]) for each in emitting(rules, self._named.type)]
-            self._time = self._read_time(self._named.time) + max(reach)
+            lookaheads = [_reach(rules.rules[each]) for each in emitting(rules, self._named.type)]
+            self._time = self._read_time(self._named.time) + max(lookaheads)
 
     def _read_time(self, text: str) -> int:
         """Read a time in the form of the log; a time of day is on the day of the first event."""

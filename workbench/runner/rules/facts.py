@@ -164,20 +164,20 @@ class _FactFiles:
 
     def _load_rows(self, name: str, paths: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> Any:
         """Return the rows of files, or the table that they are put into."""
-        few = list(itertools.islice(rows, FEW + 1))
-        if len(few) <= FEW:
-            return few
+        head = list(itertools.islice(rows, FEW + 1))
+        if len(head) <= FEW:
+            return head
         if not self._is_ranged(name):
-            few += itertools.islice(rows, MANY + 1 - len(few))
-            if len(few) <= MANY:
-                return few
+            head += itertools.islice(rows, MANY + 1 - len(head))
+            if len(head) <= MANY:
+                return head
         from workbench.tesla.engines.facts.table import store_rows
 
         try:
-            return store_rows(self.types[name], itertools.chain(few, rows), ", ".join(paths))
+            return store_rows(self.types[name], itertools.chain(head, rows), ", ".join(paths))
         except (OverflowError, UnicodeEncodeError) as error:
             what = f"facts of type '{name}': a whole number has more than 64 bits, or a text cannot be written"
-            hint = f"large tables (more than {len(few) - 1:,} rows) are put into a database, which has no such values"
+            hint = f"large tables (more than {len(head) - 1:,} rows) are put into a database, which has no such values"
             raise InputError(what, where=", ".join(paths), hint=hint) from error
 
     def _is_ranged(self, name: str) -> bool:

@@ -36,8 +36,8 @@ def with_key(rules: RuleSet, key: str, source: LogSource, options: RunOptions) -
     """
     if foreign := options.given(*WITHOUT):
         raise InputError(f"{foreign} and --key do not go together for rules", hint="leave one out")
-    if taken := next((n for n in rules.composites if key in rules.declarations[n].domains), None):
-        what = f"{taken} has an attribute '{key}', as the column of keys would be called"
+    if clash := next((n for n in rules.composites if key in rules.declarations[n].domains), None):
+        what = f"{clash} has an attribute '{key}', as the column of keys would be called"
         raise InputError(what, hint="rules that join on it need no --key")
     domain = find_shared_domains(rules.declarations[name] for name in rules.events).get(key)
     more = Attribute(key, _key_domain(key, source, options.reading()) if domain is None else domain)
@@ -87,8 +87,8 @@ class KeyedRules:
 
     def process(self, event: Occurrence) -> list[Occurrence]:
         """Return the composites that the clock causes in all runs, then those of the event in the run of its key."""
-        place, count = self._places[event.type]
-        key = event.values[place]
+        index, count = self._places[event.type]
+        key = event.values[index]
         if key is None:
             what = f"an event of type {event.type} has no '{self.key}', so that it belongs to no key"
             raise InputError(what, hint="give it one, or leave the row out")

@@ -159,9 +159,9 @@ def match_run(rules: RuleSet, data: Any, options: dict[str, Any], *, again: bool
 def match_session(opened: OpenedRules, show: Callable[[MatchBlock], Any] = match_table) -> MatchSession:
     """Build the session for the matches that options request: `matches` names their form, `first` the limit."""
     options = opened.start.options
-    wanted, limit, numbers = options.matches, options.first, options.matches == ROWS
-    if wanted not in (COUNT, ROWS):
-        raise InputError(f"matches are not '{wanted}'", hint=f"'{COUNT}' counts them, '{ROWS}' lists their events")
+    form, limit, numbers = options.matches, options.first, options.matches == ROWS
+    if form not in (COUNT, ROWS):
+        raise InputError(f"matches are not '{form}'", hint=f"'{COUNT}' counts them, '{ROWS}' lists their events")
     threads = "--threads" if (options.threads or 1) > 1 else ""
     if foreign := options.given("--with-sources", "--rules-control", "--key") or threads:
         raise InputError(f"{foreign} and --matches do not go together", hint="leave one out")

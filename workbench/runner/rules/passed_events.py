@@ -74,12 +74,12 @@ class PassedEvents:
         """
         import numpy as np
 
-        begun, self._count = self._count, self._count + len(block) + len(numbers)
-        composite: Any = np.zeros(self._count - begun, bool)
-        composite[np.asarray(numbers, np.int64) - begun] = True
-        places = begun + (~composite).nonzero()[0]
-        wanted = [block.names.index(name) for name in self._types if name in block.names]
-        chosen = np.isin(block.types, wanted)
+        first_number, self._count = self._count, self._count + len(block) + len(numbers)
+        composite: Any = np.zeros(self._count - first_number, bool)
+        composite[np.asarray(numbers, np.int64) - first_number] = True
+        event_numbers = first_number + (~composite).nonzero()[0]
+        types = [block.names.index(name) for name in self._types if name in block.names]
+        mask = np.isin(block.types, types)
         if failed:
-            chosen &= places < (numbers[-1] if len(numbers) else begun)
-        return replace(block.take(chosen.nonzero()[0]), numbers=places[chosen])
+            mask &= event_numbers < (numbers[-1] if len(numbers) else first_number)
+        return replace(block.take(mask.nonzero()[0]), numbers=event_numbers[mask])

@@ -72,16 +72,16 @@ class RuleSession(Session):
         block = batch.occurrences
         if self.block_engine is not None and isinstance(block, EventBlock) and self.block_size(len(block)):
             return self._of_block(self.block_engine, block)
-        composites, seen, failed = list[Occurrence](), 0, batch.failed
+        composites, event_count, failed = list[Occurrence](), 0, batch.failed
         try:
             with self.opened.together(batch):
                 for event in self.opened.events(batch):
-                    seen += 1
+                    event_count += 1
                     composites += self._process(event)
         except WorkbenchError as error:  # the composites before the failure are valid
             failed = error
-        rows = self._rows(composites, seen)
-        return BatchOutput(rows, computed=seen, events_out=len(rows), failed=failed)
+        rows = self._rows(composites, event_count)
+        return BatchOutput(rows, computed=event_count, events_out=len(rows), failed=failed)
 
     def advance_clock(self, time: int) -> BatchOutput:
         failed, rows = None, list[RowEvents]()

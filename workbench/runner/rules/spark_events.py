@@ -67,11 +67,11 @@ class EventLayout:
         columns = (f"x{i} {kind(domain)}" for i, (_, domain) in enumerate(self.attributes))
         return ", ".join(["bucket long, time long, place binary, type long", *columns])
 
-    def event_rows(self, block: EventBlock, places: Any) -> Any:
-        """Make the rows of events, as a record batch; places are an Arrow array of bytes."""
+    def event_rows(self, block: EventBlock, positions: Any) -> Any:
+        """Make the rows of events, as a record batch; `positions` is an Arrow array of bytes."""
         from workbench.events.buffers import numbers_to_arrow
 
-        first = (numbers_to_arrow(INT, self._buckets(block)), numbers_to_arrow(INT, block.times), places)
+        first = (numbers_to_arrow(INT, self._buckets(block)), numbers_to_arrow(INT, block.times), positions)
         columns = (attribute_values(block, name, domain, self.rules) for name, domain in self.attributes)
         return self._batch(*first, numbers_to_arrow(INT, block.types.astype("i8")), *columns)
 
@@ -101,7 +101,7 @@ class EventLayout:
 
         return int((numbers_of(batch.column(3)) >= 0).sum())
 
-    def _markers(self, type: int, time: int, place: bytes) -> Any:
+    def _markers(self, type: int, time: int, position: bytes) -> Any:
         """Make a marker row for each bucket."""
         import numpy as np
         import pyarrow as pa
@@ -115,7 +115,7 @@ class EventLayout:
         first = (
             numbers_to_arrow(INT, np.arange(self.buckets)),
             repeated(time),
-            pa.repeat(pa.scalar(place), self.buckets),
+            pa.repeat(pa.scalar(position), self.buckets),
         )
         return self._batch(*first, repeated(type), *nothing)
 
@@ -134,9 +134,9 @@ class EventLayout:
             declared = self.rules.declarations[block.names[type]]
             if (key := self.partition.keys.get(declared.name)) is not None:
                 rows = block.types == type
-                column, places = block.columns[type][declared.positions[key]], block.places[rows]
-                nulls = None if column.nulls is None else column.nulls[places]
-                hashes[rows] = hash_keys(column.values[places], nulls, declared.domains[key])
+                column, indices = block.columns[type][declared.positions[key]], block.places[rows]
+                nulls = None if column.nulls is None else column.nulls[indices]
+                hashes[rows] = hash_keys(column.values[indices], nulls, declared.domains[key])
         return (hashes >> np.uint64(32)).astype(np.int64) % self.buckets
 
     def read_block(self, batch: Any) -> tuple[EventBlock, Any] | None:
@@ -161,18 +161,18 @@ class EventLayout:
 
     def read_events(self, batch: Any) -> Iterator[tuple[Occurrence | None, int, OrderPlace]]:
         """Read the events of a record batch one by one, with their times and places; None for a clock row."""
-        times, places, types = (batch.column(i).to_pylist() for i in (1, 2, 3))
+        times, positions, types = (batch.column(i).to_pylist() for i in (1, 2, 3))
         columns = [column.to_pylist() for column in batch.columns[4:]]
         of_type = [
             (name, [columns[self.attributes.index(each)] for each in self.rules.declarations[name].domains.items()])
             for name in self.rules.events
         ]
-        for row, (type, time, place) in enumerate(zip(types, times, places, strict=True)):
+        for row, (type, time, position) in enumerate(zip(types, times, positions, strict=True)):
             if type == CLOCK:
-                yield None, time, place
+                yield None, time, position
             else:
                 name, values = of_type[type]
-                yield Occurrence(name, time, tuple([column[row] for column in values])), time, place
+                yield Occurrence(name, time, tuple([column[row] for column in values])), time, position
 
 
 @dataclass

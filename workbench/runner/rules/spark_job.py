@@ -93,10 +93,10 @@ class RuleJob(Job):
         columns = (
             to_column(domain, [row.get(name) for row in rows], f"'{name}'") for name, domain in self.ports.shown.items()
         )
-        places = pa.array([place for place, _ in composites], pa.binary())
-        return pa.RecordBatch.from_arrays([places, *columns], names=[PLACE, *self.ports.shown])
+        positions = pa.array([position for position, _ in composites], pa.binary())
+        return pa.RecordBatch.from_arrays([positions, *columns], names=[PLACE, *self.ports.shown])
 
-    def block_batch(self, places: Any, composites: EventBlock | list[Occurrence]) -> Any:
+    def block_batch(self, positions: Any, composites: EventBlock | list[Occurrence]) -> Any:
         """Make a record batch of composites as an engine gives them, and of their places."""
         import pyarrow as pa
 
@@ -108,10 +108,10 @@ class RuleJob(Job):
         )
         if table is None:
             singly = composites if isinstance(composites, list) else composites.occurrences(self.scaled)
-            return self.rows_batch(list(zip(places.to_pylist(), singly, strict=True)))
+            return self.rows_batch(list(zip(positions.to_pylist(), singly, strict=True)))
         kinds = pa.schema([(name, arrow_type(domain)) for name, domain in domains.items()])  # times are texts there
         (batch,) = table.cast(kinds).combine_chunks().to_batches()
-        return pa.RecordBatch.from_arrays([places, *batch.columns], names=[PLACE, *domains])
+        return pa.RecordBatch.from_arrays([positions, *batch.columns], names=[PLACE, *domains])
 
 
 class BucketRun(StoredRun):
@@ -134,17 +134,17 @@ class BucketRun(StoredRun):
 
         block = self.job.layout.read_block(rows) if self.run.in_blocks else None
         if block is not None:
-            events, places = block
+            events, positions = block
             for at, behind, composites in self.run.process_block(events):
                 yield self.job.block_batch(
-                    composite_places(events.times[at], places.take(pa.array(at)), behind), composites
+                    composite_places(events.times[at], positions.take(pa.array(at)), behind), composites
                 )
         else:
             yield from map(self.job.rows_batch, batched(self._singly(rows), BATCH_COMPOSITES))
 
     def _singly(self, rows: Any) -> Iterator[PlacedComposite]:
-        for event, time, place in self.job.layout.read_events(rows):
-            yield from self.run.advance(time - 1) if event is None else self.run.process(event, place)
+        for event, time, position in self.job.layout.read_events(rows):
+            yield from self.run.advance(time - 1) if event is None else self.run.process(event, position)
 
     def _refuse_late(self, time: int, before: int) -> None:
         """Refuse an event that comes before the last one of an earlier micro-batch."""
@@ -197,16 +197,16 @@ class BucketRuns(GroupRun):
 
         cuts, ranges = sorted(self._cuts), self.job.ranges
         bounds: Any = np.array([cuts[len(cuts) * i // ranges] for i in range(1, ranges) if cuts], np.int64)
-        chosen: Any = np.searchsorted(bounds, times_of(batch.column(0))).astype(np.int32)
-        return pa.RecordBatch.from_arrays([*batch.columns, pa.array(chosen)], names=[*batch.schema.names, RANGE])
+        indices: Any = np.searchsorted(bounds, times_of(batch.column(0))).astype(np.int32)
+        return pa.RecordBatch.from_arrays([*batch.columns, pa.array(indices)], names=[*batch.schema.names, RANGE])
 
 
-def composite_places(times: Any, places: Any, behind: Any) -> Any:
+def composite_places(times: Any, positions: Any, behind: Any) -> Any:
     """Return the places of composites as a column: those of `PartialRun.process`.
 
     Parameters
     ----------
-    times, places: those of the events that have caused them; `behind`: the number of each, from 1 on, for its event.
+    times, positions: those of the events that have caused them; `behind`: the number of each, from 1 on, for its event.
     """
     import numpy as np
     import pyarrow.compute as pc
@@ -215,14 +215,14 @@ def composite_places(times: Any, places: Any, behind: Any) -> Any:
 
     first: Any = np.zeros((len(behind), 9), np.uint8)
     first[:, :8] = big_endian(times.astype(np.int64).view(np.uint64) ^ np.uint64(1 << 63), 8)
-    return pc.binary_join_element_wise(bytes_column(first), places, bytes_column(big_endian(behind, 6)), b"")
+    return pc.binary_join_element_wise(bytes_column(first), positions, bytes_column(big_endian(behind, 6)), b"")
 
 
-def times_of(places: Any) -> Any:
+def times_of(positions: Any) -> Any:
     """Return the times of composites, by their places."""
     import numpy as np
 
-    _, begins, letters = places.buffers()
-    at = np.frombuffer(begins, np.int32)[places.offset :][: len(places)]
+    _, begins, letters = positions.buffers()
+    at = np.frombuffer(begins, np.int32)[positions.offset :][: len(positions)]
     first: Any = np.frombuffer(letters or b"", np.uint8)[at[:, None] + np.arange(8)]
     return (first.view(">u8").ravel().astype(np.uint64) ^ np.uint64(1 << 63)).view(np.int64)

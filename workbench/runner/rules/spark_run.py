@@ -160,8 +160,8 @@ class SparkRuleRun(SparkRun):
         )  # fmt: skip
         self.job.start()  # what an engine refuses it refuses here
 
-    def readers(self, wanted: int) -> list[PartReader]:
-        """Make a reader of each input, with about `wanted` tasks, which are numbered over all inputs."""
+    def readers(self, task_count: int) -> list[PartReader]:
+        """Make a reader of each input, with about `task_count` tasks, which are numbered over all inputs."""
         from workbench.executors.spark.logs import count_parts, is_remote, read_tasks
         from workbench.executors.spark.reader import PartReader
         from workbench.runner.rules.spark_events import EventForm
@@ -172,7 +172,7 @@ class SparkRuleRun(SparkRun):
             if odd := next((each for each in files or [path] if not Path(each).is_file()), None):
                 raise InputError("rules on the spark backend read files, and no pipes", where=str(odd))
             form = EventForm(self.job.layout, self.clock, number, declared)
-            tasks = read_tasks(files, form.ports, self.reading, self.start.reporter, wanted)
+            tasks = read_tasks(files, form.ports, self.reading, self.start.reporter, task_count)
             self.parts |= count_parts(tasks)
             first = sum(len(each.tasks) for each in readers)
             readers.append(PartReader(form, self.reading, self.counts, dict(enumerate(tasks, first))))

@@ -315,11 +315,11 @@ class LoadedModel:
     def _read_compassion(self, fsm: Any) -> list[tuple[Any, Any]]:
         """Return the COMPASSION constraints: a run that is infinitely often in the first set is so in the second."""
         pairs = ns_fsm.BddFsm_get_compassion(fsm._ptr)
-        place, constraints = ns_fsm.FairnessList_begin(ns_fsm.compassionList2fairnessList(pairs)), []
-        while not ns_fsm.FairnessListIterator_is_end(place):
-            both = ns_fsm.CompassionList_get_p(pairs, place), ns_fsm.CompassionList_get_q(pairs, place)
+        iterator, constraints = ns_fsm.FairnessList_begin(ns_fsm.compassionList2fairnessList(pairs)), []
+        while not ns_fsm.FairnessListIterator_is_end(iterator):
+            both = ns_fsm.CompassionList_get_p(pairs, iterator), ns_fsm.CompassionList_get_q(pairs, iterator)
             constraints.append((self._bdd(both[0]), self._bdd(both[1])))
-            place = ns_fsm.FairnessListIterator_next(place)
+            iterator = ns_fsm.FairnessListIterator_next(iterator)
         return constraints
 
     def _take_states(self, path: Any) -> Iterator[Any]:
@@ -339,9 +339,9 @@ def _strip_context(node: Any) -> Any:
 
 def _describe_syntax(error: NuSMVParsingError, lines: bool = True) -> str:
     """Format NuSMV's syntax errors; in a formula its line numbers are those of the model, and meaningless."""
-    place = "line {line}: " if lines else ""
+    prefix = "line {line}: " if lines else ""
     return "\n".join(
-        (place + "{message} at '{token}'").format(line=line, token=token, message=message)
+        (prefix + "{message} at '{token}'").format(line=line, token=token, message=message)
         for line, token, message in error.errors
     )
 

@@ -98,35 +98,35 @@ def check(
         emit({"formula": words})  # the last one is to blame if NuSMV exits while reading it
         formulas.append((kind, model.formula(kind, words)))
     watched = (tuple(watch), model.symbols(watch))
-    reach = Reach(model, emit)
+    reachable = Reach(model, emit)
     # From here on NuSMV has accepted the text: if the process ends now, the text is not to blame.
     emit({"phase": "search"})
-    _refuse_vacuous(model, reach, any(kind != "invar" for kind, _ in queries))
+    _refuse_vacuous(model, reachable, any(kind != "invar" for kind, _ in queries))
 
     def decide(first: int, last: int) -> None:
         for index in slowest_last([kind for kind, _ in queries], first, last):
             kind, formula = formulas[index]
             emit({"deciding": index})
-            result = _DECIDE[kind](model, reach, formula, functools.partial(emit, {"refuted": index}))
+            result = _DECIDE[kind](model, reachable, formula, functools.partial(emit, {"refuted": index}))
             steps = _list_values(model, result.path, watched)
             frame = {"answer": index, "truth": result.truth, "steps": steps, "loop": result.loop}
             emit(frame | {"length": result.length})
 
     decide(0, required)
     if count_states:
-        emit({"reachable": model.count(reach.all())})
+        emit({"reachable": model.count(reachable.all())})
     if required:
         emit({"phase": "side"})
     decide(required, len(formulas))
 
 
-def _refuse_vacuous(model: LoadedModel, reach: Reach, temporal: bool) -> None:
+def _refuse_vacuous(model: LoadedModel, reachable: Reach, temporal: bool) -> None:
     """Refuse a model of which everything is true because it has no (infinite, fair) run at all."""
-    if reach.states.is_false():
+    if reachable.states.is_false():
         raise RejectedError(*NO_INITIAL_STATE)
     stuck = model.without_successor()
     # A total transition relation needs no search, and is what a model should have.
-    if not stuck.is_false() and (path := reach.path(stuck)):
+    if not stuck.is_false() and (path := reachable.path(stuck)):
         state = ", ".join(f"{name} = {value}" for name, value in model.values(path[-1]).items())
         raise RejectedError(*deadlock(state), is_deadlock=True)
     if temporal and (model.initial & model.fair()).is_false():
@@ -146,18 +146,18 @@ class QueryResult(NamedTuple):
     length: int | None = None
 
 
-def _decide_invariant(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
+def _decide_invariant(model: LoadedModel, reachable: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
     del refuted
-    path = reach.path(~model.satisfying(formula.node))
+    path = reachable.path(~model.satisfying(formula.node))
     return QueryResult(not path, path)
 
 
-def _decide_ctl(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
-    model.share_reachable(reach.all())
+def _decide_ctl(model: LoadedModel, reachable: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
+    model.share_reachable(reachable.all())
     always = formula.always()
     if always is not None:
         # CTL quantifies over fair paths; every state on the way to a fair state is fair.
-        path = reach.path(~model.satisfying(always) & model.fair())
+        path = reachable.path(~model.satisfying(always) & model.fair())
         return QueryResult(not path, path)
     wrong = model.initial & model.fair() & ~model.satisfying(formula.node)
     if wrong.is_false():
@@ -178,28 +178,28 @@ def _fold(path: list[Any]) -> tuple[list[Any], int | None]:
     return path, None
 
 
-def _decide_ltl(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
-    model.share_reachable(reach.all())
+def _decide_ltl(model: LoadedModel, reachable: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
+    model.share_reachable(reachable.all())
     holds, states, loop = model.ltl(formula, refuted)
     return QueryResult(holds, states if loop is None else states[:-1], loop)
 
 
-def _decide_longest(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
+def _decide_longest(model: LoadedModel, reachable: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
     """Peel off, round by round, the states that cannot stay in the set any longer."""
     del refuted
-    left = model.satisfying(formula.node) & reach.all() & model.fair()
+    left = model.satisfying(formula.node) & reachable.all() & model.fair()
     length = 0
     while not left.is_false():
         staying = left & model.pre(left)
         if staying == left:
-            return QueryResult(False, *_find_staying(model, reach, left))
+            return QueryResult(False, *_find_staying(model, reachable, left))
         left, length = staying, length + 1
     return QueryResult(True, [], length=length)
 
 
-def _find_staying(model: LoadedModel, reach: Reach, states: Any) -> tuple[list[Any], int]:
+def _find_staying(model: LoadedModel, reachable: Reach, states: Any) -> tuple[list[Any], int]:
     """Return a lasso whose loop stays in a set of reachable states, each of which has a successor in it."""
-    path = reach.path(states)
+    path = reachable.path(states)
     begin = len(path) - 1
     while True:
         following = model.pick(model.post(path[-1]) & states)
@@ -261,10 +261,10 @@ def simulate(text: str, order: Sequence[str], runs: Sequence[SmvSteps], watch: S
                 assignment = ", ".join(f"{name} = {value}" for name, value in step.items())
                 raise RejectedError(f"run {index}: no state matches step {number}", where=assignment)
             state = model.pick(matching)
-            seen = model.look(state, symbols)
-            if failed := next((value for value in seen if value.startswith("FAILURE(")), ""):
+            observations = model.look(state, symbols)
+            if failed := next((value for value in observations if value.startswith("FAILURE(")), ""):
                 raise RejectedError(f"run {index}, step {number}: a watched expression has no value: {failed}")
-            values.append(seen)
+            values.append(observations)
             states = model.post(state)
         emit({"run": index, "values": values})
 

@@ -277,15 +277,15 @@ def _start(command: Sequence[str], files: dict[str, str]) -> Iterator[_Child]:
 
 def _restrict(pid: int, limits: EngineLimits) -> None:
     """Limit the resources of a child that has just started (it needs little in its first moments)."""
-    wanted = {resource.RLIMIT_CORE: 0}
+    rlimits = {resource.RLIMIT_CORE: 0}
     if limits.memory_mb is not None:
-        wanted[resource.RLIMIT_DATA] = limits.memory_mb << 20
+        rlimits[resource.RLIMIT_DATA] = limits.memory_mb << 20
     if limits.seconds is not None:
         # The caller watches wall-clock time; this is for a caller that was killed.
-        wanted[resource.RLIMIT_CPU] = math.ceil(limits.seconds) + 1
+        rlimits[resource.RLIMIT_CPU] = math.ceil(limits.seconds) + 1
     if hasattr(resource, "prlimit"):
         with contextlib.suppress(ProcessLookupError, PermissionError, ValueError):  # it may have ended already
-            for kind, limit in wanted.items():
+            for kind, limit in rlimits.items():
                 resource.prlimit(pid, kind, (limit, limit))
 
 

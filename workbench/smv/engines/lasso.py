@@ -97,11 +97,11 @@ def _close(step: Callable[[States], States], states: States, within: States | No
 
 def _walk(graph: SymbolicGraph, start: States, goal: States, within: States | None = None) -> list[States]:
     """Return the states of a shortest path from one set to another, which must be reachable."""
-    layers, seen = [start], start
+    layers, visited = [start], start
     while (hit := layers[-1] & goal).is_false():
-        layer = graph.post(layers[-1]) & ~seen
+        layer = graph.post(layers[-1]) & ~visited
         layers.append(layer if within is None else layer & within)
-        seen = seen | layers[-1]
+        visited = visited | layers[-1]
     path = [graph.pick(hit)]
     for layer in reversed(layers[:-1]):
         path.append(graph.pick(graph.pre(path[-1]) & layer))

@@ -84,8 +84,8 @@ def extension(
     if step.policy.many:
         return _extend_by_each(fits, find, _make_exclusion(consumed, rivals))
     if not step.policy.ends:
-        by_each, taken = _extend_by_each(fits, find, _make_exclusion(consumed, rivals)), step.policy.takes
-        return lambda match: list(by_each(match))[taken]
+        by_each, selection = _extend_by_each(fits, find, _make_exclusion(consumed, rivals)), step.policy.takes
+        return lambda match: list(by_each(match))[selection]
     return _extend_by_one(fits, find, _make_exclusion(consumed, rivals), last=step.policy.newest)
 
 
@@ -150,12 +150,12 @@ def _extend_by_aggregate(step: RuleStep, find: FindsCandidates, fits: Fits | Non
         events, low, high = find(match)
         if fits is None and at is None:
             return ((*match, max(0, high - low)),)
-        chosen: Iterable[Any] = (events[place] for place in range(low, high))
+        members: Iterable[Any] = (events[index] for index in range(low, high))
         if fits is not None:
-            chosen = [event for event in chosen if fits(match, event) is not None]
+            members = [event for event in members if fits(match, event) is not None]
         if at is None:
-            return ((*match, len(list(chosen))),)
-        values = [event[at] for event in chosen] if step.fact else [event.values[at] for event in chosen]
+            return ((*match, len(list(members))),)
+        values = [event[at] for event in members] if step.fact else [event.values[at] for event in members]
         return ((*match, computed([value for value in values if value is not None])),)
 
     return extend

@@ -67,19 +67,19 @@ def begin(runner: RuleRunner, others: Sequence[RuleRunner], now: int | None, cou
         able = [donor for donor in donors if _has_all(donor.step, step)]
         donor = min(able, key=lambda each: -math.inf if each.since is None else each.since, default=None)
         since: float = now + 1
-        place = count
+        number = count
         if donor is not None:
-            since, place = -math.inf if donor.since is None else donor.since, donor.place
+            since, number = -math.inf if donor.since is None else donor.since, donor.place
             events.update((event.number, event) for event in donor.column)
         if since == -math.inf:
             continue
-        horizon, places = step.lookback.time, step.lookback.count
-        if places is None or place > count - places:
+        horizon, max_events = step.lookback.time, step.lookback.count
+        if max_events is None or number > count - max_events:
             unbounded = math.nan if step.lookback.bounded else math.inf
             complete = _later(complete, unbounded if horizon is None else since + horizon)
         if step.number in runner.matcher.columns:
             column = runner.matcher.columns[step.number]
-            column.since, column.place, column.late = int(since), place, True
+            column.since, column.place, column.late = int(since), number, True
     for _, event in sorted(events.items()):
         runner.matcher.add(event)
     return -math.inf if complete <= now else complete

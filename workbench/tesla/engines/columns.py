@@ -170,11 +170,11 @@ def make_slice_finder(step: RuleStep, trex: bool) -> FindsSlice:
 
 
 def _make_closed(anchor: int, window: EventWindow) -> FindsSlice:
-    most, least = window.far, window.near
+    far, least = window.far, window.near
 
     def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         event, start = match[anchor], column.start
-        low = start if most is None else bisect_left(column.times, event.time - most, start)
+        low = start if far is None else bisect_left(column.times, event.time - far, start)
         if anchor == 0:  # all stored events came before the trigger
             high = len(column.events)
         else:
@@ -187,11 +187,11 @@ def _make_closed(anchor: int, window: EventWindow) -> FindsSlice:
 
 
 def _make_counted(anchor: int, window: EventWindow) -> FindsSlice:
-    most, least = window.far, max(1, window.near)
+    far, least = window.far, max(1, window.near)
 
     def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         number, start = match[anchor].number, column.start
-        low = start if most is None else bisect_left(column.numbers, number - most, start)
+        low = start if far is None else bisect_left(column.numbers, number - far, start)
         return low, bisect_right(column.numbers, number - least, start)
 
     return find
@@ -206,11 +206,11 @@ def _make_between(one: int, two: int) -> FindsSlice:
 
 
 def _make_open(anchor: int, window: EventWindow) -> FindsSlice:
-    most, least = window.far, window.near
+    far, least = window.far, window.near
 
     def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         time, start = match[anchor].time, column.start
-        low = start if most is None else bisect_right(column.times, time - most, start)
+        low = start if far is None else bisect_right(column.times, time - far, start)
         return low, bisect_left(column.times, time - least, start)
 
     return find

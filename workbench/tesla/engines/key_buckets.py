@@ -56,9 +56,9 @@ class KeyBuckets:
             firsts.append(size if name in self.keys else 0)
             if name in self.keys:
                 declared = self.rules.declarations[name]
-                place = declared.positions[self.keys[name]]
-                key_columns.append((size, columns[place], declared.domains[self.keys[name]]))
-                size += len(columns[place].values)
+                index = declared.positions[self.keys[name]]
+                key_columns.append((size, columns[index], declared.domains[self.keys[name]]))
+                size += len(columns[index].values)
         rows: Any = np.zeros(size, np.int16)
 
         def hash_part(part: int, parts: int) -> None:
@@ -74,9 +74,9 @@ class KeyBuckets:
     def buckets_of(self, block: EventBlock) -> Any:
         """Return the bucket of each event."""
         self.hash_columns(block)
-        places: Any = self._firsts[block.types]
-        places += block.places if self._firsts.all() else np.where(places, block.places, 0)
-        return self._rows[places]
+        indices: Any = self._firsts[block.types]
+        indices += block.places if self._firsts.all() else np.where(indices, block.places, 0)
+        return self._rows[indices]
 
     def bucket_of_event(self, event: Occurrence) -> int:
         """Return the bucket of one event, whose numbers may have more than 64 bits."""

@@ -42,20 +42,20 @@ class PartialRun:
             if rule.absence
         }
         self._kept = {trigger for _, trigger, _ in self._absent.values()}
-        self._longest = max((most for _, _, most in self._absent.values()), default=0)
+        self._longest = max((timeout for _, _, timeout in self._absent.values()), default=0)
         self._count = 0
         self._places: dict[int, tuple[int, OrderPlace]] = {}
         self._sweep_at = SWEEP
         self._due: tuple[int, str, int] | None = None
         self._first, self._behind = b"", 0
 
-    def process(self, event: Occurrence, place: OrderPlace) -> list[tuple[OrderPlace, Occurrence]]:
+    def process(self, event: Occurrence, sort_key: OrderPlace) -> list[tuple[OrderPlace, Occurrence]]:
         """Process an event, and return the composites that it causes with their places, those of the clock first."""
         composites = self.engine.process(event)
         due = sum(each.time < event.time for each in composites)
         pairs = [(self._of_deadline(each), each) for each in composites[:due]]
         number = self._count + due
-        first = triggered = time_place(event.time) + b"\0" + place
+        first = triggered = time_place(event.time) + b"\0" + sort_key
         if self._rule_numbers:
             triggered += _number(0)
         self._keep(number, event, triggered + _number(0))
@@ -110,9 +110,9 @@ class PartialRun:
             if due != self._due:
                 self._begin(*due)
         self._behind += 1
-        place = self._first + _number(self._behind)
-        self._keep(composite.number, composite, place)
-        return place
+        sort_key = self._first + _number(self._behind)
+        self._keep(composite.number, composite, sort_key)
+        return sort_key
 
     def _begin(self, time: int, rule: str, trigger: int) -> None:
         """Begin the effects of another trigger's deadline."""
@@ -121,10 +121,10 @@ class PartialRun:
         if not first < self._first:
             self._first, self._behind = first, 0
 
-    def _keep(self, number: int, event: Occurrence, place: OrderPlace) -> None:
+    def _keep(self, number: int, event: Occurrence, sort_key: OrderPlace) -> None:
         """Store the place of an event that may be the trigger of an absence."""
         if event.type in self._kept:
-            self._places[number] = (event.time, place)
+            self._places[number] = (event.time, sort_key)
             if len(self._places) > self._sweep_at:
                 oldest = event.time - self._longest
                 self._places = {n: each for n, each in self._places.items() if each[0] >= oldest}
@@ -132,13 +132,13 @@ class PartialRun:
 
     def state(self) -> list[Any]:
         """Return the state besides the engine, for `set_state`."""
-        places = [(number, time, place.hex()) for number, (time, place) in self._places.items()]
-        return [self._count, places, self._due, self._first.hex(), self._behind]
+        triggers = [(number, time, sort_key.hex()) for number, (time, sort_key) in self._places.items()]
+        return [self._count, triggers, self._due, self._first.hex(), self._behind]
 
     def set_state(self, state: Sequence[Any]) -> None:
         """Restore a saved state."""
-        self._count, places, due, first, self._behind = state
-        self._places = {number: (time, bytes.fromhex(place)) for number, time, place in places}
+        self._count, triggers, due, first, self._behind = state
+        self._places = {number: (time, bytes.fromhex(sort_key)) for number, time, sort_key in triggers}
         self._due, self._first = None if due is None else tuple(due), bytes.fromhex(first)
 
 

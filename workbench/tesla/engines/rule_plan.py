@@ -46,10 +46,10 @@ class RuleStep:
     """
 
     def __init__(
-        self, plan: RulePlan, place: int, number: int, slot: int, anchors: tuple[int, ...], lookback: Lookback
+        self, plan: RulePlan, index: int, number: int, slot: int, anchors: tuple[int, ...], lookback: Lookback
     ) -> None:
-        part = plan.rule.parts[place]
-        self.part, self.place, self.number, self.slot = part, place, number, slot
+        part = plan.rule.parts[index]
+        self.part, self.place, self.number, self.slot = part, index, number, slot
         self.window, self.anchors, self.lookback, self.layout = part.window, anchors, lookback, plan.layout
         self.type = part.type
         self.policy = part.policy
@@ -174,9 +174,9 @@ class RulePlan:
         self.absent: RuleStep | None = None
         self.layout: dict[tuple[int, str], int] = {}
         slot, by_part = 0, lookbacks(rule)
-        for place in range(len(rule.parts)):
-            anchors = self._event_slots(rule.anchors[place])
-            step = RuleStep(self, place, len(self.steps), slot, anchors, by_part.get(place, Lookback()))
+        for index in range(len(rule.parts)):
+            anchors = self._event_slots(rule.anchors[index])
+            step = RuleStep(self, index, len(self.steps), slot, anchors, by_part.get(index, Lookback()))
             if step.policy.later:
                 self.absent = step
                 continue
@@ -194,9 +194,9 @@ class RulePlan:
         self.layout |= {(step.place, name): slot for slot, name in enumerate(bound, step.slot)}
         return len(bound)
 
-    def _event_slots(self, places: Iterable[int]) -> tuple[int, ...]:
-        """Return the slots of the events bound by the parts at these places."""
-        return tuple(self.layout[place, EVENT] for place in places)
+    def _event_slots(self, indices: Iterable[int]) -> tuple[int, ...]:
+        """Return the slots of the events bound by the parts with these indices."""
+        return tuple(self.layout[index, EVENT] for index in indices)
 
     @property
     def trigger(self) -> RuleStep:
@@ -253,8 +253,8 @@ class RulePlan:
 
     def binders(self, *expressions: t.Expression) -> frozenset[int]:
         """Return the numbers of the steps that bind names in expressions, except own ones."""
-        places = {slot.place for slot in slots(*expressions)}
-        return frozenset(self.numbers[place] for place in places if place in self.numbers)
+        indices = {slot.place for slot in slots(*expressions)}
+        return frozenset(self.numbers[index] for index in indices if index in self.numbers)
 
     @cached_property
     def numbers(self) -> Mapping[int, int]:
@@ -279,7 +279,7 @@ def _is_foreign(expression: t.Expression, own: set[str]) -> bool:
 
 def _find_equation(constraint: t.Expression, own: set[str]) -> tuple[t.Expression, t.Expression] | None:
     """Split an equation into a side that depends only on its own event, and one that is independent of it."""
-    for sign, mine, bound in readings(constraint):
-        if sign == "==" and all(leaf.place != OWN for leaf in slots(bound)) and not _is_foreign(mine, own):
-            return mine, bound
+    for sign, own_side, bound in readings(constraint):
+        if sign == "==" and all(leaf.place != OWN for leaf in slots(bound)) and not _is_foreign(own_side, own):
+            return own_side, bound
     return None

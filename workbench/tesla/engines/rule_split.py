@@ -132,8 +132,8 @@ def balance_work(work: Sequence[float], count: int) -> list[list[int]]:
     shares: list[list[int]] = [[] for _ in range(count)]
     loads = [(0.0, i) for i in range(count)]
     heapify(loads)
-    for place in sorted(range(len(work)), key=lambda each: -work[each]):
+    for item in sorted(range(len(work)), key=lambda each: -work[each]):
         load, i = loads[0]
-        shares[i].append(place)
-        heapreplace(loads, (load + work[place], i))
+        shares[i].append(item)
+        heapreplace(loads, (load + work[item], i))
     return [sorted(share) for share in shares if share]

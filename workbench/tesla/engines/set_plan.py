@@ -128,11 +128,11 @@ class SetPlan:
         self.plans = [RulePlan(rule, indexed) for rule in rules.resolved]
         self.columns: list[PlannedColumn] = []
         self._places: dict[Any, PlannedColumn] = {}
-        wanted = {
+        candidates = {
             (step.type, own_filters(step), tuple(own for own, _ in own_equations(step)))
             for _, step in self._column_steps()
         }
-        per_type = Counter(type for type, filters, _ in wanted if filters)
+        per_type = Counter(type for type, filters, _ in candidates if filters)
         self._crowded = {type for type, count in per_type.items() if indexed and count > MOST_CHOSEN}
         by_id = {id(step): self._step(rule, step) for rule, step in self._column_steps()}
         self.steps = [[by_id[id(step)] for step in plan.steps[1:]] for plan in self.plans]
@@ -154,10 +154,10 @@ class SetPlan:
         keys = tuple(own for own, _ in equations)
         column = self._column(step.type, () if crowded or step.fact else filters, keys, step.fact, ordering)
         column.users.append((rule, step))
-        reach, latest = step.lookback.time, step.lookback.count
-        if reach is None and latest is not None:
-            reach, column.latest = 0, max(column.latest, latest)
-        column.reach = None if None in (column.reach, reach) else max(column.reach or 0, reach or 0)
+        lookback, latest = step.lookback.time, step.lookback.count
+        if lookback is None and latest is not None:
+            lookback, column.latest = 0, max(column.latest, latest)
+        column.reach = None if None in (column.reach, lookback) else max(column.reach or 0, lookback or 0)
         filtered = not step.fact and not crowded
         decided = not step.fact and len(named) == (len(filters) if crowded else 0)
         access, reason = self._access(step, column, CROWDED[decided] if crowded else "", decided)
@@ -239,7 +239,7 @@ class SetPlan:
 
 def needs_of(plan: RulePlan, step: RuleStep) -> frozenset[int]:
     """Return the steps that bind names in a step's constraints, parameters and window."""
-    anchors = {plan.numbers[place] for place in plan.rule.anchors[step.place]}
+    anchors = {plan.numbers[index] for index in plan.rule.anchors[step.place]}
     return plan.binders(*t.expressions_of(step.part)) | anchors
 
 
@@ -272,14 +272,14 @@ def find_indexes(step: RuleStep) -> list[TriggerIndex]:
 
 def index_of(condition: t.Expression) -> TriggerIndex | None:
     """Return a comparison of an attribute with a constant of its type as an index, if the condition is one."""
-    for mine, operator, constant in own_comparisons(condition):
+    for attribute, operator, constant in own_comparisons(condition):
         if operator != "!=" and isinstance(constant, t.Literal):
-            domain, value = mine.domain, constant.value
+            domain, value = attribute.domain, constant.value
             same = (domain == INT and type(value) is int) or (domain == FLOAT and type(value) in (int, float))
             if same or (domain == STR and operator == "=="):
                 fitted = float(value) if domain == FLOAT else value
                 if fitted == value:
-                    return TriggerIndex(mine.index, operator, fitted)
+                    return TriggerIndex(attribute.index, operator, fitted)
     return None
 
 

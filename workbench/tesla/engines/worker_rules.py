@@ -85,12 +85,12 @@ class WorkerRules:
     def _of_events(self, run: PartialRun, events: Iterable[Occurrence]) -> PoolAnswer:
         composites = list[WorkerComposite]()
         for event in events:
-            place = self._events.to_bytes(8)
+            sort_key = self._events.to_bytes(8)
             try:
-                effects = run.process(event, place)
+                effects = run.process(event, sort_key)
             except WorkbenchError as error:
                 return PoolAnswer(composites, (self._last, error))
-            self._last = time_place(event.time) + b"\0" + place + b"\xff"
+            self._last = time_place(event.time) + b"\0" + sort_key + b"\xff"
             composites += (_composite(order, self._events + (each.time == event.time), each) for order, each in effects)
             self._events += 1
         return PoolAnswer(composites)
@@ -100,11 +100,11 @@ class WorkerRules:
             effects = run.advance(time)
         except WorkbenchError as error:
             return PoolAnswer(failure=(b"", error))
-        return PoolAnswer([_composite(place, self._events, each) for place, each in effects])
+        return PoolAnswer([_composite(sort_key, self._events, each) for sort_key, each in effects])
 
 
-def _composite(place: OrderPlace, before: int, occurrence: Occurrence) -> WorkerComposite:
+def _composite(sort_key: OrderPlace, before: int, occurrence: Occurrence) -> WorkerComposite:
     """Make a composite that comes after this number of external events."""
     return WorkerComposite(
-        place, before, occurrence.type, occurrence.time, occurrence.values, occurrence.sources, occurrence.rule
+        sort_key, before, occurrence.type, occurrence.time, occurrence.values, occurrence.sources, occurrence.rule
     )

@@ -69,9 +69,9 @@ class Nearest:
     near: tuple[NearCandidate, ...]
 
 
-def failing_constraints(view: RuleView, place: int, selected: Selected, own: Attributes) -> tuple[Hindrance, ...]:
+def failing_constraints(view: RuleView, index: int, selected: Selected, own: Attributes) -> tuple[Hindrance, ...]:
     """Return the constraints of the part at a place that an event or a fact violates."""
-    part = view.rule.parts[place]
+    part = view.rule.parts[index]
     selected = with_parameters(part, selected, own)
     return failing_conditions(CONSTRAINT, explain_conditions(part.constraints, selected, own))
 
@@ -88,75 +88,75 @@ def failing_conditions(kind: str, conditions: Sequence[SeenCondition]) -> tuple[
 # --- candidates -------------------------------------------------------------------------------------------
 
 
-def candidates_near(view: RuleView, place: int, selected: Selected, among: int = 1) -> Nearest:
+def candidates_near(view: RuleView, index: int, selected: Selected, among: int = 1) -> Nearest:
     """Return the nearest candidates for the predicate at a place, which nothing satisfies, or for an aggregate.
 
     Parameters
     ----------
     among: the number of partial matches that share the limit on comparisons.
     """
-    part = view.rule.parts[place]
-    most = max(LEAST_LOOKED_AT, LOOKED_AT // among)
+    part = view.rule.parts[index]
+    limit = max(LEAST_LOOKED_AT, LOOKED_AT // among)
     if view.is_fact(part):
-        fits = view.record.rows(part.type, most)
+        fits = view.record.rows(part.type, limit)
         left = len(view.record.facts.get(part.type, ())) - len(fits)
     else:
-        numbers, left = _around(view, place, selected, most)
+        numbers, left = _around(view, index, selected, limit)
         fits = view.record.events(numbers)
-    failures = [(failed, fit) for fit in fits if (failed := _fails(view, place, selected, fit))]
+    failures = [(failed, fit) for fit in fits if (failed := _fails(view, index, selected, fit))]
     failures.sort(key=lambda each: (len(each[0]), *_distance(*each)))
     near = (
-        NearCandidate(fit, tuple(_fails(view, place, selected, fit, in_full=True))) for _, fit in failures[:MOST_NEAR]
+        NearCandidate(fit, tuple(_fails(view, index, selected, fit, in_full=True))) for _, fit in failures[:MOST_NEAR]
     )
     return Nearest(len(fits), left, tuple(near))
 
 
-def _fails(view: RuleView, place: int, selected: Selected, fit: Fit, *, in_full: bool = False) -> Sequence[Hindrance]:
+def _fails(view: RuleView, index: int, selected: Selected, fit: Fit, *, in_full: bool = False) -> Sequence[Hindrance]:
     """Return the reasons why an event or a fact is no candidate; constraints with their values if `in_full`."""
-    part = view.rule.parts[place]
-    hindrances = [] if fit.event is None else list(_of_event(view, place, selected, fit.event))
+    part = view.rule.parts[index]
+    hindrances = [] if fit.event is None else list(_of_event(view, index, selected, fit.event))
     if in_full:
-        return [*hindrances, *failing_constraints(view, place, selected, fit.own)]
+        return [*hindrances, *failing_constraints(view, index, selected, fit.own)]
     selected = with_parameters(part, selected, fit.own)
     untrue = (each for each in part.constraints if value(each, selected, fit.own) is not True)
     return [*hindrances, *(Hindrance(CONSTRAINT, str(each)) for each in untrue)]
 
 
-def _around(view: RuleView, place: int, selected: Selected, most: int) -> tuple[list[int], int]:
+def _around(view: RuleView, index: int, selected: Selected, limit: int) -> tuple[list[int], int]:
     """Return the events of a type around a window, except the trigger, and the number of those further away."""
-    part = view.rule.parts[place]
-    window = view.window(place, selected)
+    part = view.rule.parts[index]
+    window = view.window(index, selected)
     assert window is not None
     first, last = window.numbers
     before = view.order.of_type(part.type, 0, first)
     inside = view.order.of_type(part.type, first, max(first, last))
     after = view.order.of_type(part.type, max(first, last), len(view.order))
-    nearest = [*before[-most:], *inside[-most:], *after[:most]]
+    nearest = [*before[-limit:], *inside[-limit:], *after[:limit]]
     everything = len(before) + len(inside) + len(after)
     return [int(each) for each in nearest if each != view.trigger.number], everything - len(nearest)
 
 
-def _of_event(view: RuleView, place: int, selected: Selected, event: Occurrence) -> Iterator[Hindrance]:
+def _of_event(view: RuleView, index: int, selected: Selected, event: Occurrence) -> Iterator[Hindrance]:
     """Yield the reasons why an event is no candidate, apart from its values."""
-    yield from _outside(view, place, selected, event)
-    if not isinstance(view.rule.parts[place], t.Predicate):
+    yield from _outside(view, index, selected, event)
+    if not isinstance(view.rule.parts[index], t.Predicate):
         return
     if any(event.number == each.number for each in selected.events):
         yield Hindrance(MATCH, "it is in this match already", events=(event.number,))
-    consumer = view.consumer(place, event.number)
+    consumer = view.consumer(index, event.number)
     if consumer is not None:
         time = view.record.show(int(view.order.times[consumer]))
         text = f"it was consumed by {view.rule.emits} {view.order.label(consumer)} of {time}"
         yield Hindrance(CONSUMED, text, events=(consumer,))
 
 
-def _outside(view: RuleView, place: int, selected: Selected, event: Occurrence) -> Iterator[Hindrance]:
+def _outside(view: RuleView, index: int, selected: Selected, event: Occurrence) -> Iterator[Hindrance]:
     """Yield a hindrance if an event lies outside the window of a part, with its distance."""
-    window = view.rule.parts[place].window
+    window = view.rule.parts[index].window
     inside = in_window(window, event, selected, view.record.compat)
     if inside and event.number < view.trigger.number:
         return
-    text = view.window_text(place)
+    text = view.window_text(index)
     if inside or event.number > view.trigger.number:
         away = event.time - view.trigger.time
         yield Hindrance(WINDOW, f"it comes {_far(view, away)}behind the trigger", events=(event.number,), lacking=away)
@@ -176,9 +176,9 @@ def _beside(view: RuleView, window: t.EventWindow, written: str, anchor: Occurre
     """Make the hindrance for an event before or behind a `within` window."""
     ago = anchor.number - event.number if window.counts_events else anchor.time - event.time
     unit = "events" if window.counts_events else ""
-    least, most = window.near, window.far
-    if most is not None and ago >= most and ago >= least:
-        lacking, side = ago - most, "too early"
+    least, upper = window.near, window.far
+    if upper is not None and ago >= upper and ago >= least:
+        lacking, side = ago - upper, "too early"
     elif least > 0 and ago <= least:
         lacking, side = least - ago, "too late"
     else:
@@ -200,9 +200,9 @@ def _distance(failed: Sequence[Hindrance], fit: Fit) -> tuple[int, int]:
 # --- matches ----------------------------------------------------------------------------------------------
 
 
-def explain_refuting(view: RuleView, place: int, fits: Sequence[Fit], *, absent: bool = False) -> Hindrance:
+def explain_refuting(view: RuleView, index: int, fits: Sequence[Fit], *, absent: bool = False) -> Hindrance:
     """Make the hindrance that forbidden events or facts exist."""
-    fact, part = view.is_fact(view.rule.parts[place]), view.rule.parts[place]
+    fact, part = view.is_fact(view.rule.parts[index]), view.rule.parts[index]
     named = ", ".join(str(each.number + 1) if fact else view.order.label(each.number) for each in fits[:MOST_NEAR])
     more = f" and {len(fits) - MOST_NEAR:,} more" if len(fits) > MOST_NEAR else ""
     text = f"there is {'the fact ' if fact else ''}{part.type} {named}{more}"

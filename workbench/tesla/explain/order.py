@@ -73,14 +73,18 @@ class EventOrder:
         """Return the events with these numbers."""
         import numpy as np
 
-        wanted = [int(each) for each in numbers]
-        missing = [each for each in wanted if each not in self._occurrences]
+        event_numbers = [int(each) for each in numbers]
+        missing = [each for each in event_numbers if each not in self._occurrences]
         for inside, block in enumerate(self._blocks):
-            mine = [each for each in missing if bool(self.composite[each]) == bool(inside)]
-            events = block.take(self._place[np.array(mine, np.int64)]).occurrences(self.rules) if mine else []
-            for number, event in zip(mine, events, strict=True):
+            block_numbers = [each for each in missing if bool(self.composite[each]) == bool(inside)]
+            events = (
+                block.take(self._place[np.array(block_numbers, np.int64)]).occurrences(self.rules)
+                if block_numbers
+                else []
+            )
+            for number, event in zip(block_numbers, events, strict=True):
                 self._occurrences[number] = replace(event, number=number)
-        return [self._occurrences[each] for each in wanted]
+        return [self._occurrences[each] for each in event_numbers]
 
     def of_type(self, type: str, first: int, last: int) -> Any:
         """Return the numbers of the events of a type from one number to before another, as an array."""
@@ -116,11 +120,11 @@ class EventOrder:
         """Return the number of the composite with an id; InputError if it does not exist."""
         return self._find_number(id, 1, "composite", "there are")
 
-    def _find_number(self, place: int, inside: int, what: str, there: str) -> int:
+    def _find_number(self, position: int, inside: int, what: str, there: str) -> int:
         numbers = self._numbers[inside]
-        if not 1 <= place <= len(numbers):
-            raise InputError(f"there is no {what} {place}", hint=f"{there} {len(numbers):,}, counted from 1 on")
-        return int(numbers[place - 1])
+        if not 1 <= position <= len(numbers):
+            raise InputError(f"there is no {what} {position}", hint=f"{there} {len(numbers):,}, counted from 1 on")
+        return int(numbers[position - 1])
 
     # --- composites -------------------------------------------------------------------------------------
 
@@ -141,8 +145,8 @@ class EventOrder:
     def sources(self, number: int) -> list[int]:
         """Return the numbers of the events in the match of a composite, in the order of the predicates."""
         sources, starts = self._sources
-        place = self._place[number]
-        numbers: list[int] = sources[starts[place] : starts[place + 1]].tolist()
+        index = self._place[number]
+        numbers: list[int] = sources[starts[index] : starts[index + 1]].tolist()
         return numbers
 
     def users(self, number: int) -> list[int]:

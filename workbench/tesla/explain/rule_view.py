@@ -63,9 +63,9 @@ class RunRecord:
         occurrences = self.order.events(numbers)
         return [Fit(each.number, self.attributes(each.type, each.values), each) for each in occurrences]
 
-    def rows(self, type: str, most: int | None = None) -> list[Fit]:
+    def rows(self, type: str, limit: int | None = None) -> list[Fit]:
         """Return the facts of a type, or the first of them, with their attributes by name."""
-        rows = enumerate(self.facts.get(type, ())[:most])
+        rows = enumerate(self.facts.get(type, ())[:limit])
         return [Fit(number, self.attributes(type, row)) for number, row in rows]
 
     def attributes(self, type: str, values: Sequence[Value | None]) -> Attributes:
@@ -147,44 +147,44 @@ class RuleView:
                 break
             for composite in outcome.composites:
                 sources = dict(zip(self.resolved.events, self.order.sources(composite), strict=True))
-                for place in self.resolved.consumed:
-                    consumers.setdefault(self.past.consumption(self.number, place, sources[place]), composite)
+                for index in self.resolved.consumed:
+                    consumers.setdefault(self.past.consumption(self.number, index, sources[index]), composite)
         return consumers
 
-    def consumer(self, place: int, event: int) -> int | None:
+    def consumer(self, index: int, event: int) -> int | None:
         """Return the composite that has consumed an event for the predicate at a place; None if none has."""
-        return self._consumers.get(self.past.consumption(self.number, place, event))
+        return self._consumers.get(self.past.consumption(self.number, index, event))
 
-    def text(self, place: int) -> t.Predicate | t.Aggregate:
+    def text(self, index: int) -> t.Predicate | t.Aggregate:
         """Return the part at a place as it was written."""
-        return (self.record.written or self.record.rules).rules[self.number].parts[place]
+        return (self.record.written or self.record.rules).rules[self.number].parts[index]
 
-    def window_text(self, place: int) -> str:
+    def window_text(self, index: int) -> str:
         """Return the window of the part at a place as it was written."""
-        return self._window_texts[place]
+        return self._window_texts[index]
 
     @cached_property
     def _window_texts(self) -> Sequence[str]:
-        return [str(self.text(place).window) for place in range(len(self.rule.parts))]
+        return [str(self.text(index).window) for index in range(len(self.rule.parts))]
 
     def is_fact(self, part: t.Predicate | t.Aggregate) -> bool:
         """Whether a part selects facts."""
         return self.record.rules.declarations[part.type].fact
 
-    def predicate_in_window(self, place: int, selected: Selected, until: int | None = None) -> PlacedPredicate:
+    def predicate_in_window(self, index: int, selected: Selected, until: int | None = None) -> PlacedPredicate:
         """Return the part at a place with the history in its window, before the number `until`."""
-        part = self.rule.parts[place]
+        part = self.rule.parts[index]
         history: list[Occurrence] = []
-        if (window := self.window(place, selected)) is not None:
+        if (window := self.window(index, selected)) is not None:
             first, last = window.numbers
             last = min(last, self.trigger.number if until is None else until)
             history = self.order.events(self.order.of_type(part.type, first, last))
             self.looked += len(history)
-        return PlacedPredicate(replace(self.past, history=history), part, self.number, place)
+        return PlacedPredicate(replace(self.past, history=history), part, self.number, index)
 
-    def window(self, place: int, selected: Selected) -> SeenWindow | None:
+    def window(self, index: int, selected: Selected) -> SeenWindow | None:
         """Return the window of the part at a place, given the selection before it; None for facts and the trigger."""
-        window, text, at = self.rule.parts[place].window, self.window_text(place), self.order.at
+        window, text, at = self.rule.parts[index].window, self.window_text(index), self.order.at
         if window is None:
             return None
         ends = sorted((selected.named[name] for name in window.names), key=lambda each: each.number)
@@ -200,17 +200,17 @@ class RuleView:
 
     def _within(self, window: t.EventWindow, text: str, anchor: Occurrence) -> SeenWindow:
         """Return a window before an event."""
-        least, most = window.near, window.far
+        least, upper = window.near, window.far
         if window.counts_events:
-            first, last = 0 if most is None else max(0, anchor.number - most), anchor.number - least + 1
+            first, last = 0 if upper is None else max(0, anchor.number - upper), anchor.number - least + 1
             inside = [int(self.order.times[each]) for each in (first, last - 1) if 0 <= each < anchor.number]
             times = inside or [anchor.time]
-            return SeenWindow(text, None if most is None else min(times), max(times), (first, last))
+            return SeenWindow(text, None if upper is None else min(times), max(times), (first, last))
         end = self.order.at(anchor.time - least, "right")
         end = end if self.record.compat == TREX else min(anchor.number, end)
-        if most is None:
+        if upper is None:
             return SeenWindow(text, None, anchor.time - least, (0, end))
-        begin = anchor.time - most
+        begin = anchor.time - upper
         return SeenWindow(text, begin, anchor.time - least, (self.order.at(begin), end))
 
     # --- matches ----------------------------------------------------------------------------------------
@@ -220,42 +220,42 @@ class RuleView:
         """The selection of the trigger; None if the trigger does not satisfy its constraints."""
         return with_event(self.predicate_in_window(0, Selected()), Selected(), self.trigger)
 
-    def extend(self, place: int, selected: Selected) -> list[Selected]:
+    def extend(self, index: int, selected: Selected) -> list[Selected]:
         """Return the selections extended by the part at a place."""
-        key = place, tuple(each.number for each in selected.events), selected.facts
+        key = index, tuple(each.number for each in selected.events), selected.facts
         if key not in self._grown:
-            self._grown[key] = grow(self.predicate_in_window(place, selected), selected)
+            self._grown[key] = grow(self.predicate_in_window(index, selected), selected)
         return self._grown[key]
 
     def walk(
-        self, selected: Selected | None, place: int = 1, wanted: Callable[[Selected], bool] = lambda _: True
+        self, selected: Selected | None, index: int = 1, is_relevant: Callable[[Selected], bool] = lambda _: True
     ) -> Iterator[tuple[Selected, int]]:
         """Yield partial matches that begin with a selection, depth first, each with the place of the next part.
 
         Parameters
         ----------
         selected: the selection of all parts before the place; None: there are no matches.
-        wanted: whether to visit a partial match and its extensions.
+        is_relevant: whether to visit a partial match and its extensions.
         """
-        todo = [] if selected is None else [(selected, place)]
+        todo = [] if selected is None else [(selected, index)]
         while todo:
             match, after = todo.pop()
-            if not wanted(match):
+            if not is_relevant(match):
                 continue
             yield match, after
             if after < len(self.rule.parts):
                 todo += [(each, after + 1) for each in reversed(self.extend(after, match))]
 
-    def matches(self, selected: Selected | None, place: int = 1) -> Iterator[Selected]:
+    def matches(self, selected: Selected | None, index: int = 1) -> Iterator[Selected]:
         """Yield all matches that begin with a selection, in order; matches of `absent` before they are judged.
 
         They are found one by one, in the order of the formulas.
         """
-        return (match for match, after in self.walk(selected, place) if after == len(self.rule.parts))
+        return (match for match, after in self.walk(selected, index) if after == len(self.rule.parts))
 
-    def find_fits(self, place: int, selected: Selected, until: int | None = None) -> list[Fit]:
+    def find_fits(self, index: int, selected: Selected, until: int | None = None) -> list[Fit]:
         """Return the events in range, or facts, that satisfy the constraints of the part at a place, of any policy."""
-        predicate = self.predicate_in_window(place, selected, until)
+        predicate = self.predicate_in_window(index, selected, until)
         if self.is_fact(predicate.part):
             fits = self.record.rows(predicate.part.type)
         else:
@@ -333,13 +333,13 @@ class RuleView:
         EngineGap: the formulas give no such match.
         """
         numbers = self.composites
-        wanted = self.order.events(numbers)
+        composites = self.order.events(numbers)
         matches: list[Selected] = []
-        for match in self._like(wanted):
-            if len(matches) < len(wanted) and _is(wanted[len(matches)], match, self):
+        for match in self._like(composites):
+            if len(matches) < len(composites) and _is(composites[len(matches)], match, self):
                 matches.append(match)
-        if len(matches) < len(wanted):
-            raise gap(self, wanted[len(matches)])
+        if len(matches) < len(composites):
+            raise gap(self, composites[len(matches)])
         return matches
 
     @property
@@ -352,15 +352,15 @@ class RuleView:
         """The decision about the trigger; None if there was no composite."""
         return self.order.decided(self.number, self.trigger.number)
 
-    def _like(self, wanted: Sequence[Occurrence]) -> Iterator[Selected]:
+    def _like(self, composites: Sequence[Occurrence]) -> Iterator[Selected]:
         """Yield the matches with the sources of some composites, in their order."""
-        prefixes = {each.sources[:i] for each in wanted for i in range(len(each.sources) + 1)}
+        prefixes = {each.sources[:i] for each in composites for i in range(len(each.sources) + 1)}
 
         def among(selected: Selected) -> bool:
             return tuple(each.number for each in selected.events) in prefixes
 
-        for match, place in self.walk(self.start, wanted=among):
-            if place == len(self.rule.parts) and self.holds(match) and not self.find_refuting(match):
+        for match, index in self.walk(self.start, is_relevant=among):
+            if index == len(self.rule.parts) and self.holds(match) and not self.find_refuting(match):
                 yield match
 
 

@@ -113,7 +113,7 @@ def _reason(record: RunRecord, number: int, known: set[int], deepest: int) -> Co
     inner = inner if deepest > 1 else []
     known.update(inner)
     sources = dict(zip(view.resolved.events, event.sources, strict=True))
-    consumed = dict.fromkeys(sources[place] for place in view.resolved.consumed)
+    consumed = dict.fromkeys(sources[index] for index in view.resolved.consumed)
     return CompositeReason(
         event, rule.name, parts, explain_conditions(rule.where_clause, match), tuple(consumed),
         tuple(order.users(number)), tuple(_reason(record, each, known, deepest - 1) for each in inner),
@@ -123,13 +123,13 @@ def _reason(record: RunRecord, number: int, known: set[int], deepest: int) -> Co
 
 def collect_rows(record: RunRecord, number: int) -> tuple[int, ...]:
     """Return the numbers of the rows in the match of a composite, and in those of the composites in it."""
-    order, rows, seen, todo = record.order, set[int](), set[int](), [number]
+    order, rows, visited, todo = record.order, set[int](), set[int](), [number]
     while todo:
         each = todo.pop()
         if not order.composite[each]:
             rows.add(order.row(each) + 1)
-        elif each not in seen:
-            seen.add(each)
+        elif each not in visited:
+            visited.add(each)
             todo += order.sources(each)
     return tuple(sorted(rows))
 
@@ -155,8 +155,8 @@ def _within_limit(view: RuleView, match: Selected) -> bool:
     if view.rule.limit is None:
         return True
     matches = (each for each in view.matches(view.start) if view.holds(each) and not view.find_refuting(each))
-    wanted = (match.events, match.facts)
-    return any((each.events, each.facts) == wanted for each, _ in zip(matches, range(view.rule.limit), strict=False))
+    key = (match.events, match.facts)
+    return any((each.events, each.facts) == key for each, _ in zip(matches, range(view.rule.limit), strict=False))
 
 
 # --- parts ------------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ def _within_limit(view: RuleView, match: Selected) -> bool:
 
 def explain_parts(view: RuleView, match: Selected, end: int | None = None) -> tuple[SeenPart, ...]:
     """Explain the parts of a rule in a match; for an incomplete match, those before an end."""
-    return tuple(_explain_part(view, place, before, after) for place, before, after in path(view, match, end))
+    return tuple(_explain_part(view, index, before, after) for index, before, after in path(view, match, end))
 
 
 def path(view: RuleView, match: Selected, end: int | None = None) -> Iterator[tuple[int, Selected, Selected]]:
@@ -172,11 +172,11 @@ def path(view: RuleView, match: Selected, end: int | None = None) -> Iterator[tu
     assert view.start is not None
     yield 0, Selected(), view.start
     before = view.start
-    for place in range(1, len(view.rule.parts) if end is None else end):
-        grown = (each for each in view.extend(place, before) if _leads_to(each, match))
+    for index in range(1, len(view.rule.parts) if end is None else end):
+        grown = (each for each in view.extend(index, before) if _leads_to(each, match))
         if (after := next(grown, None)) is None:
             raise gap(view, None)
-        yield place, before, after
+        yield index, before, after
         before = after
 
 
@@ -186,9 +186,9 @@ def _leads_to(selected: Selected, match: Selected) -> bool:
     return selected.events == match.events[:events] and selected.facts == match.facts[:facts]
 
 
-def _explain_part(view: RuleView, place: int, before: Selected, after: Selected) -> SeenPart:
-    part = view.rule.parts[place]
-    fits = view.find_fits(place, before, view.moment if part is view.absent else None) if place else []
+def _explain_part(view: RuleView, index: int, before: Selected, after: Selected) -> SeenPart:
+    part = view.rule.parts[index]
+    fits = view.find_fits(index, before, view.moment if part is view.absent else None) if index else []
     kind = part.policy.value or "trigger"
     bound = None
     if part.policy.selects:
@@ -196,16 +196,16 @@ def _explain_part(view: RuleView, place: int, before: Selected, after: Selected)
         bound = next(each for each in fits if each.number == (after.facts[-1] if fact else after.events[-1].number))
         if not fact:
             left = (each for each in fits if each.event not in before.events)
-            fits = [each for each in left if view.consumer(place, each.number) is None]
-    elif place == 0:
+            fits = [each for each in left if view.consumer(index, each.number) is None]
+    elif index == 0:
         bound = Fit(view.trigger.number, after.values[part.name], view.trigger)  # type: ignore[union-attr]
     parameters = {name: parameter for name, parameter in after.parameters.items() if name not in before.parameters}
     conditions = () if bound is None else explain_conditions(part.constraints, after, bound.own)
     values: tuple[Any, ...] = ()
     if part.attribute:
         values = tuple(each.own[part.attribute] for each in fits)
-    window = view.window(place, before)
-    return SeenPart(place, kind, str(view.text(place)), window, bound, parameters, conditions, tuple(fits), values)
+    window = view.window(index, before)
+    return SeenPart(index, kind, str(view.text(index)), window, bound, parameters, conditions, tuple(fits), values)
 
 
 # --- expressions ------------------------------------------------------------------------------------------

@@ -146,29 +146,29 @@ def missing_reason(
     ------
     InputError: no rule emits this type. EngineGap: the formulas give one.
     """
-    order, wanted = record.order, values or {}
+    order, requirements = record.order, values or {}
     rules = emitting(record.rules, type)
     numbers = order.of_type(type, order.at(time), order.at(time, "right"))
     there = [each for each in order.events(numbers) if order.composite[each.number]]
-    composites = tuple(each.number for each in there if _like(record, type, each.values, wanted))
-    reasons = () if composites else tuple(_rule(record, rule, time, wanted, deepest) for rule in rules)
-    return MissingReason(type, time, wanted, composites, reasons)
+    composites = tuple(each.number for each in there if _like(record, type, each.values, requirements))
+    reasons = () if composites else tuple(_rule(record, rule, time, requirements, deepest) for rule in rules)
+    return MissingReason(type, time, requirements, composites, reasons)
 
 
 def _like(
-    record: RunRecord, type: str, values: Sequence[Value | None], wanted: Mapping[str, Value | None]
+    record: RunRecord, type: str, values: Sequence[Value | None], requirements: Mapping[str, Value | None]
 ) -> bool:  # fmt: skip
     attributes = record.attributes(type, values)
-    return all(same_values([attributes[name]], [each]) for name, each in wanted.items())
+    return all(same_values([attributes[name]], [each]) for name, each in requirements.items())
 
 
 def _rule(
-    record: RunRecord, number: int, time: int, wanted: Mapping[str, Value | None], deepest: int
+    record: RunRecord, number: int, time: int, requirements: Mapping[str, Value | None], deepest: int
 ) -> RuleReason:  # fmt: skip
     rule, order = record.rules.rules[number], record.order
     type, began = rule.trigger.type, time - rule.timeout
     triggers = order.of_type(type, order.at(began), order.at(began, "right"))
-    reasons = tuple(trigger_reason(RuleView(record, number, int(each)), wanted) for each in triggers)
+    reasons = tuple(trigger_reason(RuleView(record, number, int(each)), requirements) for each in triggers)
     if reasons:
         return RuleReason(rule.name, began, type, reasons)
     middle = order.at(began)
@@ -180,12 +180,12 @@ def _rule(
     )
 
 
-def trigger_reason(view: RuleView, wanted: Mapping[str, Value | None] | None = None) -> TriggerReason:
+def trigger_reason(view: RuleView, requirements: Mapping[str, Value | None] | None = None) -> TriggerReason:
     """Explain the outcome of a trigger.
 
     Parameters
     ----------
-    wanted: required attributes; composites with other values count as stopped.
+    requirements: required attributes; composites with other values count as stopped.
 
     Raises
     ------
@@ -197,14 +197,16 @@ def trigger_reason(view: RuleView, wanted: Mapping[str, Value | None] | None = N
         reason = PartialReason((), 0, str(view.text(0)), None, stop)
         return TriggerReason(trigger, view.composites, (reason,), 1)
     unfinished, finished, complete = _explore_matches(view)
-    stopped = _find_stopped(view, finished, wanted or {}, complete)
-    places = sorted({stop.place for stop in unfinished}, reverse=True)
-    compared = [stop for place in places for stop in unfinished if stop.place == place][:MOST_COMPARED]
+    stopped = _find_stopped(view, finished, requirements or {}, complete)
+    indices = sorted({stop.place for stop in unfinished}, reverse=True)
+    compared = [stop for index in indices for stop in unfinished if stop.place == index][:MOST_COMPARED]
     both = [*stopped[:MOST_COMPARED], *compared]
     reasons = [_reason(view, stop, len(both)) for stop in both]
     order = sorted(range(len(reasons)), key=lambda i: (-reasons[i].place, reasons[i].failures, i))
     view.looked = 0
-    nearest = tuple(_explain_policies(view, reasons[i], both[i].selected, wanted or {}) for i in order[:MOST_TOLD])
+    nearest = tuple(
+        _explain_policies(view, reasons[i], both[i].selected, requirements or {}) for i in order[:MOST_TOLD]
+    )
     return TriggerReason(trigger, view.composites, nearest, len(unfinished) + len(stopped), complete)
 
 
@@ -219,23 +221,23 @@ class _Stop:
 
 def _explore_matches(view: RuleView) -> tuple[list[_Stop], list[Selected], bool]:
     """Return the stopped partial matches, the complete ones, and whether all were examined."""
-    unfinished, finished, seen = list[_Stop](), list[Selected](), 0
-    for selected, place in view.walk(view.start):
-        if place == len(view.rule.parts):
+    unfinished, finished, count = list[_Stop](), list[Selected](), 0
+    for selected, index in view.walk(view.start):
+        if index == len(view.rule.parts):
             finished.append(selected)
             continue
-        if not view.extend(place, selected):
-            unfinished.append(_Stop(place, selected))
-        seen += 1
-        if seen > MOST_PARTIAL or view.looked > MOST_LOOKED_AT:
+        if not view.extend(index, selected):
+            unfinished.append(_Stop(index, selected))
+        count += 1
+        if count > MOST_PARTIAL or view.looked > MOST_LOOKED_AT:
             return unfinished, finished, False
     return unfinished, finished, True
 
 
 def _find_stopped(
-    view: RuleView, finished: Sequence[Selected], wanted: Mapping[str, Value | None], complete: bool
+    view: RuleView, finished: Sequence[Selected], requirements: Mapping[str, Value | None], complete: bool
 ) -> list[_Stop]:
-    """Return the complete matches without a composite, or with other values than wanted, with the reasons."""
+    """Return the complete matches without a composite, or with other values than required, with the reasons."""
     stops, end = list[_Stop](), len(view.rule.parts)
     emitted: list[Selected] = []
     passed = 0
@@ -252,7 +254,7 @@ def _find_stopped(
             stops.append(_Stop(end, match, (_explain_silence(view, match, silencing, emitted),)))
         else:
             emitted.append(match)
-            stops += _explain_other_values(view, match, wanted, len(emitted) - 1)
+            stops += _explain_other_values(view, match, requirements, len(emitted) - 1)
     count = len(view.composites)
     if complete and len(emitted) != count:
         raise gap(view, view.order.event(view.composites[len(emitted)]) if len(emitted) < count else None)
@@ -264,9 +266,9 @@ def _explain_kept_back(view: RuleView, match: Selected) -> tuple[Hindrance, ...]
     hindrances = failing_conditions(WHERE, explain_conditions(view.rule.where_clause, match))
     if view.absent is None:
         return hindrances
-    place = view.rule.parts.index(view.absent)
+    index = view.rule.parts.index(view.absent)
     if came := view.find_refuting(match):
-        return (explain_refuting(view, place, came, absent=True), *hindrances)
+        return (explain_refuting(view, index, came, absent=True), *hindrances)
     if view.moment is None:
         text = f"the clock has not passed {view.record.show(view.deadline)}: --until moves it"
         return (Hindrance(CLOCK, text), *hindrances)
@@ -288,14 +290,16 @@ def _explain_silence(view: RuleView, match: Selected, silencing: int, emitted: S
 
 
 def _explain_other_values(
-    view: RuleView, match: Selected, wanted: Mapping[str, Value | None], place: int
+    view: RuleView, match: Selected, requirements: Mapping[str, Value | None], index: int
 ) -> list[_Stop]:  # fmt: skip
-    """Return a stop if the composite has other values than wanted."""
+    """Return a stop if the composite has other values than required."""
     attributes = view.record.attributes(view.rule.emits, view.values(match))
-    other = {name: attributes[name] for name, each in wanted.items() if not same_values([attributes[name]], [each])}
+    other = {
+        name: attributes[name] for name, each in requirements.items() if not same_values([attributes[name]], [each])
+    }
     if not other:
         return []
-    number = view.composites[place] if place < len(view.composites) else -1
+    number = view.composites[index] if index < len(view.composites) else -1
     text = ", ".join(f"{name} = {format_value(each)}" for name, each in other.items())
     what = f"it has emitted {view.rule.emits} {view.order.label(number)} with {text}"
     return [_Stop(len(view.rule.parts), match, (Hindrance(VALUE, what, events=(number,)),))]
@@ -303,23 +307,23 @@ def _explain_other_values(
 
 def _reason(view: RuleView, stop: _Stop, among: int) -> PartialReason:
     """Explain why one of several partial matches stopped, without its seen parts."""
-    place, selected = stop.place, stop.selected
-    if place == len(view.rule.parts):
+    index, selected = stop.place, stop.selected
+    if index == len(view.rule.parts):
         about = _aggregate_behind(view, stop)
         if about is None:
-            return PartialReason((), place, "", None, stop.hindrances, finished=True)
-        place, selected = about
-    part, text, window = view.rule.parts[place], str(view.text(place)), view.window(place, selected)
+            return PartialReason((), index, "", None, stop.hindrances, finished=True)
+        index, selected = about
+    part, text, window = view.rule.parts[index], str(view.text(index)), view.window(index, selected)
     if part.policy.forbids:
-        stopped = (explain_refuting(view, place, view.find_fits(place, selected)),)
-        return PartialReason((), place, text, window, stopped)
+        stopped = (explain_refuting(view, index, view.find_fits(index, selected)),)
+        return PartialReason((), index, text, window, stopped)
     return PartialReason(
         (),
         stop.place,
         text,
         window,
         stop.hindrances,
-        candidates_near(view, place, selected, among),
+        candidates_near(view, index, selected, among),
         stop.place == len(view.rule.parts),
     )
 
@@ -331,37 +335,37 @@ def _aggregate_behind(view: RuleView, stop: _Stop) -> tuple[int, Selected] | Non
     conditions = zip(view.rule.where_clause, view.resolved.where_clause, strict=True)
     untrue = (resolved for each, resolved in conditions if value(each, stop.selected) is not True)
     read = {slot.place for slot in slots(*untrue)}
-    for place, before, _ in path(view, stop.selected):
-        if place in read and isinstance(view.rule.parts[place], t.Aggregate):
-            return place, before
+    for index, before, _ in path(view, stop.selected):
+        if index in read and isinstance(view.rule.parts[index], t.Aggregate):
+            return index, before
     return None
 
 
 def _explain_policies(
-    view: RuleView, reason: PartialReason, selected: Selected, wanted: Mapping[str, Value | None]
+    view: RuleView, reason: PartialReason, selected: Selected, requirements: Mapping[str, Value | None]
 ) -> PartialReason:
     """Add the seen parts to a reason, and whether another choice of `first` or `last` would have led further."""
     hindrances = list(reason.hindrances)
-    for place, before, after in path(view, selected, reason.place):
-        part = view.rule.parts[place]
+    for index, before, after in path(view, selected, reason.place):
+        part = view.rule.parts[index]
         if part.policy.single:
-            hindrances += _other_choice(view, place, before, after, wanted)
+            hindrances += _other_choice(view, index, before, after, requirements)
     return replace(reason, seen=explain_parts(view, selected, reason.place), hindrances=tuple(hindrances))
 
 
 def _other_choice(
-    view: RuleView, place: int, before: Selected, after: Selected, wanted: Mapping[str, Value | None]
+    view: RuleView, index: int, before: Selected, after: Selected, requirements: Mapping[str, Value | None]
 ) -> Iterator[Hindrance]:
     """Yield the choice at a place if another one would have led to a match."""
-    predicate, part = view.predicate_in_window(place, before), view.rule.parts[place]
+    predicate, part = view.predicate_in_window(index, before), view.rule.parts[index]
     fact = view.is_fact(part)
     for other in candidates(predicate, before)[:MOST_TRIED]:
         if (other.events, other.facts) == (after.events, after.facts):
             continue
         if view.looked > MOST_LOOKED_AT:
             return
-        for match in islice(view.matches(other, place + 1), MOST_TRIED):
-            like = _like(view.record, view.rule.emits, view.values(match), wanted)
+        for match in islice(view.matches(other, index + 1), MOST_TRIED):
+            like = _like(view.record, view.rule.emits, view.values(match), requirements)
             if like and view.holds(match) and not view.find_refuting(match):
                 took, would = (
                     f"row {each.facts[-1] + 1}" if fact else view.order.label(each.events[-1].number)

@@ -169,8 +169,8 @@ def _fact_comparisons(rule_sets: Sequence[RuleSet], rows: Facts) -> Iterator[Com
     """Yield the first values of each attribute of facts."""
     declared = {name: rules.declarations[name] for rules in rule_sets for name in rows if name in rules.declarations}
     for name, each in declared.items():
-        for place, attribute in enumerate(each.positions):
-            distinct = dict.fromkeys(row[place] for row in rows[name])
+        for index, attribute in enumerate(each.positions):
+            distinct = dict.fromkeys(row[index] for row in rows[name])
             finite = (v for v in distinct if v is not None and not (isinstance(v, float) and not math.isfinite(v)))
             yield ComparedAttributes([(name, attribute)], list(itertools.islice(finite, MOST_OF_FACTS)))
 

@@ -93,9 +93,9 @@ def build_models(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None)
     names = dict.fromkeys(name for rules in rule_sets for name in rules.primitives)
     rates = rates_in_ticks(rule_sets, names, bounds, tick, united=unit is not None)
     frames = FrameSearch(ticked, inputs, replace(bounds, tick=tick), rates).frames()
-    outputs, most = output_tables(frames), longest_pause(frames)
+    outputs, max_ticks = output_tables(frames), longest_pause(frames)
     pairs = zip(rule_sets, frames, strict=True)
-    return tuple(_build_graph(rules, frame, (tick, unit), most, outputs, bounds=bounds) for rules, frame in pairs)
+    return tuple(_build_graph(rules, frame, (tick, unit), max_ticks, outputs, bounds=bounds) for rules, frame in pairs)
 
 
 def settle_bounds(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> RuleBounds:
@@ -170,7 +170,7 @@ def _build_graph(
     rules: RuleSet,
     frame: RuleFrame,
     time: tuple[int, str | None],
-    most: int,
+    max_ticks: int,
     outputs: Mapping[tuple[str, str], ValueTable],
     *,
     bounds: RuleBounds,
@@ -178,10 +178,10 @@ def _build_graph(
     own = {key: table for key, table in outputs.items() if key[0] in rules.composites}
     processor = ModelledRules(
         rules, (*rules.primitives, *frame.fact_inputs), facts=frame.facts or None,
-        frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], most=most, outputs=own,
+        frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], most=max_ticks, outputs=own,
         by_rule=bounds.by_rule, chain=bounds.chain,
     )  # fmt: skip
-    return graph_of(processor, (pause_domain(most), *_input_domains(processor.fed, rules, frame.tables)))
+    return graph_of(processor, (pause_domain(max_ticks), *_input_domains(processor.fed, rules, frame.tables)))
 
 
 def _input_domains(
@@ -224,7 +224,7 @@ class FrameSearch:
 
     def _find(self, *, roomy: bool) -> list[RuleFrame]:
         """Find the frames; `roomy`: columns have the capacity that rates require, otherwise there are fewer values."""
-        tables, rounds, most = dict(self.inputs), 0, max(len(rules.rules) for rules in self.rule_sets) + 2
+        tables, rounds, max_rounds = dict(self.inputs), 0, max(len(rules.rules) for rules in self.rule_sets) + 2
         while True:
             rounds += 1
             frames = self._attempt(tables, roomy=roomy)
@@ -235,7 +235,7 @@ class FrameSearch:
                     if len(table) > MOST_VALUES:
                         hint = "give the attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
                         raise Refused(f"{key[0]} remembers one of {len(table)} values ({key[1]})", hint=hint)
-                elif len(table) > MOST_VALUES or rounds > most:
+                elif len(table) > MOST_VALUES or rounds > max_rounds:
                     continue  # the model lacks further values; the memory of rules consists of its values
                 grown[key] = table
             if all(tables.get(key) == table for key, table in grown.items()):
@@ -276,13 +276,13 @@ def _count_rooms(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[str, i
     """Return capacities that suffice by rates, smallest first up to a total; the same for all rule sets."""
     capacities: dict[str, float] = {}
     for frame in frames:
-        for name, room in RuleCounting(frame).count_rooms().items():
-            capacities[name] = max(capacities.get(name, 1), room)
-    few: dict[str, int] = {}
-    for name, room in sorted(capacities.items(), key=lambda each: each[1]):
-        if name not in bounds.rooms and sum(few.values()) + room <= MOST_RATED:
-            few[name] = int(room)
-    return few
+        for name, capacity in RuleCounting(frame).count_rooms().items():
+            capacities[name] = max(capacities.get(name, 1), capacity)
+    smallest: dict[str, int] = {}
+    for name, capacity in sorted(capacities.items(), key=lambda each: each[1]):
+        if name not in bounds.rooms and sum(smallest.values()) + capacity <= MOST_RATED:
+            smallest[name] = int(capacity)
+    return smallest
 
 
 def _greatest_tick(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> int:

@@ -56,19 +56,19 @@ class RuleCounting:
         columns = {name: self.count_retained(column) for name, column in self.frame.layout.columns.items()}
         return columns | {waiting_of(rule): self.count_waiting(rule) for rule in self.frame.absences}
 
-    def count_arrivals(self, type: str, reach: int) -> float:
-        """Bound the number of events of a type within `reach` ticks, both ends included."""
+    def count_arrivals(self, type: str, duration: int) -> float:
+        """Bound the number of events of a type within `duration` ticks, both ends included."""
         if type not in self.rules.composites:
             rate = self.frame.rates.get(type)
-            return WITHOUT_END if rate is None else rate.within(reach)
+            return WITHOUT_END if rate is None else rate.within(duration)
         with self._entering(f"comes {type}") as again:
             rules = () if again else [rule for rule in self.rules.resolved if rule.emits == type]
-            return WITHOUT_END if again else sum(self._count_emitted(rule, reach) for rule in rules)
+            return WITHOUT_END if again else sum(self._count_emitted(rule, duration) for rule in rules)
 
-    def _count_emitted(self, rule: ResolvedRule, reach: int) -> float:
-        count = _product(self._count_triggers(rule, reach), self.count_matches(rule))
+    def _count_emitted(self, rule: ResolvedRule, duration: int) -> float:
+        count = _product(self._count_triggers(rule, duration), self.count_matches(rule))
         if rule.pause is not None and rule.pause.amount:
-            count = min(count, self._count_keys(rule) * (reach // int(rule.pause.amount) + 1))
+            count = min(count, self._count_keys(rule) * (duration // int(rule.pause.amount) + 1))
         return count
 
     def _count_keys(self, rule: ResolvedRule) -> float:
@@ -95,11 +95,11 @@ class RuleCounting:
         """Bound the number of matches of a rule that wait for a deadline."""
         return _product(self._count_triggers(rule, rule.timeout), self._count_combinations(rule))
 
-    def _count_triggers(self, rule: ResolvedRule, reach: int) -> float:
+    def _count_triggers(self, rule: ResolvedRule, duration: int) -> float:
         """Bound the number of triggers of a rule within some ticks, without those that `absent` certainly refutes."""
-        return min(self.count_arrivals(rule.trigger.type, reach), self._count_apart(rule, reach))
+        return min(self.count_arrivals(rule.trigger.type, duration), self._count_apart(rule, duration))
 
-    def _count_apart(self, rule: ResolvedRule, reach: int) -> float:
+    def _count_apart(self, rule: ResolvedRule, duration: int) -> float:
         """Bound the number of triggers within some ticks after which no equal event comes before the deadline."""
         names = _keys_awaited_again(rule)
         if names is None:
@@ -107,7 +107,7 @@ class RuleCounting:
         tables = [self.frame.tables[rule.trigger.type, name] for name in names]
         if any(value is None or value != value for table in tables for value in table.values):
             return WITHOUT_END  # null and NaN equal nothing
-        return self._count_kinds(rule.trigger.type, names) * (reach // (rule.timeout + 1) + 1)
+        return self._count_kinds(rule.trigger.type, names) * (duration // (rule.timeout + 1) + 1)
 
     def count_matches(self, rule: ResolvedRule) -> float:
         """Bound the number of composites that a trigger of a rule causes."""
@@ -120,25 +120,25 @@ class RuleCounting:
         """Bound the number of matches of a trigger: the product of the candidates of all predicates."""
         roles = {role.place: role for role in roles_of(rule, self.frame.layout.trex)}
         count, bound = 1.0, [(rule.trigger.type, 0)]
-        for place, part in enumerate(rule.predicates, 1):
-            if self._too_few(rule, roles.get(place)):
+        for index, part in enumerate(rule.predicates, 1):
+            if self._too_few(rule, roles.get(index)):
                 return 0
             if not isinstance(part, t.Predicate) or not part.policy.binds:
                 continue
-            if role := roles.get(place):
-                most = self._candidates(role, bound)
+            if role := roles.get(index):
+                max_candidates = self._candidates(role, bound)
                 bound += [(part.type, role.lookback.time)] if role.lookback.time is not None else []
             else:
-                most = self.frame.given.get(part.type, len(self.frame.facts.get(part.type, ())))
-            count = _product(count, most if part.policy.many else min(most, 1))
+                max_candidates = self.frame.given.get(part.type, len(self.frame.facts.get(part.type, ())))
+            count = _product(count, max_candidates if part.policy.many else min(max_candidates, 1))
         return count
 
     def _too_few(self, rule: ResolvedRule, role: Role | None) -> bool:
         """Whether a rule requires more events by a count than there can be."""
         if role is None or not isinstance(role.part, t.Aggregate) or not aggregate_row(role.part).counts:
             return False
-        most = self._candidates(role, [(rule.trigger.type, 0)])
-        return any(_asks_more(each, role.place, most) for each in rule.where_clause)
+        max_candidates = self._candidates(role, [(rule.trigger.type, 0)])
+        return any(_asks_more(each, role.place, max_candidates) for each in rule.where_clause)
 
     def _candidates(self, role: Role, bound: Sequence[tuple[str, int]]) -> float:
         """Bound the number of candidates of a predicate, given the types and maximum ages of bound events."""
@@ -175,8 +175,8 @@ class RuleCounting:
         if math.prod(map(len, values.values())) > MOST_KINDS:
             yield rules
             return
-        for chosen in itertools.product(*values.values()):
-            event = dict(zip(values, chosen, strict=True))
+        for combination in itertools.product(*values.values()):
+            event = dict(zip(values, combination, strict=True))
             yield [rule for rule in rules if all(_may_hold(each, event) for each in own[rule.name])]
 
     def count_due(self) -> float:
@@ -216,15 +216,15 @@ def _keys_awaited_again(rule: ResolvedRule) -> list[str] | None:
     return keys
 
 
-def _asks_more(condition: t.Expression, place: int, most: float) -> bool:
+def _asks_more(condition: t.Expression, index: int, maximum: float) -> bool:
     """Whether a condition requires a count above a maximum."""
     if not isinstance(condition, t.Operation) or condition.operator not in (">", ">=", "=="):
         return False
     one, other = condition.operands
-    if not isinstance(one, RuleSlot) or one.place != place or not isinstance(other, t.Literal):
+    if not isinstance(one, RuleSlot) or one.place != index or not isinstance(other, t.Literal):
         return False
     least = other.value
-    return isinstance(least, int | float) and (most <= least if condition.operator == ">" else most < least)
+    return isinstance(least, int | float) and (maximum <= least if condition.operator == ">" else maximum < least)
 
 
 def _is_known_by_trigger(rule: ResolvedRule) -> bool:

@@ -69,24 +69,24 @@ class ValueEncoding(NamedTuple):
             return GuardedValue.at(SUB(Conversion.to(item, Range(domain.lo, domain.hi)), domain.lo), table)
         if isinstance(domain, Bool):
             return GuardedValue.of([(False, negate(item)), (True, item)])
-        places: Any = const(0, table.domain)
+        index: Any = const(0, table.domain)
         for key, each in self.codes.items():
-            places = ite(EQ(item, const(each, domain)), const(table.places[key], table.domain), places)
-        return GuardedValue.at(places, table)
+            index = ite(EQ(item, const(each, domain)), const(table.places[key], table.domain), index)
+        return GuardedValue.at(index, table)
 
-    def encode(self, chosen: GuardedValue) -> Any:
+    def encode(self, choice: GuardedValue) -> Any:
         """Return the code of a value, as a term."""
-        domain, table = self.domain, chosen.table
+        domain, table = self.domain, choice.table
         if isinstance(domain, Bool):
-            return chosen.is_true
+            return choice.is_true
         if isinstance(domain, Integer):  # codes are converted to it, as by a cast
-            whole = [value for value, _ in chosen.cases.values() if isinstance(value, int)] or [domain.lo]
+            whole = [value for value, _ in choice.cases.values() if isinstance(value, int)] or [domain.lo]
             exact = ValueEncoding.of_pairs(self.table, Range(min(whole), max(whole)), whole, whole)
-            return Conversion.to(as_term(exact.encode(chosen), exact.domain), domain)
-        if chosen.place is not None and isinstance(domain, Range) and table is not None and self._in_places(table):
-            return ADD(chosen.place, domain.lo)
+            return Conversion.to(as_term(exact.encode(choice), exact.domain), domain)
+        if choice.place is not None and isinstance(domain, Range) and table is not None and self._in_places(table):
+            return ADD(choice.place, domain.lo)
         code: Any = const(domain.default, domain)
-        for key, (_, when) in chosen.cases.items():
+        for key, (_, when) in choice.cases.items():
             if key in self.codes:
                 code = ite(when, const(self.codes[key], domain), code)
         return code
@@ -97,15 +97,15 @@ class ValueEncoding(NamedTuple):
         return [self.codes.get(key) for key in table.places] == list(range(self.domain.lo, self.domain.hi + 1))
 
 
-def pause_domain(most: int, least: int = 1) -> Domain:
+def pause_domain(max_ticks: int, least: int = 1) -> Domain:
     """Return the domain of ticks in a step: all numbers up to the maximum, or powers of two if there are many.
 
     Every pause is a sum of such steps; a search of all states is faster with fewer successors.
     """
-    if most <= FEW_TICKS or not least:  # if time never passes by itself, pauses are not sums
-        return Range(least, most)
-    powers = (str(1 << i) for i in range(most.bit_length()) if 1 << i < most)
-    return Enum((*powers, str(most)))
+    if max_ticks <= FEW_TICKS or not least:  # if time never passes by itself, pauses are not sums
+        return Range(least, max_ticks)
+    powers = (str(1 << i) for i in range(max_ticks.bit_length()) if 1 << i < max_ticks)
+    return Enum((*powers, str(max_ticks)))
 
 
 def ticks_of(pause: Any) -> Any:

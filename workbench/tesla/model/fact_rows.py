@@ -34,19 +34,19 @@ class GivenFacts(NamedTuple):
     rows: tuple[tuple[Any, ...], ...]
 
     @staticmethod
-    def template(type: str, tables: Mapping[str, ValueTable], most: int) -> GivenFacts:
+    def template(type: str, tables: Mapping[str, ValueTable], max_rows: int) -> GivenFacts:
         """Make state variables for at most this number of rows."""
         rows = (
             tuple(VariablePart(f"{type}{row}_{name}", table.domain, 0) for name, table in tables.items())
-            for row in range(1, most + 1)
+            for row in range(1, max_rows + 1)
         )
-        return GivenFacts(tables, VariablePart(f"{type}_rows", Range(0, most), 0), tuple(rows))
+        return GivenFacts(tables, VariablePart(f"{type}_rows", Range(0, max_rows), 0), tuple(rows))
 
     def with_row(self, when: Term, values: Mapping[str, GuardedValue]) -> GivenFacts:
         """Append a row, if `when` holds and there is capacity."""
-        places = [values[name].place_in(table)[0] for name, table in self.tables.items()]
+        indices = [values[name].place_in(table)[0] for name, table in self.tables.items()]
         rows = tuple(
-            tuple(ite(both(when, EQ(self.count, number)), new, old) for new, old in zip(places, row, strict=True))
+            tuple(ite(both(when, EQ(self.count, number)), new, old) for new, old in zip(indices, row, strict=True))
             for number, row in enumerate(self.rows)
         )
         count = restrict_to_range(ADD(self.count, ite(when, 1, 0)), Range(0, len(self.rows)))

@@ -36,7 +36,7 @@ class ValueTable:
     def __init__(self, values: Iterable[Value | None]) -> None:
         unique = {exactly(value): value for value in values}
         self.values = tuple(sorted(unique.values(), key=_order_key))
-        self.places = {exactly(value): place for place, value in enumerate(self.values)}
+        self.places = {exactly(value): index for index, value in enumerate(self.values)}
         there: tuple[Any, ...] = self.values
         self.sorted = len(set(map(type, there))) == 1 and all(a < b for a, b in itertools.pairwise(there))
 
@@ -92,14 +92,14 @@ class GuardedValue:
         return cls({exactly(value): (value, TRUE)})
 
     @classmethod
-    def at(cls, place: Any, table: ValueTable) -> GuardedValue:
-        """Make the value at a place of a table."""
+    def at(cls, index: Any, table: ValueTable) -> GuardedValue:
+        """Make the value at an index of a table."""
         if not table.values:
             return cls({})
-        if len(table) == 1 or not isinstance(place, Term):
-            return cls.constant(table.values[0 if len(table) == 1 else place])
+        if len(table) == 1 or not isinstance(index, Term):
+            return cls.constant(table.values[0 if len(table) == 1 else index])
         items = enumerate(zip(table.places, table.values, strict=True))
-        return cls({key: (value, EQ(place, i)) for i, (key, value) in items}, place, table)
+        return cls({key: (value, EQ(index, i)) for i, (key, value) in items}, index, table)
 
     @classmethod
     def of(cls, cases: Iterable[tuple[Value | None, Term]]) -> GuardedValue:

@@ -97,9 +97,9 @@ class ColumnLayout:
         """Whether the oldest event is retained in place of the newest."""
         return self.newest is not None and _selects_oldest(self.roles)
 
-    def with_room(self, room: int | None) -> ColumnLayout:
+    def with_room(self, capacity: int | None) -> ColumnLayout:
         """Return the column with another capacity; one with slots apart keeps its own."""
-        return self if room is None or self.apart else replace(self, room=room)
+        return self if capacity is None or self.apart else replace(self, room=capacity)
 
     @cached_property
     def filters(self) -> tuple[tuple[t.Expression, ...], ...]:
@@ -167,10 +167,10 @@ class LineLayout:
     def consuming(self) -> tuple[Consumer, ...]:
         """The consumers that an event records: rules that could select it again; in T-Rex by predicate."""
         consumers = {
-            self.consumer(rule, place): None
+            self.consumer(rule, index): None
             for rule in self.rules.resolved
-            for place in sorted(rule.consumed)
-            if (place if self.trex else may_select(rule, rule.parts[place].type))
+            for index in sorted(rule.consumed)
+            if (index if self.trex else may_select(rule, rule.parts[index].type))
         }
         return tuple(consumers)
 
@@ -184,17 +184,17 @@ class LineLayout:
         """The number of marks of an event for its consumers."""
         return len(self.consuming) + len(self.waiting_consumers)
 
-    def consumer(self, rule: t.Rule, place: int) -> Consumer:
-        """Return the consumer of an event bound by the part at a place: the rule, or in T-Rex the part itself."""
-        return rule.name, place if self.trex else 0
+    def consumer(self, rule: t.Rule, index: int) -> Consumer:
+        """Return the consumer of an event bound by the part with an index: the rule, or in T-Rex the part itself."""
+        return rule.name, index if self.trex else 0
 
 
 def roles_of(rule: ResolvedRule, trex: bool) -> Iterator[Role]:
     """Yield the roles of a rule, in the order of its predicates; `trex`: its windows are as in T-Rex."""
-    for place, lookback in lookbacks(rule, trex).items():
-        part = rule.parts[place]
-        if place and not part.policy.later:  # `absent` is decided when an event comes
-            yield Role(rule, place, part, lookback, trex)
+    for index, lookback in lookbacks(rule, trex).items():
+        part = rule.parts[index]
+        if index and not part.policy.later:  # `absent` is decided when an event comes
+            yield Role(rule, index, part, lookback, trex)
 
 
 def is_plain(constraint: t.Expression) -> bool:
@@ -202,9 +202,9 @@ def is_plain(constraint: t.Expression) -> bool:
     return all(slot.place == OWN and slot.is_attribute for slot in slots(constraint))
 
 
-def reads(expression: t.Expression, place: int) -> TypeGuard[RuleSlot]:
+def reads(expression: t.Expression, index: int) -> TypeGuard[RuleSlot]:
     """Whether an expression is an attribute of the event of a part."""
-    return isinstance(expression, RuleSlot) and expression.place == place and expression.is_attribute
+    return isinstance(expression, RuleSlot) and expression.place == index and expression.is_attribute
 
 
 def may_select(rule: t.Rule, type: str) -> bool:
@@ -215,7 +215,7 @@ def may_select(rule: t.Rule, type: str) -> bool:
 def lay_out(
     rule_sets: Sequence[RuleSet],
     tables: Tables,
-    rooms: Mapping[str, int],
+    capacities: Mapping[str, int],
     rest: Mapping[str, int],
     trex: Container[int] = (),
 ) -> list[LineLayout]:
@@ -225,8 +225,8 @@ def lay_out(
     ----------
     rule_sets: rule sets over the same types; windows are in ticks, and finite.
     tables: the values of all attributes of events.
-    rooms, rest: capacities of columns by type, and default capacities; a column of which only the newest events count
-            has capacity for one of each.
+    capacities, rest: capacities of columns by type, and default capacities; a column of which only the newest events
+            count has capacity for one of each.
     trex: the indices of the rule sets whose windows and consumption are as in T-Rex.
     """
     by_type: dict[str, list[Role]] = {}
@@ -235,7 +235,7 @@ def lay_out(
             by_type.setdefault(role.part.type, []).append(role)
     columns: dict[str, ColumnLayout] = {}
     for kind, (name, roles) in enumerate(by_type.items(), 1):
-        columns[name] = _lay_out_column(name, kind, tuple(roles), tables, rest[name]).with_room(rooms.get(name))
+        columns[name] = _lay_out_column(name, kind, tuple(roles), tables, rest[name]).with_room(capacities.get(name))
     sizes = _find_sizes([column for column in columns.values() if not column.apart], tables)
     return [LineLayout(rules, columns, sizes, n in trex) for n, rules in enumerate(rule_sets)]
 
@@ -247,16 +247,16 @@ def _lay_out_column(name: str, kind: int, roles: tuple[Role, ...], tables: Table
     apart = newest is not None and math.prod(keys) <= MOST_APART and _needs_no_order(roles, newest, tables)
     sizes = {each: len(tables[name, each]) for each in _attributes_read(roles)}
     several = sorted((each for each, size in sizes.items() if size > 1), key=lambda each: (-sizes[each], each))
-    attributes = {each: place for place, each in enumerate(several)}
+    attributes = {each: index for index, each in enumerate(several)}
     ticks = [role.lookback.time for role in roles if role.lookback.time is not None]
-    places = [role.lookback.count or 0 for role in roles if role.lookback.time is None]
+    counts = [role.lookback.count or 0 for role in roles if role.lookback.time is None]
     endless = [role for role in roles if role.lookback.endless]
     if endless and newest is None:
         raise _refuse_endless(endless[0])
-    far = max(ticks, default=-1), max(places, default=0), bool(endless)
+    far = max(ticks, default=-1), max(counts, default=0), bool(endless)
     own = tuple(itertools.product(*map(range, keys))) if apart else ()
-    room = rest if newest is None else min(math.prod(keys), max(rest, 8))
-    return ColumnLayout(name, kind, roles, *far, attributes, newest, own, len(own) or room)
+    capacity = rest if newest is None else min(math.prod(keys), max(rest, 8))
+    return ColumnLayout(name, kind, roles, *far, attributes, newest, own, len(own) or capacity)
 
 
 def _find_sizes(columns: Sequence[ColumnLayout], tables: Tables) -> tuple[int, ...]:
@@ -293,15 +293,15 @@ def _find_newest_keys(roles: Sequence[Role]) -> tuple[str, ...] | None:
     oldest = _selects_oldest(roles)
     for role in roles:
         part, window, rule = role.part, role.part.window, role.rule
-        taken = part.policy.oldest if oldest else part.policy.newest
-        if not (isinstance(part, t.Predicate) and (taken or part.policy.forbids)):
+        is_extreme = part.policy.oldest if oldest else part.policy.newest
+        if not (isinstance(part, t.Predicate) and (is_extreme or part.policy.forbids)):
             return None
         assert window is not None
         if not window.before or rule.anchors[role.place] != (0,):
             return None
         if role.trex or window.near:
             return None
-        if any(rule.parts[place].type == part.type for place in rule.consumed):
+        if any(rule.parts[index].type == part.type for index in rule.consumed):
             return None
         if sum(t.binds(p) and p.type == part.type for p in rule.predicates) > 1:
             return None

@@ -73,7 +73,7 @@ class ModelledRules(RulesInTicks):
         """Make one step on terms, from the state and, for each input, the event that may be present."""
         frame = self.frame
         before = ModelCourse.read(frame, state)
-        ways = [(each.present, self.way(state, place, each.value)) for place, each in enumerate(front)]
+        ways = [(each.present, self.way(state, port, each.value)) for port, each in enumerate(front)]
         beyond = either_all(both(when, each.beyond) for when, each in ways)
         if beyond is not FALSE:
             leaves_domain(beyond)
@@ -84,12 +84,12 @@ class ModelledRules(RulesInTicks):
         emitted = self.emitted(ways)
         return (*after, *full), self.bursts(emitted, max(1, *map(len, emitted)))
 
-    def way(self, state: State, place: int, item: Any) -> ModelCourse:
+    def way(self, state: State, port: int, item: Any) -> ModelCourse:
         """Return the course for an item on one input: time passes, or an event comes."""
         course = ModelCourse.read(self.frame, state)
-        if place == 0:
+        if port == 0:
             course.passes(TRUE, ticks_of(item))
-        elif type := self.frame.clearing_inputs.get(name := self.ports[place]):
+        elif type := self.frame.clearing_inputs.get(name := self.ports[port]):
             course.clear_facts(type)
         elif name in self.frame.given:
             course.add_fact(name, self._read(name, item))

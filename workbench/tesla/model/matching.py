@@ -73,19 +73,19 @@ class RuleMatching:
         """Return all matches of a trigger, in order, with `where`; a trigger of `absent` is still undecided."""
         start = self._bind(GuardedMatch(when), 0, trigger.__getitem__, TRIGGER)
         partials = [] if start is None else [start]
-        for place in range(1, len(self.rule.parts)):
-            partials = [grown for partial in partials for grown in self._extend(partial, place)]
+        for index in range(1, len(self.rule.parts)):
+            partials = [grown for partial in partials for grown in self._extend(partial, index)]
         matches = [replace(p, when=both(p.when, holds(self.rule.where_clause, p.look()))) for p in partials]
         return [each for each in matches if each.when is not FALSE]
 
-    def _extend(self, partial: GuardedMatch, place: int) -> list[GuardedMatch]:
-        part = self.rule.parts[place]
+    def _extend(self, partial: GuardedMatch, index: int) -> list[GuardedMatch]:
+        part = self.rule.parts[index]
         if isinstance(part, t.Aggregate):
-            bound = {**partial.bound, place: self._aggregate(partial, place, part)}
+            bound = {**partial.bound, index: self._aggregate(partial, index, part)}
             return [replace(partial, bound=bound)]
         if part.policy.later:
             return [partial]
-        candidates = list(self._candidates(partial, place, part))
+        candidates = list(self._candidates(partial, index, part))
         if part.policy.forbids:
             for candidate in candidates:
                 partial = replace(partial, when=both(partial.when, negate(candidate.when)))
@@ -96,61 +96,61 @@ class RuleMatching:
             what = f"models have no policy '{part.policy.value}'"
             raise Refused(what, where=part.where, hint="write each, first or last")
         ordered = candidates if part.policy.oldest else list(reversed(candidates))
-        taken: list[GuardedMatch] = []
+        matches: list[GuardedMatch] = []
         free: Any = TRUE
         for each in ordered:
-            taken.append(replace(each, when=both(each.when, free)))
+            matches.append(replace(each, when=both(each.when, free)))
             free = both(free, negate(each.when))
-        return [each for each in taken if each.when is not FALSE]
+        return [each for each in matches if each.when is not FALSE]
 
     # --- candidates -------------------------------------------------------------------------------------
 
-    def _candidates(self, partial: GuardedMatch, place: int, part: t.Predicate) -> Iterator[GuardedMatch]:
+    def _candidates(self, partial: GuardedMatch, index: int, part: t.Predicate) -> Iterator[GuardedMatch]:
         """Yield the match extended by each candidate, in order; for `not` by each event that satisfies it."""
-        layout, consumer = self.line.layout, self.line.layout.consumer(self.rule, place)
-        for when, own, slot in self._sources(partial, place):
+        layout, consumer = self.line.layout, self.line.layout.consumer(self.rule, index)
+        for when, own, slot in self._sources(partial, index):
             if part.policy.binds and slot is not None:
                 if slot in partial.slots.values():
                     continue
                 if consumer in layout.consuming:
                     when = both(when, negate(self.line.slots[slot].used[layout.consuming.index(consumer)]))
             grown = replace(partial, when=both(partial.when, when))
-            if (match := self._bind(grown, place, own, slot)) is not None:
+            if (match := self._bind(grown, index, own, slot)) is not None:
                 yield match
 
-    def _sources(self, partial: GuardedMatch, place: int) -> Iterator[tuple[Term, ReadsValue, int | None]]:
+    def _sources(self, partial: GuardedMatch, index: int) -> Iterator[tuple[Term, ReadsValue, int | None]]:
         """Yield the rows, or the events in the window, in order: a condition, a reader, and the slot."""
-        part = self.rule.parts[place]
+        part = self.rule.parts[index]
         if self.rule.declarations[part.type].fact:
             yield from ((there, row.__getitem__, None) for there, row in self._rows(part))
         else:
-            for slot, when in self._in_range(partial, place):
+            for slot, when in self._in_range(partial, index):
                 yield when, self._reader(part.type, slot), slot
 
-    def _bind(self, partial: GuardedMatch, place: int, own: ReadsValue, slot: int | None) -> GuardedMatch | None:
+    def _bind(self, partial: GuardedMatch, index: int, own: ReadsValue, slot: int | None) -> GuardedMatch | None:
         """Bind an event or row (`slot` None); return None if the result never exists."""
-        part = self.rule.parts[place]
+        part = self.rule.parts[index]
         assert isinstance(part, t.Predicate)
         when = both(partial.when, holds(self._open_constraints(part, slot), partial.look(own)))
         if when is FALSE:
             return None
         if slot is None:
-            return replace(partial, when=when, bound={**partial.bound, place: own})
+            return replace(partial, when=when, bound={**partial.bound, index: own})
         read = lambda name: self._time(part, slot) if name == TIME else own(name)  # noqa: E731
-        return GuardedMatch(when, {**partial.slots, place: slot}, {**partial.bound, place: read}, partial.choice)
+        return GuardedMatch(when, {**partial.slots, index: slot}, {**partial.bound, index: read}, partial.choice)
 
     def _time(self, part: t.Predicate, slot: int) -> GuardedValue:
         """Return the time of an event, less that of the trigger."""
         if slot == TRIGGER:
             return GuardedValue.constant(0)
-        (most,) = {r.lookback.time for r in self.line.layout.columns[part.type].roles if r.part is part}
-        if most is None:
+        (lookback,) = {r.lookback.time for r in self.line.layout.columns[part.type].roles if r.part is part}
+        if lookback is None:
             raise Refused(
                 f"TIME({part.name}): a model does not know how long ago it was", where=part.where,
                 hint="give it a window of time that depends on the trigger: within 5 min from ...",
             )  # fmt: skip
         age = self.line.slots[slot].age
-        return GuardedValue.of((-ticks * self.line.layout.tick, EQ(age, ticks)) for ticks in range(most + 1))
+        return GuardedValue.of((-ticks * self.line.layout.tick, EQ(age, ticks)) for ticks in range(lookback + 1))
 
     def _open_constraints(self, part: t.Predicate | t.Aggregate, slot: int | None) -> Sequence[t.Expression]:
         """Return the constraints to test, without those that all retained events satisfy."""
@@ -163,9 +163,9 @@ class RuleMatching:
         column = self.line.layout.columns[type]
         return lambda name: self.line.slots[slot].attribute(column, name, self.line.tables)
 
-    def _in_range(self, partial: GuardedMatch, place: int) -> Iterator[tuple[int, Term]]:
+    def _in_range(self, partial: GuardedMatch, index: int) -> Iterator[tuple[int, Term]]:
         """Yield the slots of events in the window, oldest first, each with its condition."""
-        part, ends = self.rule.parts[place], [partial.slots[anchor] for anchor in self.rule.anchors[place]]
+        part, ends = self.rule.parts[index], [partial.slots[anchor] for anchor in self.rule.anchors[index]]
         column, window = self.line.layout.columns[part.type], part.window
         for slot in self.line.places_of(column):
             when: Any = self.line.slots[slot].of(column)
@@ -181,15 +181,15 @@ class RuleMatching:
     def _within(self, window: t.EventWindow, slot: int, anchor: int) -> Any:
         if slot <= anchor:
             return FALSE
-        most, least = window.far, window.near
+        far, least = window.far, window.near
         if not window.bounds:
             return GT(self.line.slots[slot].age, 0) if self.line.layout.trex else TRUE
         counted = window.counts_events
         ago, *since = (each.back if counted else each.age for each in self._at(slot, anchor))
         ago = SUB(ago, since[0]) if since else ago
         if self.line.layout.trex and not counted:
-            return both(GT(ago, least), TRUE if most is None else LT(ago, most))
-        is_recent = TRUE if most is None else LE(ago, most)
+            return both(GT(ago, least), TRUE if far is None else LT(ago, far))
+        is_recent = TRUE if far is None else LE(ago, far)
         return both(GE(ago, least), is_recent) if least else is_recent
 
     def _at(self, slot: int, anchor: int) -> list[RetainedEvent]:
@@ -215,12 +215,12 @@ class RuleMatching:
 
     # --- aggregates -------------------------------------------------------------------------------------
 
-    def _aggregate(self, partial: GuardedMatch, place: int, part: t.Aggregate) -> ReadsValue:
+    def _aggregate(self, partial: GuardedMatch, index: int, part: t.Aggregate) -> ReadsValue:
         """Return a reader of an aggregate's parameter."""
         domain = self.rule.declarations[part.type].domains.get(part.attribute or "")
         aggregate = aggregate_row(part)
         bag = GuardedValue.constant(())
-        for there, own, slot in self._sources(partial, place):
+        for there, own, slot in self._sources(partial, index):
             when = both(there, holds(self._open_constraints(part, slot), partial.look(own)))
             if when is not FALSE:
                 value = own(part.attribute) if part.attribute else GuardedValue.constant(True)

@@ -50,11 +50,11 @@ def growth_for(rules: RuleSet) -> int:
 def _needs(rules: RuleSet, rule: ResolvedRule, times: int, inside: frozenset[str]) -> Counter[str]:
     """Return what a rule needs to fire a number of times, including the rules that emit types it reads."""
     own, counted = Counter[str](), Counter[str]()
-    for place, part in enumerate(rule.predicates, 1):
+    for index, part in enumerate(rule.predicates, 1):
         if isinstance(part, t.Predicate):
             own[part.type] += part.policy.binds
         elif aggregate_row(part).counts:
-            counted[part.type] = max(counted[part.type], _threshold(rule, place))
+            counted[part.type] = max(counted[part.type], _threshold(rule, index))
         else:
             counted[part.type] = max(counted[part.type], 1)
     own += counted
@@ -71,11 +71,11 @@ def _needs(rules: RuleSet, rule: ResolvedRule, times: int, inside: frozenset[str
     return counts
 
 
-def _threshold(rule: ResolvedRule, place: int) -> int:
+def _threshold(rule: ResolvedRule, index: int) -> int:
     """Return the least count beyond all constants that a rule compares it with."""
     thresholds = [1]
     for each in (each for whole in rule.expressions for each in t.within(whole)):
-        if is_comparison(each) and any(slot.place == place for slot in slots(each)):
+        if is_comparison(each) and any(slot.place == index for slot in slots(each)):
             bare = [leaf.value for leaf in each.operands if isinstance(leaf, t.Literal)]
             thresholds += [math.floor(n) + 1 for n in bare if isinstance(n, int | float) and math.isfinite(n)]
     return max(thresholds)

@@ -80,7 +80,7 @@ class PacedInputs(Listening):
     def _may_come(self, state: State, front: tuple[Any, ...]) -> Mapping[int, Any]:
         """Return, for each input, the condition that another event keeps the rate."""
         ages = zip(self.rates.values(), self._now(state, front), strict=True)
-        return {place: rate.may_come(own) for place, (rate, own) in enumerate(ages, 1)}
+        return {port: rate.may_come(own) for port, (rate, own) in enumerate(ages, 1)}
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         next_ages: list[Any] = []

@@ -68,13 +68,13 @@ def model_pipelines(
     frames = [
         node.processor.frame for each in models for node in each.nodes if isinstance(node.processor, RulesInPipeline)
     ]
-    most = longest_pause(frames)
+    max_ticks = longest_pause(frames)
     if not any(frame.absences for frame in frames):
-        most = max((most, *(rate.ticks for rate in rates.values())))
-    elif still and any(rate.ticks > most for rate in rates.values()):
+        max_ticks = max((max_ticks, *(rate.ticks for rate in rates.values())))
+    elif still and any(rate.ticks > max_ticks for rate in rates.values()):
         what = "rates of inputs that come together, at steps in which a tick passes at most"
         raise Refused(what, hint="rules that wait for something not to come have no longer steps: use free inputs")
-    return tuple(_assume_rates(_with_ticks(each, most, still=still), rates, tick, unit) for each in models)
+    return tuple(_assume_rates(_with_ticks(each, max_ticks, still=still), rates, tick, unit) for each in models)
 
 
 def _assume_rates(pipeline: Pipeline, rates: Mapping[str, EventRate], tick: int, unit: str | None) -> Pipeline:
@@ -107,11 +107,13 @@ def _refuse_unknown(flat: Sequence[Pipeline], bounds: RuleBounds) -> None:
             raise InputError(f"no input is '{f'{name}.{part}'.strip('.')}'", hint=did_you_mean(name, known))
 
 
-def _with_ticks(pipeline: Pipeline, most: int, *, still: bool) -> Pipeline:
-    """Give a pipeline an input for ticks, at most `most` of them in a step."""
-    inputs = [(n, pause_domain(most, 0 if still else 1) if n == ELAPSED else domain) for n, domain in pipeline.inputs]
+def _with_ticks(pipeline: Pipeline, max_ticks: int, *, still: bool) -> Pipeline:
+    """Give a pipeline an input for ticks, at most `max_ticks` of them in a step."""
+    inputs = [
+        (n, pause_domain(max_ticks, 0 if still else 1) if n == ELAPSED else domain) for n, domain in pipeline.inputs
+    ]
     nodes = [
-        replace(node, processor=replace(node.processor, most=most, still=still))
+        replace(node, processor=replace(node.processor, most=max_ticks, still=still))
         if isinstance(node.processor, RulesInPipeline) else node
         for node in pipeline.nodes
     ]  # fmt: skip
@@ -199,8 +201,8 @@ def _values_read(flat: Pipeline, name: str, label: str, bounds: RuleBounds, unit
         rules, fed = node.processor.rules, zip(node.processor.fed, node.inputs[1:], strict=True)
         tables = value_tables([in_units(rules, unit)], bounds.count, {})
         for type in (each for each, pipe in fed if pipe == name):
-            for attribute, place, _ in places_of(rules.declarations[type], domain):
-                if place is None or not label or getattr(domain, "labels", ())[place] == label:
+            for attribute, index, _ in places_of(rules.declarations[type], domain):
+                if index is None or not label or getattr(domain, "labels", ())[index] == label:
                     table |= tables.get((type, attribute), ValueTable(()))
     return table.values
 

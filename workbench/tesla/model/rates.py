@@ -50,9 +50,9 @@ class EventRate(NamedTuple):
     most: int
     ticks: int
 
-    def within(self, reach: int) -> int:
-        """Return the maximum number of events that are between 0 and `reach` ticks old."""
-        return self.most * (reach // self.ticks + 1)
+    def within(self, duration: int) -> int:
+        """Return the maximum number of events that are between 0 and `duration` ticks old."""
+        return self.most * (duration // self.ticks + 1)
 
     def variables(self, name: str) -> list[tuple[str, Domain, Value]]:
         """Return name, domain and initial value of its state: the ages of the latest events, newest first."""

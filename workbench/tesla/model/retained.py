@@ -59,8 +59,8 @@ class RetainedEvent(NamedTuple):
     def attribute(self, column: ColumnLayout, name: str, tables: Tables) -> GuardedValue:
         """Return an attribute of its event, which is of this column."""
         table = tables[column.type, name]
-        place = column.attributes.get(name)
-        return GuardedValue.at(0 if place is None else self.attributes[place], table)
+        index = column.attributes.get(name)
+        return GuardedValue.at(0 if index is None else self.attributes[index], table)
 
 
 class NewestEvent(NamedTuple):
@@ -126,10 +126,10 @@ class EventLine:
         lined, apart = list[RetainedEvent](), list[NewestEvent]()
         for n in range(1, layout.slots + 1):
             back = VariablePart(f"back{n}", Range(0, layout.places + 1), 0) if layout.places else 0
-            places = tuple(VariablePart(f"at{n}_{i}", Range(0, size - 1), 0) for i, size in enumerate(layout.sizes))
+            attributes = tuple(VariablePart(f"at{n}_{i}", Range(0, size - 1), 0) for i, size in enumerate(layout.sizes))
             used = tuple(VariablePart(f"used{n}_{i}", BOOL, False) for i in range(layout.marks))
             kind, age = VariablePart(f"kind{n}", layout.kinds, 0), VariablePart(f"age{n}", layout.ages, 0)
-            lined.append(RetainedEvent(kind, age, back, places, used))
+            lined.append(RetainedEvent(kind, age, back, attributes, used))
         for n, (column, key) in enumerate(layout.apart, 1):
             known = dict(zip(column.newest or (), key, strict=True))
             domains = {name: tables[column.type, name].domain for name in column.attributes}
@@ -141,8 +141,8 @@ class EventLine:
     def length(self, column: ColumnLayout) -> Any:
         """Return the number of events of a column."""
         total: Any = const(0, Range(0, 0))
-        for place in self.places_of(column):
-            total = ADD(total, ite(self.slots[place].of(column), 1, 0))
+        for index in self.places_of(column):
+            total = ADD(total, ite(self.slots[index].of(column), 1, 0))
         return restrict_to_range(total, Range(0, column.room))
 
     # --- steps ---
@@ -183,10 +183,10 @@ class EventLine:
         own = [values[name].place_in(self.tables[column.type, name])[0] for name in column.attributes]
         if column.apart:
             return self._replace_slots(self.lined, [self._renew(each, column, when, own) for each in self.apart]), FALSE
-        places: list[Any] = [const(0, Range(0, size - 1)) for size in self.layout.sizes]
-        places[: len(own)] = own
+        attributes: list[Any] = [const(0, Range(0, size - 1)) for size in self.layout.sizes]
+        attributes[: len(own)] = own
         kind, age = const(column.kind, self.layout.kinds), const(0, Range(0, 0))
-        head = RetainedEvent(kind, age, 1, tuple(places), tuple(used))
+        head = RetainedEvent(kind, age, 1, tuple(attributes), tuple(used))
         replaced: list[Term] = [FALSE] * len(self.lined)
         if column.newest is not None:
             replaced = [both(slot.of(column), self._is_same(slot, column, values)) for slot in self.lined]
@@ -200,15 +200,15 @@ class EventLine:
             gone, before = either(gone, here), slot
         return self._replace_slots(shifted), full
 
-    def _renew(self, slot: NewestEvent, column: ColumnLayout, when: Term, places: Sequence[Any]) -> NewestEvent:
+    def _renew(self, slot: NewestEvent, column: ColumnLayout, when: Term, attributes: Sequence[Any]) -> NewestEvent:
         """Update a slot outside the line for an event, which may belong to it."""
         if slot.column.type != column.type:
             return slot
-        known = ((a, b) for a, b in zip(slot.attributes, places, strict=True) if isinstance(a, int))
-        mine: Any = when
-        for key, place in known:
-            mine = both(mine, EQ(place, key))
-        return slot.where(mine, 0, places)
+        known = ((a, b) for a, b in zip(slot.attributes, attributes, strict=True) if isinstance(a, int))
+        is_own: Any = when
+        for key, index in known:
+            is_own = both(is_own, EQ(index, key))
+        return slot.where(is_own, 0, attributes)
 
     def _is_wanted(self, column: ColumnLayout, values: Mapping[str, GuardedValue]) -> Term:
         condition: Term = disjunction(holds(role.plain, lambda own: values[own.name]) for role in column.roles)
@@ -219,9 +219,9 @@ class EventLine:
         assert column.newest is not None
         condition: Any = TRUE
         for name in column.newest:
-            if (place := column.attributes.get(name)) is not None:
+            if (index := column.attributes.get(name)) is not None:
                 condition = both(
-                    condition, EQ(slot.attributes[place], values[name].place_in(self.tables[column.type, name])[0])
+                    condition, EQ(slot.attributes[index], values[name].place_in(self.tables[column.type, name])[0])
                 )
         return condition  # type: ignore[no-any-return]
 

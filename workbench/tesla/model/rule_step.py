@@ -127,9 +127,10 @@ class ModelCourse:
             self.recent[type] = [ite(when, a, b) for a, b in zip(later, ages, strict=True)]
         for rule in self.frame.pausing:
             assert rule.pause is not None
-            most = int(rule.pause.amount)
+            pause = int(rule.pause.amount)
             self.since[rule.name] = [
-                ite(when, restrict_to_range(ADD(each, elapsed), Range(0, most)), each) for each in self.since[rule.name]
+                ite(when, restrict_to_range(ADD(each, elapsed), Range(0, pause)), each)
+                for each in self.since[rule.name]
             ]
 
     def happens(self, when: Term, type: str, values: Values, depth: int = 0) -> None:
@@ -186,9 +187,9 @@ class ModelCourse:
             table = self.frame.table(rule.emits, each.name)
             attribute = _fit(_evaluate_in(group, each.value), declared[each.name])
             self.frame.note((rule.emits, each.name), attribute)
-            place, outside = attribute.place_in(table)
+            index, outside = attribute.place_in(table)
             self.beyond = either(self.beyond, both(either_all(p.when for p in group), outside))
-            values[each.name] = GuardedValue.at(place, table)
+            values[each.name] = GuardedValue.at(index, table)
         keys = [_evaluate_in(group, each) for each in rule.per]
         for i, key in enumerate(keys):
             self.frame.note((memory_of(rule), f"per {i}"), key)
@@ -218,12 +219,12 @@ class ModelCourse:
     def _emit_and_restart_pause(self, rule: ResolvedRule, when: Term, key: Sequence[GuardedValue]) -> Term:
         """Whether a match is emitted by a rule with a pause; if it is, the pause restarts."""
         assert rule.pause is not None
-        most, spoken = int(rule.pause.amount), list[Term]()
+        pause, spoken = int(rule.pause.amount), list[Term]()
         for i, values in enumerate(self.frame.keys(rule)):
             same: Any = TRUE
-            for chosen, value in zip(key, values, strict=True):
-                same = both(same, chosen.cases.get(value, (None, FALSE))[1])
-            speaks = both(both(when, same), GE(self.since[rule.name][i], most))
+            for component, value in zip(key, values, strict=True):
+                same = both(same, component.cases.get(value, (None, FALSE))[1])
+            speaks = both(both(when, same), GE(self.since[rule.name][i], pause))
             self.since[rule.name][i] = ite(speaks, 0, self.since[rule.name][i])
             spoken.append(speaks)
         return either_all(spoken)
@@ -231,10 +232,10 @@ class ModelCourse:
     def _find_consumed(self, rule: ResolvedRule, group: Sequence[GuardedMatch]) -> ConsumedSlots:
         """Return the events that matches consume, if anything depends on that later."""
         by_consumer: dict[Consumer, list[tuple[int, Term]]] = {}
-        for place in rule.consumed:
-            consumer = self.frame.layout.consumer(rule, place)
+        for index in rule.consumed:
+            consumer = self.frame.layout.consumer(rule, index)
             if consumer in self.frame.layout.consuming:
-                by_consumer.setdefault(consumer, []).extend((p.slots[place], p.when) for p in group)
+                by_consumer.setdefault(consumer, []).extend((p.slots[index], p.when) for p in group)
         return by_consumer
 
     def _mark_events(
@@ -261,14 +262,14 @@ class ModelCourse:
         starts: Any = TRUE
         for when, values, keys, group in emissions:
             whole = [*(_evaluate_in(group, leaf) for leaf in list_needed_later(rule)), *values.values(), *keys]
-            places = []
-            for chosen, (key, table) in zip(whole, self.frame.list_remembered(rule), strict=True):
-                self.frame.note(key, chosen)
-                place, outside = chosen.place_in(table)
+            indices = []
+            for entry, (key, table) in zip(whole, self.frame.list_remembered(rule), strict=True):
+                self.frame.note(key, entry)
+                index, outside = entry.place_in(table)
                 self.beyond = either(self.beyond, both(when, outside))
-                places.append(place)
+                indices.append(index)
             tag = self._reserve_events(rule, when, group, used)
-            new = WaitingMatch(const(rule.timeout + 1, find_remaining(rule)), starts, tag, tuple(places))
+            new = WaitingMatch(const(rule.timeout + 1, find_remaining(rule)), starts, tag, tuple(indices))
             self.waiting[rule.name], full = append(self.waiting[rule.name], when, new)
             self.full[waiting_of(rule)] = either(self.full[waiting_of(rule)], full)
             starts = both(starts, negate(when))
@@ -324,7 +325,7 @@ class ModelCourse:
 
     def _read_memory(self, rule: ResolvedRule, waiting: WaitingMatch) -> list[GuardedValue]:
         tables = self.frame.list_remembered(rule)
-        return [GuardedValue.at(place, table) for place, (_, table) in zip(waiting.places, tables, strict=True)]
+        return [GuardedValue.at(index, table) for index, (_, table) in zip(waiting.places, tables, strict=True)]
 
     def _recall_emission(self, rule: ResolvedRule, waiting: WaitingMatch) -> tuple[Values, list[GuardedValue]]:
         """Return the attributes that a match emits after it has waited, and its values of `per`."""

@@ -63,15 +63,15 @@ class RulesInPipeline(ModelledRules):
     def _bursts(self) -> tuple[int, ...]:
         """The maximum number of events that one event on each input causes to be emitted."""
         state = tuple(var(name, domain) for name, domain, _ in variables(self.frame.template))
-        ways = [self.way(state, place, var(f"{place}:value", domain)) for place, domain in enumerate(self.shapes)]
+        ways = [self.way(state, port, var(f"{port}:value", domain)) for port, domain in enumerate(self.shapes)]
         return tuple(max(map(len, self.emitted([(TRUE, way)]))) for way in ways)
 
     def rounds(self, arrivals: Sequence[Sequence[Maybe]]) -> list[tuple[Any, tuple[Any, ...]]]:
         """Return the rounds of a step: the time that passes, then one event after the other."""
-        return [(self._comes(place, slot), (place, slot.value)) for place, s in enumerate(arrivals) for slot in s]
+        return [(self._comes(port, slot), (port, slot.value)) for port, s in enumerate(arrivals) for slot in s]
 
-    def _comes(self, place: int, slot: Maybe) -> Any:
-        if place or not self.still:
+    def _comes(self, port: int, slot: Maybe) -> Any:
+        if port or not self.still:
             return slot.present
         return both(slot.present, NE(slot.value, 0))
 
@@ -81,11 +81,11 @@ class RulesInPipeline(ModelledRules):
 
     def _front(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         """Process one event, or the time that passes, as terms."""
-        place, item = front
-        way = self.way(state, place, item)
+        port, item = front
+        way = self.way(state, port, item)
         if way.beyond is not FALSE:
             leaves_domain(way.beyond)
-        emitted = self.bursts(self.emitted([(TRUE, way)]), self._bursts[place])
+        emitted = self.bursts(self.emitted([(TRUE, way)]), self._bursts[port])
         return (*way.state, *(way.full[name] for name in self.frame.rooms)), emitted
 
     # --- encodings of pipes ---
@@ -99,17 +99,17 @@ class RulesInPipeline(ModelledRules):
     @cached_property
     def _input_encodings(self) -> Mapping[tuple[str, str], ValueEncoding]:
         encodings = {}
-        for name, places in self._places.items():
+        for name, fields in self._places.items():
             domains = self.rules.declarations[name].domains
-            for attribute, _, part in places:
+            for attribute, _, part in fields:
                 codes, table = list(part.values()), self.frame.tables[name, attribute]
                 meanings = (meaning_of(each, domains[attribute]) for each in codes)
                 encodings[name, attribute] = ValueEncoding.of_pairs(table, part, meanings, codes)
         return encodings
 
     def attributes(self, name: str, code: Any) -> Iterator[tuple[str, Any]]:
-        for attribute, place, _ in self._places[name]:
-            yield attribute, code if place is None else code[place]
+        for attribute, index, _ in self._places[name]:
+            yield attribute, code if index is None else code[index]
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         return tuple(self._everything if each.name == ALL else self._record(each.type) for each in self._outputs)
@@ -148,7 +148,7 @@ class RulesInPipeline(ModelledRules):
     def _null_in(self, type: str) -> frozenset[str]:
         """Return the attributes that are null in some of the facts, which are known here."""
         rows, names = self.frame.facts.get(type, ()), self.rules.declarations[type].domains
-        return frozenset(name for place, name in enumerate(names) if any(row[place] is None for row in rows))
+        return frozenset(name for index, name in enumerate(names) if any(row[index] is None for row in rows))
 
     def _encode_attribute(self, domain: Domain, table: ValueTable) -> ValueEncoding:
         """Encode the values of an attribute: numbers as in the pipeline, others by name."""

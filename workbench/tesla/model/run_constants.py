@@ -137,10 +137,10 @@ class RuleFrame:
         columns = {name: column.room for name, column in self.layout.columns.items()}
         return columns | {waiting_of(rule): self.waits[rule.name] for rule in self.absences}
 
-    def with_rooms(self, rooms: Mapping[str, int]) -> RuleFrame:
+    def with_rooms(self, capacities: Mapping[str, int]) -> RuleFrame:
         """Return the frame with other capacities; those that are not named are unchanged."""
-        columns = {name: each.with_room(rooms.get(name)) for name, each in self.layout.columns.items()}
-        waits = {rule.name: rooms.get(waiting_of(rule), self.waits[rule.name]) for rule in self.absences}
+        columns = {name: each.with_room(capacities.get(name)) for name, each in self.layout.columns.items()}
+        waits = {rule.name: capacities.get(waiting_of(rule), self.waits[rule.name]) for rule in self.absences}
         return replace(self, layout=replace(self.layout, columns=columns, waits=waits))
 
     def keys(self, rule: t.Rule) -> list[tuple[Any, ...]]:
@@ -170,7 +170,7 @@ class RuleFrame:
     def template(self) -> CourseState:
         """The structure of a run's state: variables, and constant parts."""
         lined, apart = EventLine.template(self.layout, self.tables)
-        facts = ((type, self.fact_tables(type), most) for type, most in self.given.items())
+        facts = ((type, self.fact_tables(type), max_rows) for type, max_rows in self.given.items())
         rates = enumerate(self.rates.values(), 1)
         return CourseState(
             lined,
@@ -184,16 +184,16 @@ class RuleFrame:
 
     def _since(self, number: int, rule: ResolvedRule) -> tuple[VariablePart, ...]:
         assert rule.pause is not None
-        most = int(rule.pause.amount)
+        pause = int(rule.pause.amount)
         return tuple(
-            VariablePart(f"since{number}_{i}", Range(0, most), most) for i in range(1, len(self.keys(rule)) + 1)
+            VariablePart(f"since{number}_{i}", Range(0, pause), pause) for i in range(1, len(self.keys(rule)) + 1)
         )
 
     def _waiting(self, number: int, rule: ResolvedRule) -> tuple[WaitingMatch, ...]:
         tags, tables = self.tags(rule), self.list_remembered(rule)
 
-        def match(place: int) -> WaitingMatch:
-            name = f"{number}_{place}"
+        def match(index: int) -> WaitingMatch:
+            name = f"{number}_{index}"
             return WaitingMatch(
                 VariablePart(f"left{name}", find_remaining(rule), 0),
                 VariablePart(f"starts{name}", BOOL, False) if has_several_matches(rule) else TRUE,
@@ -204,9 +204,9 @@ class RuleFrame:
         return tuple(map(match, range(1, self.waits[rule.name] + 1)))
 
 
-def free_name(name: str, taken: Container[str]) -> str:
+def free_name(name: str, names: Container[str]) -> str:
     """Return a name that is not taken and begins with this one."""
-    while name in taken:
+    while name in names:
         name += "_"
     return name
 

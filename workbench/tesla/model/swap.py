@@ -67,18 +67,18 @@ class SwappedEvents(Listening):
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         came = [next((i, each.value) for i, each in enumerate(front) if each.present) for front in streams[0]]
-        start = next((at for at, (place, _) in enumerate(came) if place == 0), len(came))
+        start = next((at for at, (port, _) in enumerate(came) if port == 0), len(came))
         first, second, turns = came[:start], came[:start], list[Value]()
         pair = [each for each in came[start + 1 : start + 3] if 1 < each[0] < self.in_arity - self.facts]
         if came[start + 1 : start + 2] == pair[:1]:
             turns = list(range(1, len(pair) + 1))
             first, second = first + pair, second + pair[1:]
-        if len(pair) == 2 and [place for place, _ in came[start + 3 : start + 4]] == [0]:
+        if len(pair) == 2 and [port for port, _ in came[start + 3 : start + 4]] == [0]:
             rest = came[start + 4 :]
-            end = next((at for at, (place, _) in enumerate(rest) if place == 0), len(rest))
+            end = next((at for at, (port, _) in enumerate(rest) if port == 0), len(rest))
             first, second, turns = first + rest[:end], second + pair[:1] + rest[:end], [1, 2, 3]
-        places = range(1, self.in_arity)
-        outputs = ([value for place, value in side if place == i] for side in (first, second) for i in places)
+        ports = range(1, self.in_arity)
+        outputs = ([value for port, value in side if port == i] for side in (first, second) for i in ports)
         return (*outputs, turns)
 
     @property

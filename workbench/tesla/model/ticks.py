@@ -121,7 +121,8 @@ class RulesInTicks(RuleProcessor, Keeping):
         assumptions = [f"times are multiples of {self._time(1)}{longest}"]
         changes = dict.fromkeys(self.frame.changing, ", which may change between two events")
         assumptions += [
-            f"{name} has any rows, at most {most}{changes.get(name, '')}" for name, most in self.frame.given.items()
+            f"{name} has any rows, at most {max_rows}{changes.get(name, '')}"
+            for name, max_rows in self.frame.given.items()
         ]
         rates = self.frame.rates.items()
         assumptions += [f"at most {rate.most} {name} come in any {self._time(rate.ticks)}" for name, rate in rates]
@@ -139,8 +140,8 @@ class RulesInTicks(RuleProcessor, Keeping):
     def rooms(self) -> Mapping[str, int | None]:
         return dict(self.frame.rooms)
 
-    def with_rooms(self, rooms: Mapping[str, int]) -> Self:
-        return replace(self, frame=self.frame.with_rooms(rooms))
+    def with_rooms(self, capacities: Mapping[str, int]) -> Self:
+        return replace(self, frame=self.frame.with_rooms(capacities))
 
     def waiting(self, state: State) -> tuple[int, ...]:
         _, memory, events, *_ = state
@@ -163,8 +164,8 @@ class RulesInTicks(RuleProcessor, Keeping):
         now, _, events, *_ = state
         contents: dict[str, list[Value]] = {name: [] for name in self.frame.layout.columns}
         for event, _ in events:
-            places, encodings = self.rules.declarations[event.type].positions, self._attributes(event.type)
-            own = dict(zip(places, event.values, strict=True))
+            names, encodings = self.rules.declarations[event.type].positions, self._attributes(event.type)
+            own = dict(zip(names, event.values, strict=True))
             values = [each.codes[exactly(own[name])] for name, each in encodings.items()]
             age = min((now - event.time) // self.tick, max(self.frame.layout.columns[event.type].limit, 1))
             contents[event.type].append((age, *values))
@@ -182,7 +183,7 @@ class RulesInTicks(RuleProcessor, Keeping):
     # --- meaning and operation ---
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        steps = [{self.ports[place]: each} for place, each in streams[0]]
+        steps = [{self.ports[port]: each} for port, each in streams[0]]
         meant = self._evaluate_meaning(list(self.happenings(steps)), self.with_facts(steps).frame.facts, None)
         return tuple(map(list, self._encode_outputs(meant)))
 
@@ -195,27 +196,27 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     def process(self, state: State, front: tuple[Any, ...]) -> tuple[State, Sequence[Occurrence], Mapping[str, int]]:
         """Make a step: return the next state, the composites, and the maximum lengths of columns and waiting lines."""
-        (now, memory, events, count, rows), (place, item) = state, front
-        if (name := self.ports[place]) in self.frame.fact_inputs:
-            before, rows = rows, self._with_row(rows, name, item, begun=bool(memory))
+        (now, memory, events, count, rows), (port, item) = state, front
+        if (name := self.ports[port]) in self.frame.fact_inputs:
+            before, rows = rows, self._with_row(rows, name, item, has_begun=bool(memory))
             if memory and rows != before:  # an engine with the new facts continues from its state
                 memory = RuleMemory(
                     self._on(rows)._start_engine, str(memory.saved() if isinstance(memory, RuleMemory) else memory)
                 )
             return (now, memory, events, count, rows), (), {}
-        if place == 0:
+        if port == 0:
             if not (passed := ticks_of(item)):
                 return state, (), {}
             now += passed * self.tick
         if not isinstance(memory, RuleMemory):
             memory = RuleMemory(self._on(rows)._start_engine, memory)
-        happens = now if place == 0 else self.event(name, item, now)
+        happening = now if port == 0 else self.event(name, item, now)
         try:
-            memory, composites = memory.after(happens)
+            memory, composites = memory.after(happening)
         except EndlessChain as error:
             raise Overflow(error.what, hint="let a condition or a window end the cascade") from error
         # composites of a deadline have its time, and precede the present
-        came, held = [*composites, happens] if place == 0 else [happens, *composites], dict[str, int]()
+        came, held = [*composites, happening] if port == 0 else [happening, *composites], dict[str, int]()
         for each in came:
             if isinstance(each, Occurrence):
                 count += 1
@@ -295,15 +296,15 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     def _list_happenings(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[list[HappensOrFacts]]:
         """Yield the happenings of each step."""
-        now, begun, rows = 0, False, _ROWS
+        now, has_begun, rows = 0, False, _ROWS
         for step in steps:
             happenings: list[HappensOrFacts] = []
             for name, item in step.items():
                 if name in self.frame.fact_inputs:
-                    before, rows = rows, self._with_row(rows, name, item, begun=begun)
-                    happenings += [self._on(rows).frame.facts] if begun and rows != before else []
+                    before, rows = rows, self._with_row(rows, name, item, has_begun=has_begun)
+                    happenings += [self._on(rows).frame.facts] if has_begun and rows != before else []
                     continue
-                begun = True
+                has_begun = True
                 now += ticks_of(item) * self.tick if name == self.ports[0] else 0
                 happenings.append(now if name == self.ports[0] else self.event(name, item, now))
             yield happenings
@@ -323,14 +324,14 @@ class RulesInTicks(RuleProcessor, Keeping):
         for name, item in (each for step in steps for each in step.items()):
             if name not in self.frame.fact_inputs:
                 break
-            rows = self._with_row(rows, name, item, begun=False)
+            rows = self._with_row(rows, name, item, has_begun=False)
         return self._on(rows)
 
-    def _with_row(self, rows: GivenRows, name: str, code: Value, *, begun: bool) -> GivenRows:
+    def _with_row(self, rows: GivenRows, name: str, code: Value, *, has_begun: bool) -> GivenRows:
         """Return the rows after an input has brought a row, or cleared them."""
         if type := self.frame.clearing_inputs.get(name):
             return tuple(each for each in rows if each[0] != type)
-        late = begun and name not in self.frame.changing
+        late = has_begun and name not in self.frame.changing
         full = sum(of == name for of, _ in rows) >= self.frame.given[name]
         return rows if late or full else (*rows, (name, code))
 

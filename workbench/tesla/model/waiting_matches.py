@@ -64,8 +64,8 @@ def remove(line: Sequence[WaitingMatch], gone: Sequence[Term]) -> list[WaitingMa
 def first_due(line: Sequence[WaitingMatch], when: Term, *, several: bool) -> list[Term]:
     """Return which matches are due when a tick passes, and share the first one's trigger; it may have `several`."""
     inside, due = both(when, EQ(line[0].left, 1)), []
-    for place, each in enumerate(line):
-        if place:
+    for index, each in enumerate(line):
+        if index:
             inside = both(inside, both(EQ(each.left, 1), negate(each.starts))) if several else FALSE
         due.append(inside)
     return due

@@ -19,7 +19,7 @@ _Comparison = tuple[str, str, str]
 """An operator and the texts of its operands."""
 
 
-def normalize(expressions: Iterable[t.Expression], place: int = OWN) -> list[t.Expression]:
+def normalize(expressions: Iterable[t.Expression], index: int = OWN) -> list[t.Expression]:
     """Normalize expressions of a part at a place, so that equal ones have equal texts.
 
     A parameter is replaced by the expression assigned to it unless that is an operation.
@@ -29,7 +29,7 @@ def normalize(expressions: Iterable[t.Expression], place: int = OWN) -> list[t.E
         plain = isinstance(each, RuleSlot) and each.value is not None and not isinstance(each.value, t.Operation)
         return leaf(each.value) if plain else each  # type: ignore[attr-defined]
 
-    return [map_leaves(move_to_place(each, place), leaf) for each in expressions]
+    return [map_leaves(move_to_place(each, index), leaf) for each in expressions]
 
 
 def leaves(expression: t.Expression) -> set[str]:
@@ -106,16 +106,18 @@ class Known:
 
     def _between(self, one: str, other: str) -> Iterator[str]:
         """Yield the comparisons that hold between operands equal to these."""
-        mine, others = self._same(one), self._same(other)
-        yield from (sign for sign, a, b in self._compared if a in mine and b in others)
-        if one != other and other in mine:
+        aliases, others = self._same(one), self._same(other)
+        yield from (sign for sign, a, b in self._compared if a in aliases and b in others)
+        if one != other and other in aliases:
             yield "=="
 
     def _bounds(self, operand: str) -> Iterator[tuple[str, Value]]:
         """Yield the comparisons of an operand with constants."""
-        mine = self._same(operand)
-        yield from ((sign, self._constants[b]) for sign, a, b in self._compared if a in mine and b in self._constants)
-        yield from (("==", self._constants[each]) for each in mine if each in self._constants)
+        aliases = self._same(operand)
+        yield from (
+            (sign, self._constants[b]) for sign, a, b in self._compared if a in aliases and b in self._constants
+        )
+        yield from (("==", self._constants[each]) for each in aliases if each in self._constants)
 
     def _follows(self, sign: str, one: str, other: str) -> bool:
         if one == other:  # only for numbers that are not null

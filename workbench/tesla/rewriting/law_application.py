@@ -19,13 +19,13 @@ from workbench.tesla.rule_simplification import RewritingStep
 
 def rewrite_by_laws(rules: RuleSet) -> Iterator[tuple[RewritingStep, RuleSet]]:
     """Yield the steps that laws allow, each with the rule set after it."""
-    begun = time.perf_counter()
+    start = time.perf_counter()
     while (step := _find_step(rules)) is not None:
         name, why, after = step
         before, rules = rules, renumber(after)
         now = time.perf_counter()
-        yield RewritingStep(name, why, *differing(before, after), now - begun), rules
-        begun = now
+        yield RewritingStep(name, why, *differing(before, after), now - start), rules
+        start = now
 
 
 def _find_step(rules: RuleSet) -> tuple[str, str, RuleSet] | None:
@@ -64,13 +64,13 @@ def _smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
     for each in leave_out_constraints(rule):
         if each.known.never_null(each.asked):
             yield f"`{each.left_out}` is left out", each.rule
-    for place, forbidden in negations(rule):
-        yield f"`{forbidden}` is left out", without_part(rule, place)
-    for place, part in enumerate(rule.parts):
+    for index, forbidden in negations(rule):
+        yield f"`{forbidden}` is left out", without_part(rule, index)
+    for index, part in enumerate(rule.parts):
         window = part.window
-        for most in _shorter(rule, window) if window is not None and window.before else ():
-            tighter = replace(window, most=most)  # type: ignore[type-var]
-            yield f"`{window}` is `{tighter}`", with_part(rule, place, replace(part, window=tighter))
+        for upper in _shorter(rule, window) if window is not None and window.before else ():
+            tighter = replace(window, most=upper)  # type: ignore[type-var]
+            yield f"`{window}` is `{tighter}`", with_part(rule, index, replace(part, window=tighter))
 
 
 def _shorter(rule: t.Rule, window: t.EventWindow) -> Iterator[t.Duration]:

@@ -51,45 +51,45 @@ def _iterate_implied(rule: ResolvedRule) -> Iterator[t.Rule]:
 
 def _earlier(rule: ResolvedRule) -> Iterator[t.Rule]:
     for fewer, moved in one_less(rule.where_clause):
-        place = max((slot.place for slot in slots(moved)), default=0)
-        part = rule.parts[place]
+        index = max((slot.place for slot in slots(moved)), default=0)
+        part = rule.parts[index]
         times = {slot.place for slot in slots(moved) if slot.name == TIME}
-        if not t.binds(part) or part.policy.single or place in times:
+        if not t.binds(part) or part.policy.single or index in times:
             continue
 
-        def own(each: t.Expression, at: int = place) -> t.Expression:
+        def own(each: t.Expression, at: int = index) -> t.Expression:
             if isinstance(each, RuleSlot) and each.place == at and each.is_attribute:
                 return t.OwnAttribute(each.name)
             return each
 
         constraints = (*part.constraints, map_leaves(moved, own))
-        yield replace(with_part(rule, place, replace(part, constraints=constraints)), where_clause=fewer)
+        yield replace(with_part(rule, index, replace(part, constraints=constraints)), where_clause=fewer)
 
 
 # --- unread or redundant parts --------------------------------------------------------------------------
 
 
 def _unread(rule: ResolvedRule) -> Iterator[t.Rule]:
-    for place, part in enumerate(rule.parts):
+    for index, part in enumerate(rule.parts):
         if isinstance(part, t.Aggregate):
             if part.parameter not in _parameters(rule):
-                yield without_part(rule, place)
+                yield without_part(rule, index)
             continue
         for each in part.assignments:
             if each.name not in _parameters(rule):
                 rest = tuple(other for other in part.assignments if other is not each)
-                yield with_part(rule, place, replace(part, assignments=rest))
+                yield with_part(rule, index, replace(part, assignments=rest))
 
 
 def _count_twice(rule: ResolvedRule) -> Iterator[t.Rule]:
     met = dict[str, str]()
-    for place, part in enumerate(rule.parts):
+    for index, part in enumerate(rule.parts):
         if isinstance(part, t.Aggregate):
             constraints = tuple(t.OwnAttribute(exact_text(each)) for each in normalize(part.constraints))
-            text = str(replace(part, parameter="", constraints=constraints, window=_window_by_places(rule, place)))
+            text = str(replace(part, parameter="", constraints=constraints, window=_window_by_places(rule, index)))
             first = met.setdefault(text, part.parameter)
             if first != part.parameter:
-                yield _rename(without_part(rule, place), part.parameter, first)
+                yield _rename(without_part(rule, index), part.parameter, first)
 
 
 def _idle(rule: ResolvedRule) -> Iterator[t.Rule]:
@@ -100,26 +100,26 @@ def _idle(rule: ResolvedRule) -> Iterator[t.Rule]:
         yield replace(rule, pause=None, per=())
     looked_for = {each.type for each in rule.predicates if each.policy.selects}
     consumed = zip(rule.consuming, rule.consumed, strict=True)
-    useful = tuple(dict.fromkeys(name for name, place in consumed if rule.parts[place].type in looked_for))
+    useful = tuple(dict.fromkeys(name for name, index in consumed if rule.parts[index].type in looked_for))
     if useful != rule.consuming:
         yield replace(rule, consuming=useful, consuming_at=())
-    for place, part in enumerate(rule.parts):
+    for index, part in enumerate(rule.parts):
         window = part.window
         if window is None or window.least is None or window.least.amount != 0:
             continue
         if window.most is None or window.most.counts == window.least.counts:
-            yield with_part(rule, place, replace(part, window=replace(window, least=None)))
+            yield with_part(rule, index, replace(part, window=replace(window, least=None)))
 
 
 # --- predicates -----------------------------------------------------------------------------------------
 
 
 def _needless(rule: ResolvedRule) -> Iterator[t.Rule]:
-    for place, part in negations(rule):
-        empty = Known([*constraints_before(rule, place), *normalize(part.constraints, place)]).impossible
-        covered = any(_covers(rule, other, place) for other, _ in negations(rule) if other != place)
-        if empty or covered or any(_newest(rule, other, place) for other in range(1, place)):
-            yield without_part(rule, place)
+    for index, part in negations(rule):
+        empty = Known([*constraints_before(rule, index), *normalize(part.constraints, index)]).impossible
+        covered = any(_covers(rule, other, index) for other, _ in negations(rule) if other != index)
+        if empty or covered or any(_newest(rule, other, index) for other in range(1, index)):
+            yield without_part(rule, index)
 
 
 def _covers(rule: ResolvedRule, wide: int, narrow: int) -> bool:
@@ -130,20 +130,20 @@ def _covers(rule: ResolvedRule, wide: int, narrow: int) -> bool:
     return _weaker(rule, wide, narrow, max(wide, narrow))
 
 
-def _newest(rule: ResolvedRule, last: int, place: int) -> bool:
+def _newest(rule: ResolvedRule, last: int, index: int) -> bool:
     """Whether a `not` lies between the last event of a kind and that event's anchor."""
-    one, other = rule.parts[last], rule.parts[place]
+    one, other = rule.parts[last], rule.parts[index]
     if not isinstance(one, t.Predicate) or not one.policy.newest or one.type != other.type:
         return False
     if one.window is None or not one.window.before or one.window.least is not None:
         return False
     if other.window is None or not other.window.between:
         return False
-    if set(rule.anchors[place]) != {last, *rule.anchors[last]}:
+    if set(rule.anchors[index]) != {last, *rule.anchors[last]}:
         return False
     skipped = any(each.policy.binds and each.type == one.type for each in rule.parts[1:last])
     consumed = any(rule.parts[each].type == one.type for each in rule.consumed)
-    return not skipped and not consumed and _weaker(rule, last, place, place)
+    return not skipped and not consumed and _weaker(rule, last, index, index)
 
 
 def _weaker(rule: ResolvedRule, weak: int, strong: int, upto: int) -> bool:
@@ -153,7 +153,7 @@ def _weaker(rule: ResolvedRule, weak: int, strong: int, upto: int) -> bool:
 
 
 def _tighter(rule: ResolvedRule) -> Iterator[t.Rule]:
-    for place, part in enumerate(rule.parts):
+    for index, part in enumerate(rule.parts):
         window = part.window
         if not part.policy.selects or window is None or not window.before:
             continue
@@ -161,24 +161,24 @@ def _tighter(rule: ResolvedRule) -> Iterator[t.Rule]:
             shut = forbidden.window
             if forbidden.type != part.type or shut is None or shut.least is None or shut.least.amount == 0:
                 continue
-            if rule.anchors[other] != rule.anchors[place]:
+            if rule.anchors[other] != rule.anchors[index]:
                 continue
             inside = no_longer(window.most, shut.most) and no_longer(shut.least, window.most)
             if window.least is not None:
                 inside = inside and no_longer(window.least, shut.least)
-            if inside and shut.least != window.most and _weaker(rule, other, place, place):
-                yield with_part(rule, place, replace(part, window=replace(window, most=shut.least)))
+            if inside and shut.least != window.most and _weaker(rule, other, index, index):
+                yield with_part(rule, index, replace(part, window=replace(window, most=shut.least)))
 
 
 def _sooner(rule: ResolvedRule) -> Iterator[t.Rule]:
-    for place, part in enumerate(rule.parts):
+    for index, part in enumerate(rule.parts):
         if not isinstance(part, t.Aggregate) and not part.policy.forbids:
             continue
-        free = max(read_by(rule, place), default=0) + 1
-        for earlier in range(free, place):
+        free = max(read_by(rule, index), default=0) + 1
+        for earlier in range(free, index):
             passed = rule.parts[earlier]
             if passed.policy.many:
-                others = without_part(rule, place).predicates
+                others = without_part(rule, index).predicates
                 yield replace(rule, predicates=(*others[: earlier - 1], part, *others[earlier - 1 :]))
                 break
 
@@ -260,23 +260,23 @@ LAWS = (
 def constraints_before(rule: ResolvedRule, upto: int) -> list[t.Expression]:
     """Return the constraints that hold for the selection before a place."""
     constraints: list[t.Expression] = []
-    for place, part in enumerate(rule.parts[:upto]):
+    for index, part in enumerate(rule.parts[:upto]):
         if t.binds(part):
-            constraints += normalize(part.constraints, place)
+            constraints += normalize(part.constraints, index)
             if part.window is not None and part.window.before:
-                (before,) = rule.anchors[place]
-                constraints.append(t.Operation("<=", (_time(place), _time(before))))
+                (before,) = rule.anchors[index]
+                constraints.append(t.Operation("<=", (_time(index), _time(before))))
     return constraints
 
 
-def _time(place: int) -> RuleSlot:
-    return RuleSlot(place, TIME, INT, None, t.TimeOf(str(place)))
+def _time(index: int) -> RuleSlot:
+    return RuleSlot(index, TIME, INT, None, t.TimeOf(str(index)))
 
 
-def read_by(rule: t.Rule, place: int) -> set[int]:
+def read_by(rule: t.Rule, index: int) -> set[int]:
     """Return the places before a part on which it depends."""
-    read = {slot.place for slot in slots(*t.expressions_of(rule.parts[place]))}
-    return (read - {OWN}).union(rule.anchors[place])
+    read = {slot.place for slot in slots(*t.expressions_of(rule.parts[index]))}
+    return (read - {OWN}).union(rule.anchors[index])
 
 
 class WeakerRule(NamedTuple):
@@ -290,11 +290,11 @@ class WeakerRule(NamedTuple):
 
 def leave_out_constraints(rule: ResolvedRule) -> Iterator[WeakerRule]:
     """Yield the rule without each of its constraints and conditions in turn."""
-    for place, part in enumerate(rule.parts):
-        before = constraints_before(rule, place)
+    for index, part in enumerate(rule.parts):
+        before = constraints_before(rule, index)
         for fewer, left_out in one_less(part.constraints):
-            (constraint,), known = normalize([left_out], place), Known([*before, *normalize(fewer, place)])
-            yield WeakerRule(with_part(rule, place, replace(part, constraints=fewer)), left_out, constraint, known)
+            (constraint,), known = normalize([left_out], index), Known([*before, *normalize(fewer, index)])
+            yield WeakerRule(with_part(rule, index, replace(part, constraints=fewer)), left_out, constraint, known)
     before = constraints_before(rule, len(rule.parts))
     for fewer, left_out in one_less(rule.where_clause):
         (constraint,), known = normalize([left_out]), Known([*before, *normalize(fewer)])
@@ -315,17 +315,17 @@ def negations(rule: t.Rule) -> list[tuple[int, t.Predicate]]:
     return [(at, each) for at, each in parts if isinstance(each, t.Predicate) and each.policy.forbids]
 
 
-def with_part(rule: t.Rule, place: int, part: RulePart) -> t.Rule:
+def with_part(rule: t.Rule, index: int, part: RulePart) -> t.Rule:
     """Return the rule with another part at a place."""
-    if place == 0:
+    if index == 0:
         assert isinstance(part, t.Predicate)
         return replace(rule, trigger=part)
-    return replace(rule, predicates=(*rule.predicates[: place - 1], part, *rule.predicates[place:]))
+    return replace(rule, predicates=(*rule.predicates[: index - 1], part, *rule.predicates[index:]))
 
 
-def without_part(rule: t.Rule, place: int) -> t.Rule:
+def without_part(rule: t.Rule, index: int) -> t.Rule:
     """Return the rule without a part."""
-    return replace(rule, predicates=(*rule.predicates[: place - 1], *rule.predicates[place:]))
+    return replace(rule, predicates=(*rule.predicates[: index - 1], *rule.predicates[index:]))
 
 
 def _parameters(rule: t.Rule) -> set[str]:
@@ -345,10 +345,10 @@ def _rename(rule: t.Rule, one: str, other: str) -> t.Rule:
 # --- windows --------------------------------------------------------------------------------------------
 
 
-def _window_by_places(rule: t.Rule, place: int) -> t.EventWindow | None:
+def _window_by_places(rule: t.Rule, index: int) -> t.EventWindow | None:
     """Return the window of a part with places in place of names."""
-    window = rule.parts[place].window
-    return window and replace(window, names=tuple(sorted(map(str, rule.anchors[place]))))
+    window = rule.parts[index].window
+    return window and replace(window, names=tuple(sorted(map(str, rule.anchors[index]))))
 
 
 def _includes(rule: t.Rule, wide: int, narrow: int) -> bool:

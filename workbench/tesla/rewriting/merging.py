@@ -42,17 +42,19 @@ def _merge(one: t.Rule, other: t.Rule) -> t.Rule | None:
         return None
     texts = {str(each) for each in one.trigger.constraints} & {str(each) for each in other.trigger.constraints}
     common = [each for each in one.trigger.constraints if str(each) in texts]
-    mine, theirs = ([each for each in rule.trigger.constraints if str(each) not in texts] for rule in (one, other))
-    if len(mine) != 1 or len(theirs) != 1:
+    own_constraints, theirs = (
+        [each for each in rule.trigger.constraints if str(each) not in texts] for rule in (one, other)
+    )
+    if len(own_constraints) != 1 or len(theirs) != 1:
         return None
-    evaluations = _evaluations(one, other, mine[0], theirs[0])
+    evaluations = _evaluations(one, other, own_constraints[0], theirs[0])
     if evaluations is None or _format_rest(one) != _format_rest(other):
         return None
-    held, (a,), (b,) = normalize(common), normalize(mine), normalize(theirs)
+    held, (a,), (b,) = normalize(common), normalize(own_constraints), normalize(theirs)
     if not Known([*held, a, b]).impossible or not _null_together(held, a, b):
         return None
-    at = one.trigger.constraints.index(mine[0])
-    constraints = (*one.trigger.constraints[:at], _either(mine[0], theirs[0]))
+    at = one.trigger.constraints.index(own_constraints[0])
+    constraints = (*one.trigger.constraints[:at], _either(own_constraints[0], theirs[0]))
     trigger = replace(one.trigger, constraints=(*constraints, *one.trigger.constraints[at + 1 :]))
     comment = "\n".join(filter(None, (one.comment, other.comment)))
     return replace(one, trigger=trigger, evaluations=evaluations, comment=comment)
@@ -77,7 +79,7 @@ def _null_together(held: list[t.Expression], one: t.Expression, other: t.Express
 
 
 def _evaluations(
-    one: t.Rule, other: t.Rule, mine: t.Expression, theirs: t.Expression
+    one: t.Rule, other: t.Rule, own_constraint: t.Expression, theirs: t.Expression
 ) -> tuple[t.Evaluation, ...] | None:
     """Return the common evaluations; constants that equal an attribute of the trigger in both rules become it."""
     evaluations = []
@@ -85,7 +87,7 @@ def _evaluations(
         if str(each) == str(there):
             evaluations.append(each)
             continue
-        name = _find_equal_attribute(one, mine, each.value)
+        name = _find_equal_attribute(one, own_constraint, each.value)
         if each.name != there.name or name is None or name != _find_equal_attribute(other, theirs, there.value):
             return None
         evaluations.append(replace(each, value=t.OtherAttribute(one.trigger.name, name)))

@@ -79,17 +79,17 @@ def constants(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[F
 
 
 def _decide_constant(pipeline: Pipeline, pipe: str, sampled: Sampled, settings: Settings) -> Finding:
-    seen = _sample_values(pipeline, pipe, sampled)
-    if isinstance(seen, Trace):
-        return _report(pipeline, pipe, None, witness=seen)
-    if not seen:
+    values = _sample_values(pipeline, pipe, sampled)
+    if isinstance(values, Trace):
+        return _report(pipeline, pipe, None, witness=values)
+    if not values:
         verdict = discount_early(check(pipeline, never_speaks(pipe), settings))
         if verdict.outcome is not Outcome.FAILS:
             return _report(pipeline, pipe, verdict)
         assert verdict.counterexample is not None
-        seen = events_of(verdict.counterexample.steps[-1].pipes[pipe])
-    verdict = discount_early(check(pipeline, always_carries(pipe, seen[0]), settings))
-    return _report(pipeline, pipe, verdict, seen[:1], verdict.counterexample)
+        values = events_of(verdict.counterexample.steps[-1].pipes[pipe])
+    verdict = discount_early(check(pipeline, always_carries(pipe, values[0]), settings))
+    return _report(pipeline, pipe, verdict, values[:1], verdict.counterexample)
 
 
 def _report(
@@ -103,17 +103,17 @@ def _report(
     domain, decided = pipeline.domains[pipe], kind is not PipeBehaviour.UNKNOWN
     outputs = tuple(name for name, output_pipe in pipeline.outputs if output_pipe == pipe)
     name = f"{pipe} = {', '.join(outputs)}" if outputs else pipe
-    says = {
+    text = {
         PipeBehaviour.CONSTANT: f"  {name} always carries {show_value(values[0], domain) if values else ''}",
         PipeBehaviour.SILENT: f"  {name} never carries an event",
         PipeBehaviour.VARIES: "",
         PipeBehaviour.UNKNOWN: f"? {name}: unknown: {verdict.reason if verdict else ''}",
     }[kind]
     if verdict is not None and kind in (PipeBehaviour.CONSTANT, PipeBehaviour.SILENT):
-        says += ", every N" * verdict.for_every_n + BEFORE_OVERFLOW * verdict.within_bounds
+        text += ", every N" * verdict.for_every_n + BEFORE_OVERFLOW * verdict.within_bounds
     value = plain(values[0], domain) if kind is PipeBehaviour.CONSTANT else None
     data = {"outputs": outputs, "value": value, "witness": witness if kind is PipeBehaviour.VARIES else None}
-    return Finding(pipe, kind, says, verdict, decided=decided, data=data, form=CONSTANT)
+    return Finding(pipe, kind, text, verdict, decided=decided, data=data, form=CONSTANT)
 
 
 def constant_lines(findings: Sequence[Finding]) -> Iterator[str]:

@@ -136,11 +136,11 @@ def dead_path_findings(pipeline: Program, settings: Settings) -> tuple[Finding]:
         "unheard": paths.unheard, "dead": dead, "needed": needed,
         "reduced": paths.reduced and _report_reduced(paths.reduced),
     }  # fmt: skip
-    says = "\n".join(_list_lines(paths, needed)) or "  there is no processor"
+    text = "\n".join(_list_lines(paths, needed)) or "  there is no processor"
     answer = "deletable" if paths.deletable else "needed"
     decided = all(each.decided for each in needed)
     form = {name: name for name in data}
-    return (Finding(paths.pipeline.name, answer, says, decided=decided, data=data, form=form),)
+    return (Finding(paths.pipeline.name, answer, text, decided=decided, data=data, form=form),)
 
 
 def dead_path_lines(findings: Sequence[Finding]) -> list[str]:
@@ -153,17 +153,17 @@ def _report_dead(dead: Dead, name: str) -> Finding:
     cut = dead.truncation
     others = [f"'{other}'" for other in cut.removed if other != name]
     also = f" (and {', '.join(others)} with it)" if others else ""
-    says = f"can be deleted{also}; {cut}: the same, {dead.mode}{BEFORE_OVERFLOW * dead.verdict.within_bounds}"
+    text = f"can be deleted{also}; {cut}: the same, {dead.mode}{BEFORE_OVERFLOW * dead.verdict.within_bounds}"
     data = {"read": cut.source, "in_place_of": cut.node, "removed": cut.removed}
     form = {**{each: each for each in data}, "mode": "answer", "verdict": "outcome", "assumptions": "rests_on"}
-    return Finding(name, dead.mode, says, dead.verdict, data=data, form=form)
+    return Finding(name, dead.mode, text, dead.verdict, data=data, form=form)
 
 
 def _report_needed(needed: Needed) -> Finding:
     form = {"processor": "about", "without": "without", "reason": "reason", "counterexample": "counterexample"}
-    says = f"needed; {needed.without}" if needed.decided else needed.reason
+    text = f"needed; {needed.without}" if needed.decided else needed.reason
     data = {"without": needed.without, "reason": needed.reason}
-    return Finding(needed.node, "needed", says, needed.verdict, decided=needed.decided, data=data, form=form)
+    return Finding(needed.node, "needed", text, needed.verdict, decided=needed.decided, data=data, form=form)
 
 
 def _report_reduced(reduced: Reduced) -> Finding:
@@ -171,8 +171,8 @@ def _report_reduced(reduced: Reduced) -> Finding:
     names = ", ".join(f"'{name}'" for name in node_names) or "no processor at all"
     form = {"removed": "removed", "kept": "kept", "mode": "answer", "verdict": "outcome"}
     bounds = BEFORE_OVERFLOW * (reduced.verdict is not None and reduced.verdict.within_bounds)
-    says, data = f"{names} would do, {reduced.mode}{bounds}", {"removed": reduced.removed, "kept": node_names}
-    return Finding("together", reduced.mode, says, reduced.verdict, data=data, form=form)
+    text, data = f"{names} would do, {reduced.mode}{bounds}", {"removed": reduced.removed, "kept": node_names}
+    return Finding("together", reduced.mode, text, reduced.verdict, data=data, form=form)
 
 
 def _list_lines(paths: DeadPaths, needed: Sequence[Finding]) -> Iterator[str]:
@@ -307,8 +307,8 @@ def _find_unrefuted(sampled: Sampled, truncated: Pipeline, settings: Settings) -
 
 def _begins_with(longer: Iterable[list[Any]], shorter: Iterable[list[Any]]) -> bool:
     """Whether the events of one begin with those of the other, at no later step."""
-    emitted, wanted = itertools.accumulate(longer), itertools.accumulate(shorter)
-    return all(a[: len(b)] == b for a, b in zip(emitted, wanted, strict=True))
+    emitted, prefixes = itertools.accumulate(longer), itertools.accumulate(shorter)
+    return all(a[: len(b)] == b for a, b in zip(emitted, prefixes, strict=True))
 
 
 def _name_last_step(verdict: Verdict) -> str:

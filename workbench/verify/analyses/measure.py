@@ -87,8 +87,8 @@ def measure(what: str, verdict: Verdict, steps: int | None, witness: Trace | Non
     runs = {"": witness} if witness is not None and steps != 0 else {}
     decided = verdict.outcome is not Outcome.UNKNOWN
     form = {**{name: name for name in between}, **MEASURE}
-    says = _words(verdict, steps)
-    return Finding(what, says, says, verdict, runs, decided, data=data, form=form)
+    text = _words(verdict, steps)
+    return Finding(what, text, text, verdict, runs, decided, data=data, form=form)
 
 
 def _words(verdict: Verdict, steps: int | None) -> str:

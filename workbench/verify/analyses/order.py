@@ -61,19 +61,19 @@ def order(pipeline: Program, settings: Settings | None = None) -> Finding:
     some = any(free.outcome is Outcome.FAILS for _, free, _ in verdicts)
     queues = tuple(_report_queue(*each, others=some) for each in verdicts)
     if len(inputs) < 2:
-        says = "there is one input: nothing to interleave"
+        text = "there is one input: nothing to interleave"
     elif unsure:
         names = ", ".join(f"'{name}'" for name in unsure)
-        says = f"not known: {names} do not wait for a complete front"
+        text = f"not known: {names} do not wait for a complete front"
     else:
-        says = f"the sequence on every output does not depend on it: {ARGUMENT.partition(',')[0]}"
+        text = f"the sequence on every output does not depend on it: {ARGUMENT.partition(',')[0]}"
     decided = not unsure and all(each.decided for each in queues)
     data = {
         "inputs": inputs, "determined": not unsure, "argument": "" if unsure else ARGUMENT, "unsure": unsure,
         "queues": queues,
     }  # fmt: skip
     answer, form = "unknown" if unsure else "determined", {name: name for name in data}
-    return Finding(flat.name, answer, says, decided=decided, data=data, form=form)
+    return Finding(flat.name, answer, text, decided=decided, data=data, form=form)
 
 
 def _decide_queue(pipeline: Pipeline, queue: str, settings: Settings) -> tuple[Verdict, Verdict | None]:
@@ -94,8 +94,8 @@ def _report_queue(queue: str, free: Verdict, together: Verdict | None, *, others
     elif together.outcome is Outcome.FAILS:
         overflows = Overflows.ANY_ORDER
     form = {"queue": "about", "overflows": "answer", "witness": "counterexample"}
-    says = f"queue {queue} overflows: {overflows}"
-    return Finding(queue, overflows, says, free, decided=overflows is not Overflows.UNKNOWN, form=form)
+    text = f"queue {queue} overflows: {overflows}"
+    return Finding(queue, overflows, text, free, decided=overflows is not Overflows.UNKNOWN, form=form)
 
 
 def order_findings(pipeline: Program, settings: Settings) -> tuple[Finding]:

@@ -50,10 +50,8 @@ class Sampled:
     @cached_property
     def samples(self) -> list[SampledRun]:
         """The runs on random inputs."""
-        chosen = random.Random(0)
-        return [
-            self.run(list(_draw_inputs(self.pipeline, self.settings.environment, chosen, STEPS))) for _ in range(RUNS)
-        ]
+        rng = random.Random(0)
+        return [self.run(list(_draw_inputs(self.pipeline, self.settings.environment, rng, STEPS))) for _ in range(RUNS)]
 
     def run(self, inputs: list[dict[str, Value]]) -> SampledRun:
         """Return the run on these inputs, up to the last step before something overflows."""
@@ -61,28 +59,26 @@ class Sampled:
         return SampledRun(inputs[: len(steps)], steps)
 
 
-def _draw_inputs(
-    pipeline: Pipeline, env: Environment, chosen: random.Random, length: int
-) -> Iterator[dict[str, Value]]:
+def _draw_inputs(pipeline: Pipeline, env: Environment, rng: random.Random, length: int) -> Iterator[dict[str, Value]]:
     """Yield steps that the environment and the assumptions of the pipeline allow, each with some event."""
     names = list(pipeline.ports.arrivals)
     # every run has its own probability, so that a rare order of events is not rare in all of them
-    legal, weight = LegalSteps(pipeline), chosen.choice((0.3, 0.6, 0.9))
+    legal, weight = LegalSteps(pipeline), rng.choice((0.3, 0.6, 0.9))
     for _ in range(length):
         for _ in range(TRIES):
-            present = env.row.draw(chosen, names, weight)
-            oracles = [oracle for oracle in pipeline.oracles if chosen.random() < 1 - weight]
-            step = {name: _draw_value(dict(pipeline.inputs)[name], chosen) for name in (*present, *oracles)}
+            present = env.row.draw(rng, names, weight)
+            oracles = [oracle for oracle in pipeline.oracles if rng.random() < 1 - weight]
+            step = {name: _draw_value(dict(pipeline.inputs)[name], rng) for name in (*present, *oracles)}
             if legal.admit(step):
                 yield step
                 break
 
 
-def _draw_value(domain: Any, chosen: random.Random) -> Value:
+def _draw_value(domain: Any, rng: random.Random) -> Value:
     """Draw a value of a finite domain, without listing a large one."""
     fields = getattr(domain, "fields", None)
     if fields is not None:
-        return tuple(_draw_value(field, chosen) for field in fields)
+        return tuple(_draw_value(field, rng) for field in fields)
     if domain.numeric:
-        return chosen.randint(domain.lo, domain.hi)
-    return chosen.choice(list(domain.values()))
+        return rng.randint(domain.lo, domain.hi)
+    return rng.choice(list(domain.values()))

@@ -58,12 +58,12 @@ def states(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[Find
 
 def _step(source: str, target: str, never: Verdict) -> Finding:
     """Report on a step from one state to another, or to the same, by the verdict that it never happens."""
-    happens = None if never.outcome is Outcome.UNKNOWN else never.outcome is Outcome.FAILS
-    says = {True: "happens", False: "never happens", None: f"unknown: {never.reason}"}[happens]
-    data = {"source": source, "target": target, "happens": happens}
+    can_happen = None if never.outcome is Outcome.UNKNOWN else never.outcome is Outcome.FAILS
+    text = {True: "happens", False: "never happens", None: f"unknown: {never.reason}"}[can_happen]
+    data = {"source": source, "target": target, "happens": can_happen}
     run = never.counterexample
     runs = {} if run is None or source == target else {"": run}
-    return Finding(f"{source} -> {target}", says, says, never, runs, happens is not None, data=data, form=STEP)
+    return Finding(f"{source} -> {target}", text, text, never, runs, can_happen is not None, data=data, form=STEP)
 
 
 def _report_machine(name: str, names: tuple[str, ...], steps: tuple[Finding, ...]) -> Finding:

@@ -118,9 +118,9 @@ class TaggedVerdicts(Tagged, Deferring):
 
     room, defers = map(_of_inner, ("room", "defers"))
 
-    def with_room(self, room: int) -> Self:
+    def with_room(self, capacity: int) -> Self:
         assert isinstance(self.inner, Deferring)
-        return replace(self, inner=self.inner.with_room(room))
+        return replace(self, inner=self.inner.with_room(capacity))
 
     def waiting(self, state: State) -> tuple[int, ...]:
         assert isinstance(self.inner, Deferring)

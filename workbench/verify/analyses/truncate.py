@@ -181,7 +181,7 @@ def _fits() -> Property:
     return invariant("fits", term, "a queue of the truncation overflows first", about_overflow=True)
 
 
-def _pace(comparisons: Iterable[str], most: int) -> Iterator[Property]:
+def _pace(comparisons: Iterable[str], limit: int) -> Iterator[Property]:
     """Yield the properties that no event of the whole pipeline waits for the truncated one, and few the other way."""
 
     def bounded(queue: str, size: int) -> Property:
@@ -189,7 +189,7 @@ def _pace(comparisons: Iterable[str], most: int) -> Iterator[Property]:
 
     for name in comparisons:
         yield bounded(f"{name}.left", 0)
-        yield bounded(f"{name}.right", most)
+        yield bounded(f"{name}.right", limit)
 
 
 def _catches_up(name: str, *, strictly: bool = False) -> Property:

@@ -162,5 +162,5 @@ def describe_state(system: System) -> Reached:
     for variable in system.variables:
         bits[instance_of(variable.name)] += max(1, bit_count(variable.domain))
     largest = ", ".join(f"{name} ({count})" for name, count in bits.most_common(_NAMED))
-    most = f", most of them in {largest}: a smaller window, k or range there helps" if largest else ""
-    return Reached("model", f"a state has {bits.total()} bits{most}", further=False, bits=bits.total())
+    hint = f", most of them in {largest}: a smaller window, k or range there helps" if largest else ""
+    return Reached("model", f"a state has {bits.total()} bits{hint}", further=False, bits=bits.total())

@@ -46,8 +46,8 @@ def check_all(
     EngineMissing: the engine of the settings is not installed.
     """
     todo = list(problems)
-    wanted = [number for number, item in enumerate(todo) if item.syntax and PROPERTIES[item.syntax.name].wanted]
-    opposites = {n: each for n, item in enumerate(todo) for each in wanted if item.is_opposite_of(todo[each])}
+    can_numbers = [number for number, item in enumerate(todo) if item.syntax and PROPERTIES[item.syntax.name].wanted]
+    opposites = {n: each for n, item in enumerate(todo) for each in can_numbers if item.is_opposite_of(todo[each])}
     alone = [number for number in range(len(todo)) if number not in opposites]
     jobs = min(cores() if jobs is None else max(jobs, 1), len(alone))
 
@@ -64,12 +64,12 @@ def check_all(
         return
     from workbench.verify.answer.processes import decide_in_processes
 
-    def in_process(place: int) -> Verdict:
-        return decide(alone[place], -(-(len(alone) - place) // jobs))
+    def in_process(index: int) -> Verdict:
+        return decide(alone[index], -(-(len(alone) - index) // jobs))
 
     following = 0
-    for place, verdict in decide_in_processes([todo[number] for number in alone], in_process, jobs):
-        first = alone[place]
+    for index, verdict in decide_in_processes([todo[number] for number in alone], in_process, jobs):
+        first = alone[index]
         early[first] = _complete_verdict(verdict, todo[first])
         turned = [number for number, each in opposites.items() if each == first]
         early |= {number: decide(number, 1, early[first]) for number in turned}

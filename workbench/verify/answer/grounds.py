@@ -25,9 +25,9 @@ def beyond(model: Model, *, about_ranges: bool = False) -> str:
 FOR_EVERY_N = "every N: it does not depend on values of type int"
 
 
-def depends_on_no_n(model: Model, chosen: Integer) -> bool:
+def depends_on_no_n(model: Model, int_domain: Integer) -> bool:
     """Whether nothing in the model stands for an unbounded type."""
-    return chosen not in model.integers and not model.instead
+    return int_domain not in model.integers and not model.instead
 
 
 def _describe_meaning(domain: SomeTexts | SomeFloats) -> str:
@@ -38,7 +38,7 @@ def _describe_meaning(domain: SomeTexts | SomeFloats) -> str:
 
 
 def find_number_grounds(
-    model: Model, wraps: bool | None, clamps: bool | None, chosen: Integer, *, every_n: bool
+    model: Model, wraps: bool | None, clamps: bool | None, int_domain: Integer, *, every_n: bool
 ) -> Iterator[Ground]:
     """Yield the grounds about numbers, and about the ends of their domains.
 
@@ -48,7 +48,7 @@ def find_number_grounds(
     Parameters
     ----------
     wraps, clamps: whether modular arithmetic can wrap, or saturating arithmetic clamp; None: undecided.
-    chosen: the domain that `int` stands for.
+    int_domain: the domain that `int` stands for.
     every_n: the outcome does not depend on N.
     """
 
@@ -56,11 +56,11 @@ def find_number_grounds(
         return " or ".join(str(n - less) for n in sorted(d.n for d in model.integers if d.overflow is kind))
 
     yield Ground("for_every_N", FOR_EVERY_N if every_n else "", every_n)
-    if chosen in model.integers:
-        yield Ground("N", f"N = {chosen.n}, {chosen.overflow} integers", True)
+    if int_domain in model.integers:
+        yield Ground("N", f"N = {int_domain.n}, {int_domain.overflow} integers", True)
     for domain in sorted(model.instead, key=_describe_meaning):
         yield Ground("floats" if isinstance(domain, SomeFloats) else "texts", _describe_meaning(domain), str(domain))
-    own = sorted(str(domain) for domain in model.integers - {chosen})
+    own = sorted(str(domain) for domain in model.integers - {int_domain})
     yield Ground("domains", f"the pipeline's own domains: {', '.join(own)}" if own else "", own)
     unbounded = "on some input: this says nothing about unbounded integers"
     words = f"arithmetic wraps modulo {sizes(Overflowing.MODULAR, 0)} {unbounded}"

@@ -149,8 +149,8 @@ def contents(pipeline: Pipeline, steps: Sequence[Step | TraceStep]) -> list[dict
         for join in joins:
             lines = {queue: held[queue].append(events_of(step.pipes[pipe])) for queue, pipe in join}
             # one queue is empty at the end of the step and lost nothing, so its length is the number of fronts consumed
-            taken = min((len(line) for queue, line in lines.items() if queue not in step.overflows), default=0)
-            held.update((queue, line[taken : taken + step.queues[queue]]) for queue, line in lines.items())
+            front_count = min((len(line) for queue, line in lines.items() if queue not in step.overflows), default=0)
+            held.update((queue, line[front_count : front_count + step.queues[queue]]) for queue, line in lines.items())
         snapshots.append(dict(held))
     return snapshots
 
@@ -228,7 +228,7 @@ def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environme
     if end in smv.names and smv.value(end, state[smv.names[end]]):
         return END
     events: dict[str, Value] = {}
-    seen: list[bool] = []
+    presence: list[bool] = []
     unseen = []
     for source in system.inputs:
         name = source.present.name
@@ -236,14 +236,14 @@ def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environme
             unseen += [source] if source.heard is None else []
             continue
         present = bool(smv.value(name, state[smv.names[name]]))
-        seen += [present] if source.heard is None else []
+        presence += [present] if source.heard is None else []
         if present:
             events[source.name] = _read_value(source, smv, state)
     over = system.end.over.name if system.end else ""
     if over in smv.names and smv.value(over, state[smv.names[over]]):
         return events
     # inputs outside the cone: as the environment requires, else silent
-    if environment.row.together and (any(seen) or not environment.row.idle):
+    if environment.row.together and (any(presence) or not environment.row.idle):
         events.update((source.name, source.domain.default) for source in unseen)
     return events
 

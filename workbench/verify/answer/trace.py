@@ -227,17 +227,17 @@ class Waiting(Sequence[Value]):
         return self._stop - self._start
 
     @overload
-    def __getitem__(self, place: int) -> Value: ...
+    def __getitem__(self, index: int) -> Value: ...
 
     @overload
-    def __getitem__(self, place: slice) -> Waiting: ...
+    def __getitem__(self, index: slice) -> Waiting: ...
 
-    def __getitem__(self, place: int | slice) -> Value | Waiting:
-        if isinstance(place, slice):
-            start, stop, step = place.indices(len(self))
+    def __getitem__(self, index: int | slice) -> Value | Waiting:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
             assert step == 1, "a queue is read in its order"
             return Waiting(self._line, self._start + start, self._start + max(start, stop))
-        return self._line[range(self._start, self._stop)[place]]
+        return self._line[range(self._start, self._stop)[index]]
 
     def __iter__(self):  # type: ignore[no-untyped-def]
         return islice(self._line, self._start, self._stop)

@@ -53,8 +53,8 @@ def find_vacuity(
     if never:
         # for a condition beside `x < 0` it is not known whether numbers below zero would make it true
         known = [each.bound for each in branches if not each.bound.startswith("int")]
-        room = _name_room(model) if outcome is Outcome.WITHIN_BOUNDS else ""
-        return Vacuity(_write_sentence(never[0]), next(iter(known), room), certain=bool(known))
+        capacity = _name_room(model) if outcome is Outcome.WITHIN_BOUNDS else ""
+        return Vacuity(_write_sentence(never[0]), next(iter(known), capacity), certain=bool(known))
     return branches[0] if branches else None
 
 
@@ -253,7 +253,7 @@ def _find_unreached(
     """Yield numbers above the bounds of these types that make a difference: for floats, above those of their pipe."""
     reached = reaches(flat, conditions, cone, greatest)
     for kind in kinds:
-        of_kind = {pipe: reach.top for pipe, reach in reached.pipes.items() if type(flat.domains[pipe]) is kind}
+        of_kind = {pipe: extent.top for pipe, extent in reached.pipes.items() if type(flat.domains[pipe]) is kind}
         if kind is bounds.whole:
             top = reached.computed[kind].top if kind in reached.computed else 0
             beyond = top > bounds.numbers[kind][1]

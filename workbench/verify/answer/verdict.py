@@ -250,8 +250,8 @@ class Verdict(Displayed):
     @builtins.property
     def within_bounds(self) -> bool:
         """Whether the verdict applies only before bounds are met."""
-        wanted = self.outcome is Outcome.UNKNOWN and self.witness is not None and self.vacuity is None
-        return wanted or self.outcome is Outcome.WITHIN_BOUNDS
+        has_witness = self.outcome is Outcome.UNKNOWN and self.witness is not None and self.vacuity is None
+        return has_witness or self.outcome is Outcome.WITHIN_BOUNDS
 
     @builtins.property
     def meets_bounds(self) -> bool:

@@ -49,7 +49,7 @@ def _all_or_none(present: Sequence[Term], _: Term) -> list[Term]:
 ARRIVALS: dict[Arrivals, ArrivalsRow] = {
     "free": ArrivalsRow(
         "inputs free: each may carry any event, or none, at each step", lambda *_: [],
-        lambda chosen, names, weight: [n for n in names if chosen.random() < weight] or [chosen.choice(names)],
+        lambda rng, names, weight: [n for n in names if rng.random() < weight] or [rng.choice(names)],
     ),
     "synchronised": ArrivalsRow(
         "inputs synchronised: all carry an event, or none", _all_or_none, lambda _, names, __: names, together=True
@@ -61,7 +61,7 @@ ARRIVALS: dict[Arrivals, ArrivalsRow] = {
     "one": ArrivalsRow(
         "one input at a time carries an event",
         lambda present, _: [negate(AND(one, other)) for one, other in itertools.combinations(present, 2)],
-        lambda chosen, names, _: [chosen.choice(names)], single=True,
+        lambda rng, names, _: [rng.choice(names)], single=True,
     ),
 }  # fmt: skip
 """All patterns of arrivals."""

@@ -142,9 +142,9 @@ def _step_by_step(pairs: Sequence[tuple[str, str]], _: set[str], *, implies: boo
     return [], [pipe for pair in pairs for pipe in pair], parts
 
 
-def _one_by_one(pairs: Sequence[tuple[str, str]], taken: set[str]) -> Compared:
+def _one_by_one(pairs: Sequence[tuple[str, str]], other_names: set[str]) -> Compared:
     """Compare the i-th events of each pair of pipes, which meet in an equality processor."""
-    names = _fresh([f"same{i}" if len(pairs) > 1 else "same" for i in range(1, len(pairs) + 1)], taken)
+    names = _fresh([f"same{i}" if len(pairs) > 1 else "same" for i in range(1, len(pairs) + 1)], other_names)
     besides = [Node(name, ApplyFunction(f.EQ), pair, (name,)) for name, pair in zip(names, pairs, strict=True)]
     return besides, names, [_always_equal(name) for name in names]
 
@@ -211,11 +211,11 @@ def _pipes(name: str, body: Pipeline) -> tuple[str, ...]:
     return tuple(f"{name}_{output}" for output, _ in body.outputs)
 
 
-def _fresh(names: list[str], taken: set[str]) -> list[str]:
+def _fresh(names: list[str], other_names: set[str]) -> list[str]:
     """Return the names, made distinct by numbers where they are equal or taken."""
     distinct_names: list[str] = []
     for name in names:
         twice = names.count(name) > 1
-        candidates = (f"{name}_{i}" if twice or i > 1 else name for i in range(1, len(names) + len(taken) + 3))
-        distinct_names.append(next(c for c in candidates if c not in taken and c not in distinct_names))
+        candidates = (f"{name}_{i}" if twice or i > 1 else name for i in range(1, len(names) + len(other_names) + 3))
+        distinct_names.append(next(c for c in candidates if c not in other_names and c not in distinct_names))
     return distinct_names

@@ -84,8 +84,8 @@ class ConstantComparison(NamedTuple):
         """Return the result for all whole numbers from `low` to `high`; None if both results occur."""
         if self.symbol in ("=", "!="):
             return None if low <= self.constant <= high and self.constant % 1 == 0 else self.symbol == "!="
-        least, most, *_ = self.needs
-        return None if low <= least and most <= high else (low > least) == (self.symbol in (">", ">="))
+        least, greatest, *_ = self.needs
+        return None if low <= least and greatest <= high else (low > least) == (self.symbol in (">", ">="))
 
 
 def terms_in(body: Any) -> list[Term]:
@@ -154,7 +154,7 @@ def reaches(
     if bounds.pipes:  # once more, for comparisons with these pipes
         bounds, needed, condition_terms = _reach_back(flat, nodes, bodies, terms, bounds.pipes, greatest)
     bounds.computed.update(bounds.compared)
-    tops = {pipe: reach.top for pipe, reach in bounds.pipes.items()}
+    tops = {pipe: extent.top for pipe, extent in bounds.pipes.items()}
     for node in nodes:
         top = _go_forward(bounds, needed[node.name], tops, partial(inputs_of, node))
         if not isinstance(node.processor, ApplyFunction):
@@ -183,15 +183,15 @@ def _reach_back(
     for node in nodes[::-1]:
         enough = greatest if greatest and _combines(node, bodies[node.name]) else {}
         asking = ((pipe, bounds.pipes[pipe]) for pipe in node.outputs if pipe in bounds.pipes)
-        wanted = [reach for pipe, reach in asking if reach.top > enough.get(pipe, -math.inf)]
-        each = [_go_back(bounds, body, wanted, partial(inputs_of, node), known) for body in bodies[node.name]]
+        demands = [extent for pipe, extent in asking if extent.top > enough.get(pipe, -math.inf)]
+        each = [_go_back(bounds, body, demands, partial(inputs_of, node), known) for body in bodies[node.name]]
         needed[node.name] = list(chain.from_iterable(each))
         for pipe in () if isinstance(node.processor, ApplyFunction) else node.inputs:
-            for reach in wanted if any(part.numeric for part in within(flat.domains[pipe])) else ():
-                reach.add_to(bounds.pipes, pipe)
-    for pipe, reach in bounds.pipes.items():
+            for extent in demands if any(part.numeric for part in within(flat.domains[pipe])) else ():
+                extent.add_to(bounds.pipes, pipe)
+    for pipe, extent in bounds.pipes.items():
         for part in within(flat.domains[pipe]):
-            reach.whole.add_to(bounds.compared, type(part))
+            extent.whole.add_to(bounds.compared, type(part))
     return bounds, needed, condition_terms
 
 
@@ -204,22 +204,22 @@ def _combines(node: Node, bodies: Iterable[Any]) -> bool:
 
 
 def _go_back(
-    bounds: Reaches, body: Any, wanted: Iterable[NumberReach], stands_for: StandsFor, known: Mapping[str, NumberReach]
+    bounds: Reaches, body: Any, demands: Iterable[NumberReach], stands_for: StandsFor, known: Mapping[str, NumberReach]
 ) -> list[Term]:
     """Extend `bounds` by what a body and its result need; return the terms that matter there, arguments first."""
     needs: dict[Term, NumberReach] = {}
     terms = terms_in(body)
-    for reach in wanted:
+    for extent in demands:
         for leaf in leaves(body):
-            reach.add_to(needs, leaf)
+            extent.add_to(needs, leaf)
     for each in comparisons_in(terms):
         each.needs.add_to(needs, each.operand)
-    for term, reach in _compare_pipes(terms, stands_for, known):
-        reach.add_to(needs, term)
+    for term, extent in _compare_pipes(terms, stands_for, known):
+        extent.add_to(needs, term)
     for term in terms[::-1]:
-        for arg, reach in _arguments(term, needs.get(term)):
+        for arg, extent in _arguments(term, needs.get(term)):
             if not arg.is_const and arg.domain.numeric:
-                reach.add_to(needs, arg)
+                extent.add_to(needs, arg)
         if term in needs and not term.is_var:
             needs[term].whole.add_to(bounds.compared, type(term.domain))
         for pipe in stands_for(term.name) if term.is_var and term in needs else ():
@@ -271,22 +271,22 @@ def _pipe_of(flat: Pipeline, variable: str) -> tuple[str, ...]:
     return (variable,) if variable else ()
 
 
-def _arguments(term: Term, reach: NumberReach | None) -> Iterator[tuple[Term, NumberReach]]:
+def _arguments(term: Term, extent: NumberReach | None) -> Iterator[tuple[Term, NumberReach]]:
     """Yield how far the arguments of an operation must reach for its result."""
     op, args = term.op, term.args
     constant = next(filter(None, map(number_of, args)), None)
     if op in (ops.EVEN, ops.ODD) or (op is ops.MOD and args[1].is_const):
         yield args[0], NumberReach(0, 0, math.ceil(abs(constant or 2)))
-    elif op is ops.DIV and reach and args[0].is_const:
+    elif op is ops.DIV and extent and args[0].is_const:
         yield args[1], NumberReach(-1, 1).times(abs(constant or 0) + 1, 1)
-    elif op is ops.SUB and reach:
-        yield args[0], reach.shift(constant or 0)
-        yield args[1], reach.times(-1, reach.period).shift(constant or 0)
-    elif op in (ops.ADD, ops.MUL, ops.DIV) and reach and constant:
-        shared = math.gcd(reach.period, int(constant)) if op is ops.MUL else 1 if op is ops.ADD else 1 / abs(constant)
+    elif op is ops.SUB and extent:
+        yield args[0], extent.shift(constant or 0)
+        yield args[1], extent.times(-1, extent.period).shift(constant or 0)
+    elif op in (ops.ADD, ops.MUL, ops.DIV) and extent and constant:
+        shared = math.gcd(extent.period, int(constant)) if op is ops.MUL else 1 if op is ops.ADD else 1 / abs(constant)
         by = {ops.ADD: 1, ops.MUL: 1 / constant, ops.DIV: constant}[op]
         for arg in args:
-            yield arg, reach.times(by, reach.period / shared).shift(-constant if op is ops.ADD else 0)
-    elif reach and op is not None:
+            yield arg, extent.times(by, extent.period / shared).shift(-constant if op is ops.ADD else 0)
+    elif extent and op is not None:
         for arg in args:
-            yield arg, reach.shift(1) if op is ops.MOD else reach
+            yield arg, extent.shift(1) if op is ops.MOD else extent

@@ -214,20 +214,20 @@ def buffers(pipeline: Program | str | Path, settings: Settings | None = None, mo
         return retry
 
 
-def _find_buffers(pipeline: Program, settings: Settings, most: int) -> Buffers:
+def _find_buffers(pipeline: Program, settings: Settings, limit: int) -> Buffers:
     flat = flatten(under_assumptions(settings.over(pipeline)[0])).with_capacities({})
-    search = _BufferSearch(flat, settings, most)  # else no queue could be named
+    search = _BufferSearch(flat, settings, limit)  # else no queue could be named
     start = time.monotonic()
     queues = tuple(each for each in search.run() if each.queue not in flat.contract_queues)
     elapsed = time.monotonic() - start
-    return Buffers(pipeline.name, queues, settings.n, str(settings.integers), most, elapsed)
+    return Buffers(pipeline.name, queues, settings.n, str(settings.integers), limit, elapsed)
 
 
 class _BufferSearch:
     """The search for all queues of a flat pipeline, each with the proven capacities of those before it."""
 
-    def __init__(self, flat: Pipeline, settings: Settings, most: int) -> None:
-        self.flat, self.settings, self.most = flat, settings, most
+    def __init__(self, flat: Pipeline, settings: Settings, limit: int) -> None:
+        self.flat, self.settings, self.most = flat, settings, limit
         self.regions = Regions(flat)
         queues = [(node, queue) for node in flat.nodes for queue in (*node.queues, node.pending) if queue]
         self.queues = sorted(queues, key=lambda each: each[1] not in flat.contract_queues)
@@ -313,8 +313,10 @@ def _report(question: QueueQuestion, maximum: QueueMost, start: float = math.inf
 def _show(pipeline: Pipeline, queue: str, maximum: QueueMost) -> Trace | None:
     """Return a run that makes the queue longer and longer, or overflows the next smaller capacity."""
     if maximum.growth:
-        room = (ROUNDS + 1) * (maximum.at_least + maximum.growth.by)
-        return show_growth(with_room(maximum.part, {queue: room}) if maximum.part else pipeline, queue, maximum.growth)
+        capacity = (ROUNDS + 1) * (maximum.at_least + maximum.growth.by)
+        return show_growth(
+            with_room(maximum.part, {queue: capacity}) if maximum.part else pipeline, queue, maximum.growth
+        )
     if maximum.part or not maximum.at_least:
         return maximum.witness
     return show_overflow(pipeline, queue, maximum.at_least - 1, maximum.reaching, shortest=maximum.shortest)

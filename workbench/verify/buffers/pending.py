@@ -62,10 +62,10 @@ def search_waiting(question: QueueQuestion) -> QueueMost:
 def _decide_room(part: Pipeline, queue: str, capacity: int, settings: Settings) -> Verdict:
     """Decide whether never more positions wait than this."""
     text = f"more than {capacity} positions wait in queue({queue})"
-    room = invariant(
+    prop = invariant(
         f"{queue} has capacity left", lambda s: negate(overflow_of([s.queues[queue]])), text, about_overflow=True
     )
-    return check(with_room(part, {queue: capacity}), room, settings)
+    return check(with_room(part, {queue: capacity}), prop, settings)
 
 
 def _find_growth(part: Pipeline, queue: str, q: Mapping[str, int], run: Trace) -> Growth | None:
@@ -78,14 +78,14 @@ def _find_growth(part: Pipeline, queue: str, q: Mapping[str, int], run: Trace) -
     for i, name in enumerate(v.name for v in system.variables):
         if name in decide and instance_of(name) != owner:
             control.append(i)
-        elif name in decide and (place := waiting_place(name)) is not None:
-            place_indices.setdefault(place, []).append(i)
+        elif name in decide and (position := waiting_place(name)) is not None:
+            place_indices.setdefault(position, []).append(i)
     verdicts = [slot.present for slot in system.pipes[part.outputs[0][1]].slots]
     recorded = record_run(system, [FALSE, *verdicts], inputs)
     lengths, silent = recorded.lengths[queue], [not any(labels) for labels in recorded.labels]
 
     def repeats(start: int, end: int) -> bool:
-        first = [i for place in range(lengths[start]) for i in place_indices.get(place, ())]
+        first = [i for position in range(lengths[start]) for i in place_indices.get(position, ())]
         same = all(recorded.states[start][i] == recorded.states[end][i] for i in first)
         return same and all(silent[start:end]) and bool(lengths[start] or not place_indices)
 

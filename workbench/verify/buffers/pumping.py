@@ -69,15 +69,15 @@ class Course:
     pipeline: flat and resolved.
     queue: the queue in question.
     inputs: the run, from the first step on.
-    room: the capacity of each queue, at least one event.
+    capacities: the capacity of each queue, at least one event.
     """
 
     def __init__(
-        self, pipeline: Pipeline, queue: str, inputs: Sequence[Mapping[str, Value]], room: Mapping[str, int]
+        self, pipeline: Pipeline, queue: str, inputs: Sequence[Mapping[str, Value]], capacities: Mapping[str, int]
     ) -> None:
         self.queue = queue
         self._inputs = tuple(inputs)
-        system = outline(pipeline, room)
+        system = outline(pipeline, capacities)
         cut = cone(system, queue)
         self._rounds = look_ahead(pipeline)
         heads = {name: brim for name, brim in brims(pipeline, system).items() if name in cut.queues}
@@ -94,11 +94,11 @@ class Course:
             arriving = [sum(map(bool, labels[first : first + len(slots[name])])) for labels in run.labels]
             first += len(slots[name])
             # the part of an event that the cone sees: nothing, all, or some fields
-            seen = [
+            field_indices = [
                 [i for own, i in index.items() if own == store or own.startswith(f"{store}.")] for store in brim.stores
             ]
             self.moments[name] = [
-                Moment(length, tuple(tuple(state[i] for i in fields) for fields in seen[:length]), arrived)
+                Moment(length, tuple(tuple(state[i] for i in fields) for fields in field_indices[:length]), arrived)
                 for state, length, arrived in zip(run.states, run.lengths[name], [*arriving, 0], strict=True)
             ]
 
@@ -163,15 +163,15 @@ def _repeats(moments: Sequence[Moment], rounds: int) -> bool:
     return _same_events_taken(first.content, arrived, len(arrived) - growth)
 
 
-def _same_events_taken(waiting: SeenEvents, arrived: SeenEvents, taken: int) -> bool:
+def _same_events_taken(waiting: SeenEvents, arrived: SeenEvents, count: int) -> bool:
     """Whether each round takes the same events, if the same `arrived` events come in each.
 
-    Together the rounds take what waits and then `arrived` over and over, `taken` events each. Whether an event of
-    that sequence equals the one `taken` positions later repeats with the length of `arrived`: one length is enough.
+    Together the rounds take what waits and then `arrived` over and over, `count` events each. Whether an event of
+    that sequence equals the one `count` positions later repeats with the length of `arrived`: one length is enough.
     """
-    if taken == 0:
+    if count == 0:
         return True
     line = list(waiting)
-    while len(line) < len(waiting) + len(arrived) + taken:
+    while len(line) < len(waiting) + len(arrived) + count:
         line.extend(arrived)
-    return all(a == b for a, b in zip(line, line[taken:], strict=False))
+    return all(a == b for a, b in zip(line, line[count:], strict=False))

@@ -182,9 +182,9 @@ class QueueSearch:
         """
         sizes = {name: max(size, 1) for name, size in self.proven.items()}
         widths = {name: self.pipeline.widths[pipe] or 1 for name, pipe in self.pipeline.sources.items()}
-        room = {name: widths[name] * len(inputs) for name in self.open}
-        room |= {**sizes, self.queue: length + widths[self.queue]}
-        course = Course(self.pipeline, self.queue, inputs, room)
+        capacities = {name: widths[name] * len(inputs) for name in self.open}
+        capacities |= {**sizes, self.queue: length + widths[self.queue]}
+        course = Course(self.pipeline, self.queue, inputs, capacities)
         reached = max(course.lengths)
         if self.found.learn(reached, inputs[: course.lengths.index(reached)]):
             self.found.shortest = reached > length

@@ -124,17 +124,17 @@ class RunColumns:
 
     def begin(self, seed: int, *, periodic: bool = False) -> None:
         """Begin new runs, with inputs that depend on the seed."""
-        chosen = self._chosen = np.random.default_rng(seed)
+        rng = self._chosen = np.random.default_rng(seed)
         self.state: list[Any] = [
             np.full(self.rows, encode(v.domain, v.initial), _type(v.domain)) for v in self.system.variables
         ]
         self.legal: Any = np.ones(self.rows, bool)
         self.history = list[list[Any]]()
-        self._weight = chosen.choice([0.3, 0.6, 0.9, 1.0], self.rows)
-        self._extreme = chosen.choice([0.0, 0.5, 1.0], self.rows)
-        self._held = chosen.choice([0.0, 0.0, 0.5, 0.9, 0.97], self.rows)
-        patterns = chosen.choice(PERIODS, self.rows)
-        self.periods = patterns if periodic else np.where(chosen.random(self.rows) < 0.75, 0, patterns)
+        self._weight = rng.choice([0.3, 0.6, 0.9, 1.0], self.rows)
+        self._extreme = rng.choice([0.0, 0.5, 1.0], self.rows)
+        self._held = rng.choice([0.0, 0.0, 0.5, 0.9, 0.97], self.rows)
+        patterns = rng.choice(PERIODS, self.rows)
+        self.periods = patterns if periodic else np.where(rng.random(self.rows) < 0.75, 0, patterns)
 
     def step(self) -> list[Any]:
         """Take a step in each run; return the labels, which are false in runs that are not legal."""
@@ -168,28 +168,28 @@ class RunColumns:
 
     def _draw(self, weight: float | None = None) -> list[Any]:
         """Draw inputs; events come with the probability `weight`, or with that of each run."""
-        chosen, rows = self._chosen, self.rows
+        rng, rows = self._chosen, self.rows
         drawn = {}
         for name, domain in self.system.free.items():
             if isinstance(domain, Bool):
                 often = (self._weight if weight is None else weight) if name in self._of else 0.5
-                drawn[name] = chosen.random(rows) < often
+                drawn[name] = rng.random(rows) < often
                 continue
             lo, hi = encode_ends(domain)
-            column = chosen.integers(lo, hi + 1, rows)
-            extreme = chosen.choice(self._extremes[name], rows)
-            drawn[name] = np.where(chosen.random(rows) < self._extreme, extreme, column)
+            column = rng.integers(lo, hi + 1, rows)
+            extreme = rng.choice(self._extremes[name], rows)
+            drawn[name] = np.where(rng.random(rows) < self._extreme, extreme, column)
         if self.system.end is not None and self.system.end.now.name in drawn:
-            drawn[self.system.end.now.name] = chosen.random(rows) < 0.02
+            drawn[self.system.end.now.name] = rng.random(rows) < 0.02
         if self.history:  # values are held, and patterns repeated
-            for place, name in enumerate(self.names):
+            for index, name in enumerate(self.names):
                 if name not in self._of:
-                    held = (chosen.random(rows) < self._held) & (weight is None)
-                    drawn[name] = np.where(held, self.history[-1][place], drawn[name])
+                    held = (rng.random(rows) < self._held) & (weight is None)
+                    drawn[name] = np.where(held, self.history[-1][index], drawn[name])
             for period in np.unique(self.periods[self.periods > 0]):
                 if period <= len(self.history) and weight is None:
-                    for place, name in enumerate(self.names):
-                        drawn[name] = np.where(self.periods == period, self.history[-period][place], drawn[name])
+                    for index, name in enumerate(self.names):
+                        drawn[name] = np.where(self.periods == period, self.history[-period][index], drawn[name])
         for present, values in self._of.items():
             for leaf, domain in values.items():
                 drawn[leaf] = np.where(drawn[present], drawn[leaf], encode(domain, domain.default))

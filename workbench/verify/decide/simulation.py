@@ -194,9 +194,9 @@ class _Simulation:
 
 def _first_loop(run: list[RunStep], period: int) -> tuple[list[RunStep], int] | None:
     """Return the shortest lasso that a run with a periodic input begins with, and the step at which its loop begins."""
-    seen: dict[Any, int] = {}
+    first_numbers: dict[Any, int] = {}
     for number, step in enumerate(run):
-        first = seen.setdefault((step.state, number % period), number)
+        first = first_numbers.setdefault((step.state, number % period), number)
         if first < number:
             return run[:number], first
     return None

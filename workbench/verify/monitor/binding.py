@@ -60,10 +60,10 @@ def drive(
     TypingError: an expression has another type. DomainError: its value lies outside of the domain.
     EngineError: the system is defective, or has no (fair) run. Undecided: a limit was met.
     """
-    wanted = _bind_term(source, pipeline.ports, dict(bind or {}), dict(when or {}))
+    leaves = _bind_term(source, pipeline.ports, dict(bind or {}), dict(when or {}))
     driver = _Driver(source, engine, limits)
-    wires = driver.wires(wanted)
-    words = "; ".join(_words(*(leaf for leaf in wanted if leaf.of == name)) for name in pipeline.ports.arrivals)
+    wires = driver.wires(leaves)
+    words = "; ".join(_words(*(leaf for leaf in leaves if leaf.of == name)) for name in pipeline.ports.arrivals)
     return Driven(
         source=source, name=driver.name, module=driver.module, wires=wires, definitions=driver.definitions,
         words=words, engine=engine, limits=limits,
@@ -114,10 +114,10 @@ class _Driver:
         self.name, self.module = source.fresh("system"), source.fresh("System")
         self.definitions: dict[str, str] = {}
 
-    def wires(self, wanted: Sequence[Wire]) -> tuple[Wire, ...]:
+    def wires(self, leaves: Sequence[Wire]) -> tuple[Wire, ...]:
         # errors of the system itself come first; CTL looks for fair runs, too
         self._check("", Query("ctl" if self.source.fairness else "invar", "FALSE"))
-        named = tuple(leaf._replace(given=self._name(leaf)) for leaf in wanted)
+        named = tuple(leaf._replace(given=self._name(leaf)) for leaf in leaves)
         presence = {leaf.of: leaf.given for leaf in named if leaf.is_presence}
         return named if self._fits(named) else tuple(self._fit(leaf, presence[leaf.of]) for leaf in named)
 

@@ -138,9 +138,9 @@ class _Search:
         marks = {f"condition {number}": number for number in range(len(conditions))}
         for mark, condition in zip(marks, conditions, strict=True):
             solver.add(z3.Implies(z3.Bool(mark, context), condition))
-        chosen = [z3.Bool(mark, context) for mark in marks]
+        assumptions = [z3.Bool(mark, context) for mark in marks]
         session = self.transition.session
         solver.set("timeout", int(1000 * STEP_SECONDS))
-        if session.call(lambda: solver.check(*chosen)) is not False:
+        if session.call(lambda: solver.check(*assumptions)) is not False:
             return None
         return {marks[str(each)] for each in solver.unsat_core()}

@@ -38,12 +38,12 @@ class Simulation:
 
     Parameters
     ----------
-    chosen: the source of random numbers.
+    rng: the source of random numbers.
     """
 
-    def __init__(self, obligation: Obligation, problem: Problem, settings: Settings, chosen: random.Random) -> None:
+    def __init__(self, obligation: Obligation, problem: Problem, settings: Settings, rng: random.Random) -> None:
         self.system: System = obligation.part.model.system
-        self.model, self.environment, self.chosen = obligation.part.model, settings.environment, chosen
+        self.model, self.environment, self.chosen = obligation.part.model, settings.environment, rng
         self.pipeline: Pipeline = flatten(problem.pose(settings)[0])
         self.bounds = {queue.name: queue.capacity for queue in self.model.queues}
         script = "\n".join(obligation.functions(Proof(0, ())))

@@ -90,18 +90,18 @@ class RuleMost(Most):
         """Report what is known."""
         if self.growth is not None and self.growth.endless:
             free = f"nothing bounds how often {self.growth.types} come{'s' if self.growth.length == 1 else ''}"
-            says, stream = f"grows without end, with each further {self.growth.round}", self.growth.repeat()
-            finding = Finding(self.about, "unbounded", says, grounds=(*model.assumes, free))
+            text, stream = f"grows without end, with each further {self.growth.round}", self.growth.repeat()
+            finding = Finding(self.about, "unbounded", text, grounds=(*model.assumes, free))
             data: dict[str, Any] = {"capacity": None, "at_least": None, "growth": self.growth.by}
         else:
             grounds = () if self.verdict else (*model.assumes, *([self.argument] if self.is_complete else []))
             counted = "" if self.at_most == WITHOUT_END else f", at most {int(self.at_most)}"
             least, stream = f"{self.at_least} {self.unit}{'s' * (self.at_least != 1)}", self.reaching
-            says = f"not known, at least {least}{counted}: {self.reason}"
-            finding = Finding(self.about, "unknown", says, decided=self.is_complete, grounds=grounds)
+            text = f"not known, at least {least}{counted}: {self.reason}"
+            finding = Finding(self.about, "unknown", text, decided=self.is_complete, grounds=grounds)
             if self.is_complete:
-                says = f"{least} at most{VALUED if self.at_least < self.surely else ''}"
-                finding = replace(finding, answer=f"capacity {self.at_least}", says=says)
+                text = f"{least} at most{VALUED if self.at_least < self.surely else ''}"
+                finding = replace(finding, answer=f"capacity {self.at_least}", says=text)
             data = {"capacity": self.at_least if self.is_complete else None, "at_least": self.at_least, "growth": 0}
         runs = {"": RuleStream.of(model, stream)} if stream else {}
         data["status"] = "bounded" if data["capacity"] is not None else finding.answer
@@ -181,8 +181,8 @@ class CapacitySearch:
             self._fill(searched)
             if searched.at_most == WITHOUT_END and searched.grows:
                 searched.growth = self._find_growth(searched)
-        room = not searched.queue or (searched.at_least < self.most and not self._is_too_late(searched.queue))
-        if room and not searched.is_complete:
+        has_capacity = not searched.queue or (searched.at_least < self.most and not self._is_too_late(searched.queue))
+        if has_capacity and not searched.is_complete:
             self._ask(searched)
         yield searched.finding(self.model)
 
@@ -204,16 +204,16 @@ class CapacitySearch:
     def _fill(self, searched: RuleMost) -> None:
         """Try streams on which rules fire as often as rates allow; that may be the maximum."""
         bounded = searched.at_most != WITHOUT_END
-        most = int(min(searched.at_most, self.most or MOST_KEPT)) if bounded else measurement.MOST_IN_TURN
+        limit = int(min(searched.at_most, self.most or MOST_KEPT)) if bounded else measurement.MOST_IN_TURN
         firings = [each for each in map(self._find_firing, searched.causing) if each]
         for inputs in firings:
-            self._try(itertools.chain([inputs], self.measured.with_more_events(inputs, most)), searched)
+            self._try(itertools.chain([inputs], self.measured.with_more_events(inputs, limit)), searched)
         if not bounded:
             return
         self._try(self.measured.streams_of_one_kind(), searched)
         for inputs in firings:
             if not searched.is_complete and (richer := self._enrich(inputs, searched.measure)) != inputs:
-                self._try(self.measured.with_more_events(richer, most), searched)
+                self._try(self.measured.with_more_events(richer, limit), searched)
         self._try(self.measured.streams_of_two_kinds(), searched)
 
     def _try(self, streams: Iterable[InputSteps], searched: RuleMost) -> None:
@@ -225,8 +225,8 @@ class CapacitySearch:
     def _run(self, inputs: InputSteps, measure: StepMeasure) -> tuple[int, InputSteps]:
         """Return the maximum that is reached on a stream, and the part of the stream up to there."""
         values = list(map(measure, self.measured.run(inputs)))
-        most = max(values, default=0)
-        return most, inputs[: values.index(most) + 1] if values else ()
+        maximum = max(values, default=0)
+        return maximum, inputs[: values.index(maximum) + 1] if values else ()
 
     def _enrich(self, inputs: InputSteps, measure: StepMeasure) -> InputSteps:
         """Add events to a stream as long as each of them reaches more."""
@@ -275,47 +275,47 @@ class CapacitySearch:
         """Let the model find streams that reach more, until there are none; for a column, until it never overflows."""
         about = {rule.name for rule in (*searched.causing, *searched.looking)}
         subject = self.subject.about(about)
-        seen = {name for rule in subject.rules.rules for name in (*rule.types, waiting_of(rule))}
-        rooms = {name: self._find_room(name) for name in self.model.rooms if name in seen}
+        names = {name for rule in subject.rules.rules for name in (*rule.types, waiting_of(rule))}
+        capacity_of = {name: self._find_room(name) for name in self.model.rooms if name in names}
         if searched.queue:
-            self._give_room(rooms, searched.queue, searched.at_least)
+            self._give_room(capacity_of, searched.queue, searched.at_least)
 
         def exceeds(_: int, numbers: Sequence[int]) -> list[bool | None]:
-            roomy = replace(subject.bounds, rooms={**subject.bounds.rooms, **rooms})
+            roomy = replace(subject.bounds, rooms={**subject.bounds.rooms, **capacity_of})
             try:
                 prop = searched.more_than(searched.at_least)  # the first of the numbers
                 larger = replace(subject, bounds=roomy, deepen=False)
                 verdict = growing_problem(larger, prop, subject.rules.rule_names).decide()
             except Refused as error:  # a larger capacity may mean too many values
                 raise GivenUp(error.what) from error
-            return [self._learn(searched, verdict, rooms), *[None] * (len(numbers) - 1)]
+            return [self._learn(searched, verdict, capacity_of), *[None] * (len(numbers) - 1)]
 
         find_most(Counted(searched, exceeds, searched.unit, WITHOUT_END, 0))
 
-    def _learn(self, searched: RuleMost, verdict: Verdict, rooms: dict[str, int]) -> bool | None:
+    def _learn(self, searched: RuleMost, verdict: Verdict, capacity_of: dict[str, int]) -> bool | None:
         """Whether the quantity exceeds the known value: by a run of the model, or one up to where the column fills."""
         queue = searched.queue
         run = verdict.counterexample or (verdict.witness if queue and queue in _find_full(verdict) else None)
         more = run is not None and searched.learn(*self._run(tuple(s.inputs for s in run.steps), searched.measure))
         if verdict.counterexample is not None and not more:
             raise AssertionError(f"{searched.about}: a run of the model is no run of the rules")
-        if more and (verdict.counterexample is not None or self._give_room(rooms, queue, searched.at_least)):
+        if more and (verdict.counterexample is not None or self._give_room(capacity_of, queue, searched.at_least)):
             return True
-        if verdict.outcome is Outcome.FAILS and rooms.get(queue, 0) > searched.at_least:
-            rooms[queue] = searched.at_least  # in the middle of a step it may need more than it holds then
+        if verdict.outcome is Outcome.FAILS and capacity_of.get(queue, 0) > searched.at_least:
+            capacity_of[queue] = searched.at_least  # in the middle of a step it may need more than it holds then
         elif verdict.outcome is Outcome.FAILS:
             searched.verdict = verdict
             return False
-        elif not self._double_room(verdict, rooms):
+        elif not self._double_room(verdict, capacity_of):
             searched.verdict = verdict
             raise GivenUp(self._explain_unknown(verdict, searched))
         return None
 
-    def _give_room(self, rooms: dict[str, int], queue: str, room: int) -> bool:
+    def _give_room(self, capacity_of: dict[str, int], queue: str, capacity: int) -> bool:
         """Raise the capacity of a column, if models may have as much; return whether they may."""
-        fits = sum(rooms.values()) + max(0, room - rooms[queue]) <= min(self.most, MOST_MODELLED)
+        fits = sum(capacity_of.values()) + max(0, capacity - capacity_of[queue]) <= min(self.most, MOST_MODELLED)
         if fits:
-            rooms[queue] = max(rooms[queue], room)
+            capacity_of[queue] = max(capacity_of[queue], capacity)
         return fits
 
     def _find_room(self, name: str) -> int:
@@ -324,13 +324,13 @@ class CapacitySearch:
             return self.proved[name]
         return self.model.rooms[name] or 0
 
-    def _double_room(self, verdict: Verdict, rooms: dict[str, int]) -> bool:
+    def _double_room(self, verdict: Verdict, capacity_of: dict[str, int]) -> bool:
         """Whether full columns could get a larger capacity; a column that grows without end would be full again."""
         names = _find_full(verdict)
-        more = rooms | {name: max(1, 2 * rooms[name]) for name in names}
+        more = capacity_of | {name: max(1, 2 * capacity_of[name]) for name in names}
         if not names or self.blocked.intersection(names) or sum(more.values()) > min(self.most, MOST_MODELLED):
             return False
-        rooms |= more
+        capacity_of |= more
         return True
 
     def _explain_unknown(self, verdict: Verdict, searched: RuleMost) -> str:

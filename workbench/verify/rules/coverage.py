@@ -71,15 +71,15 @@ def _compare_both_ways(
     held = [each.outcome.is_proved for each in verdicts]
     if all(held):
         surer = next((each for each in verdicts if each.within_bounds), verdicts[0])
-        says = "neither emits anything" if verdicts[0].vacuity else "both always emit the same"
-        yield Finding(f"{one.name}, {other.name}", "equal", f"{says}{limits(surer)}", surer)
+        text = "neither emits anything" if verdicts[0].vacuity else "both always emit the same"
+        yield Finding(f"{one.name}, {other.name}", "equal", f"{text}{limits(surer)}", surer)
         return
     for (a, b), verdict, covered in zip(ways, verdicts, held, strict=True):
         about = f"{a.name}, {b.name}"
         if covered:
             why = f": {a.name} emits nothing" if verdict.vacuity else ""
-            says = f"{b.name} emits all that {a.name} does{limits(verdict)}{why}"
-            yield Finding(about, "covered", says, verdict)
+            text = f"{b.name} emits all that {a.name} does{limits(verdict)}{why}"
+            yield Finding(about, "covered", text, verdict)
         elif (stream := stream_of(verdict)) is not None:
             yield _report_not_covered(a, b, verdict, stream.made_by(rules))
         else:
@@ -100,5 +100,5 @@ def _decide_by_streams(one: Rule, other: Rule, verdict: Verdict, stream: RuleStr
 
 
 def _report_not_covered(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream) -> Finding:
-    says = f"{one.name} emits what {other.name} does not"
-    return Finding(f"{one.name}, {other.name}", "not covered", says, verdict, {"": stream})
+    text = f"{one.name} emits what {other.name} does not"
+    return Finding(f"{one.name}, {other.name}", "not covered", text, verdict, {"": stream})

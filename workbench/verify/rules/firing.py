@@ -94,10 +94,10 @@ def _find_long_chain(subject: RuleSubject) -> Iterator[Finding]:
     verdict = growing_problem(subject, _chain(length), names, about=names).decide()
     stream = stream_of(verdict) if verdict.outcome is Outcome.HOLDS else None
     if stream is not None:
-        answer, says = ("long", f"one has {length} composites, and ends")
+        answer, text = ("long", f"one has {length} composites, and ends")
         if stream.meant is None:
-            answer, says = "do not end", f"one goes on without end: more than {LONGEST_CHAIN} composites"
-        yield Finding(CHAINS, answer, says, verdict, {"": stream})
+            answer, text = "do not end", f"one goes on without end: more than {LONGEST_CHAIN} composites"
+        yield Finding(CHAINS, answer, text, verdict, {"": stream})
     elif verdict.within_bounds or verdict.outcome is Outcome.FAILS:
         words = limits(verdict) or ", with these values"
         yield Finding(CHAINS, "end", f"none has {length} composites{words}", verdict)

@@ -70,8 +70,8 @@ class GrowingQuestion:
             with suppress(LimitMet), Budget(self.subject.settings.grow, soft=True):
                 for verdict, bounds in self._larger(verdict, bounds):  # noqa: B007, B020 - the last one counts
                     pass
-        if self.never and self._open(verdict) and not (happens := self._happens(bounds)):
-            verdict = self.vacuous(verdict, happens)
+        if self.never and self._open(verdict) and not (can_happen := self._happens(bounds)):
+            verdict = self.vacuous(verdict, can_happen)
         return verdict, bounds
 
     def _open(self, verdict: Verdict) -> bool:
@@ -117,14 +117,14 @@ class GrowingQuestion:
             return self.happens(bounds)
         return None
 
-    def vacuous(self, verdict: Verdict, happens: bool | None = None) -> Verdict:
+    def vacuous(self, verdict: Verdict, can_happen: bool | None = None) -> Verdict:
         """Return the verdict marked as vacuous, if nothing the question is about happens, or that is not known."""
         if not self.never or not self._open(verdict):
             return verdict
-        never = self.never if happens is False else f"as far as is known {self.never}"
+        never = self.never if can_happen is False else f"as far as is known {self.never}"
         values = next((ground.partition(";")[0] for ground in verdict.rests_on if ground.endswith(" null")), "")
         least = _name_bound(verdict) if verdict.within_bounds else ""
-        bound = self._find_preventing() if happens is False else ""
+        bound = self._find_preventing() if can_happen is False else ""
         if may := bound or " or ".join(filter(None, [least, values if self.computes else ""])):
             vacuity = Vacuity(never, least if bound == "-Q" else may, certain=bool(bound))
             return replace(verdict.mark_vacuous(vacuity, unknown=True), depth=verdict.depth)
@@ -132,7 +132,7 @@ class GrowingQuestion:
 
     def _find_preventing(self) -> str:
         """Return the option without which something happens; empty if that is not known."""
-        facts = {name: 2 * most for name, most in self.subject.bounds.any_facts.items()}
+        facts = {name: 2 * limit for name, limit in self.subject.bounds.any_facts.items()}
         for name, (option, value) in {**RELEASED, "any_facts": ("--facts-any", facts)}.items():
             growth = ENOUGH if name == "room" else self.subject.bounds.growth
             if getattr(self.subject.bounds, name) != value:

@@ -87,7 +87,7 @@ class MeasuredRules:
                 state, composites, held = model.process(state, (model.ports.index(name), event))
             except Overflow:
                 break
-            needed = {queue: max(most, held.get(queue, 0)) for queue, most in needed.items()}
+            needed = {queue: max(maximum, held.get(queue, 0)) for queue, maximum in needed.items()}
             steps.append(MeasuredStep(name, needed, composites))
         return steps
 
@@ -132,22 +132,22 @@ class MeasuredRules:
         for number in sorted(numbers - {0, 1}):
             yield self.pace([*before * number, last])
             yield self.pace(inputs * number)
-            for place in range(len(before)):
-                yield self.pace([*before[:place], *[before[place]] * number, *before[place + 1 :], last])
+            for index in range(len(before)):
+                yield self.pace([*before[:index], *[before[index]] * number, *before[index + 1 :], last])
 
     def neighbours(self, inputs: InputSteps) -> Iterator[InputSteps]:
         """Yield variants of a stream with one more event, or with another event in place of the last ones."""
         for event in self.events():
-            for place in range(len(inputs)):
-                yield self.pace([*inputs[:place], event, *inputs[place:]])
-                yield self.pace([*inputs[:place], *[event] * (len(inputs) - place)])
+            for index in range(len(inputs)):
+                yield self.pace([*inputs[:index], event, *inputs[index:]])
+                yield self.pace([*inputs[:index], *[event] * (len(inputs) - index)])
 
     def firing(self, rule: t.Rule) -> InputSteps:
         """Return a stream on which a rule fires at the last step: of few events and pauses, or of equal events."""
         for inputs in itertools.chain(self._list_short(), self.streams_of_one_kind()):
-            place = next((i for i, step in enumerate(self.run(inputs), 1) if rule.name in step.rules), None)
-            if place is not None:
-                return inputs[:place]
+            length = next((i for i, step in enumerate(self.run(inputs), 1) if rule.name in step.rules), None)
+            if length is not None:
+                return inputs[:length]
         return ()
 
     def _list_short(self) -> Iterator[InputSteps]:
@@ -197,7 +197,7 @@ def growths(
     """Yield parts of a stream, on which a rule fires last, whose repetition makes more: single events, or all of it."""
     free = set(rules.primitives) - set(measured.model.frame.rates)
     whole = [Growth(inputs, 0, 0, length=len(inputs))] if len(inputs) > 1 else []
-    for growth in (*(Growth(inputs, place, 0) for place in range(len(inputs))), *whole):
+    for growth in (*(Growth(inputs, start, 0) for start in range(len(inputs))), *whole):
         if not free.issuperset(name for step in growth.again for name in step):
             continue
         values = list[int]()

@@ -53,10 +53,12 @@ class RuleProblem(Problem):
     def suggest_capacity(self, queues: Mapping[str, int]) -> str:
         """See `Problem.suggest_capacity`; empty for a comparison."""
         needed = {} if self.source is None else needs(self.source.rules)
-        most = max((needed[each] for each in needed if any(name.endswith(f".{each}") for name in queues)), default=0)
-        if most <= max(queues.values(), default=0):
+        capacity = max(
+            (needed[each] for each in needed if any(name.endswith(f".{each}") for name in queues)), default=0
+        )
+        if capacity <= max(queues.values(), default=0):
             return ""
-        return f"leave -Q out, or -Q {most}" if most <= LARGEST_CAPACITY else f"-Q {most}"
+        return f"leave -Q out, or -Q {capacity}" if capacity <= LARGEST_CAPACITY else f"-Q {capacity}"
 
     def decide(self) -> Verdict:
         """Return the verdict; if no run decides the question, the verdict of larger models."""

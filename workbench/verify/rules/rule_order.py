@@ -55,13 +55,13 @@ def order(subject: RuleSubject) -> tuple[Finding, ...]:
     Refused: the rules have no finite model.
     """
     pairs = [f"{one.name}, {other.name}" for one, other in pairwise(subject.rules.rules)]
-    neighbours = ((about, partial(_exchange_rules, subject, place)) for place, about in enumerate(pairs))
+    neighbours = ((about, partial(_exchange_rules, subject, index)) for index, about in enumerate(pairs))
     return findings_in_turn([*neighbours, (EVENTS, partial(_exchange_events, subject))])
 
 
-def _exchange_rules(subject: RuleSubject, place: int) -> Iterator[Finding]:
+def _exchange_rules(subject: RuleSubject, index: int) -> Iterator[Finding]:
     rules = subject.rules
-    before, (one, other), behind = rules.rules[:place], rules.rules[place : place + 2], rules.rules[place + 2 :]
+    before, (one, other), behind = rules.rules[:index], rules.rules[index : index + 2], rules.rules[index + 2 :]
     about = f"{one.name}, {other.name}"
     if {one.emits, other.emits}.isdisjoint(name for rule in rules.rules for name in rule.types):
         yield Finding(about, ANSWERS[1], "their order does not matter: no rule reads what they emit")
@@ -69,8 +69,8 @@ def _exchange_rules(subject: RuleSubject, place: int) -> Iterator[Finding]:
         yield Finding(about, ANSWERS[1], "their order does not matter: no event triggers both")
     else:
         variant = replace(rules, rules=(*before, other, one, *behind))
-        says = "their order matters: exchanged, they emit something else", "their order does not matter"
-        exchanged = Variation(("as they are", "exchanged"), ANSWERS, says, ordered=False)
+        texts = "their order matters: exchanged, they emit something else", "their order does not matter"
+        exchanged = Variation(("as they are", "exchanged"), ANSWERS, texts, ordered=False)
         yield from exchanged.compare(subject, variant, about)
 
 
@@ -113,8 +113,8 @@ def _exchange_in_part(subject: RuleSubject) -> Finding:
             model = find_modelled(subject.within(bounds).model())
     if orders or verdict is None:
         one, other = (RuleStream.of(model, each) for each in orders)
-        says = "their order matters: two that change places cause something else"
-        return Finding(EVENTS, ANSWERS[0], says, verdict, {"in one order": one, "in the other": other})
+        text = "their order matters: two that change places cause something else"
+        return Finding(EVENTS, ANSWERS[0], text, verdict, {"in one order": one, "in the other": other})
     if verdict.outcome.is_proved:
         return Finding(EVENTS, ANSWERS[1], f"their order does not matter{limits(verdict)}", verdict)
     return report_unknown(EVENTS, verdict)

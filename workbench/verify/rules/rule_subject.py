@@ -67,10 +67,10 @@ class RuleSubject:
         gone = {rule.emits for rule in left_out} - {rule.emits for rule in own}
         declared = {name: each for name, each in rules.declarations.items() if name not in gone}
         gone |= {waiting_of(rule) for rule in left_out if rule.absence is not None}
-        rooms = {name: room for name, room in bounds.rooms.items() if name not in gone}
+        capacities = {name: capacity for name, capacity in bounds.rooms.items() if name not in gone}
         rule_set = replace(rules, rules=own, declarations=declared)
         tick = bounds.tick if has_units(rule_set) == has_units(rules) else None
-        return replace(self, rules=rule_set, bounds=replace(bounds, rooms=rooms, tick=tick))
+        return replace(self, rules=rule_set, bounds=replace(bounds, rooms=capacities, tick=tick))
 
     @property
     def is_separable(self) -> bool:
@@ -141,12 +141,12 @@ def slice_difference(
     changed = {each.name for pair in pairs if pair[0] != pair[1] or len({*map(str, pair)}) > 1 for each in pair}
     behind = one.graph.dependants(changed) | other.graph.dependants(changed)
     if one.rule_names == other.rule_names:
-        seen = all(
+        is_visible = all(
             _is_seen_at_once(rules, rule, behind, ordered=ordered)
             for rules in (one, other) for rule in rules.rules if rule.name in changed
         )  # fmt: skip
         same = all(a.emits == b.emits for a, b in pairs)
-        if not (changed and seen and same):
+        if not (changed and is_visible and same):
             return dict(sides), bounds
         behind = changed  # each additional or missing composite is seen at once
     elif ordered:  # names determine which rules are the same

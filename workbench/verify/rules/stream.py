@@ -54,8 +54,8 @@ class RuleStream:
         """Return the stream of the inputs of a model, step by step."""
         inputs = list(inputs)
         facts = model.with_facts(inputs).frame.facts
-        chosen = tuple(_list_facts(facts, model.frame.given))
-        return cls(model.scaled, tuple(model.happenings(inputs)), model.unit, facts, chosen)
+        model_facts = tuple(_list_facts(facts, model.frame.given))
+        return cls(model.scaled, tuple(model.happenings(inputs)), model.unit, facts, model_facts)
 
     def made_by(self, rules: RuleSet) -> RuleStream:
         """Return the same stream for other rules."""

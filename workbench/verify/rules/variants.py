@@ -111,15 +111,15 @@ def shorter_rules(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
 
 
 def _shorten(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
-    for place, part in enumerate(rule.predicates, 1):
-        shorter = without_part(rule, place)
-        if not _is_read(shorter, part, place):
+    for index, part in enumerate(rule.predicates, 1):
+        shorter = without_part(rule, index)
+        if not _is_read(shorter, part, index):
             yield f"'{part}'", shorter
-    for place, part in enumerate(rule.parts):
+    for index, part in enumerate(rule.parts):
         of = f"{part.function} of {part.type}" if isinstance(part, t.Aggregate) else part.name
         for at, constraint in enumerate(part.constraints):
             looser = replace(part, constraints=_drop(part.constraints, at))
-            yield f"'{constraint}' of {of}", with_part(rule, place, looser)
+            yield f"'{constraint}' of {of}", with_part(rule, index, looser)
     for at, condition in enumerate(rule.where_clause):
         yield f"'where {condition}'", replace(rule, where_clause=_drop(rule.where_clause, at))
 
@@ -128,9 +128,9 @@ def _drop(of: tuple[t.Expression, ...], at: int) -> tuple[t.Expression, ...]:
     return (*of[:at], *of[at + 1 :])
 
 
-def _is_read(rest: t.Rule, part: t.Predicate | t.Aggregate, place: int) -> bool:
+def _is_read(rest: t.Rule, part: t.Predicate | t.Aggregate, index: int) -> bool:
     """Whether the rest of a rule reads what a part binds."""
-    if any(slot.place == place for slot in slots(*rest.expressions)):
+    if any(slot.place == index for slot in slots(*rest.expressions)):
         return True
     named = {name for each in rest.predicates if each.window is not None for name in each.window.names}
     return t.binds(part) and part.name in named.union(rest.consuming)
@@ -149,11 +149,11 @@ def competition(subject: RuleSubject) -> tuple[Finding, ...]:
 
     def compare(number: int, rule: t.Rule) -> Iterator[Finding]:
         what = ", ".join(rule.consuming)
-        says = (
+        texts = (
             f"triggers compete for {what}: what one consumes another would have selected",
             f"triggers do not compete for {what}: it emits the same if it consumes nothing",
         )
-        variation = Variation(("as it is", "consuming nothing"), ("compete", "do not compete"), says)
+        variation = Variation(("as it is", "consuming nothing"), ("compete", "do not compete"), texts)
         return variation.compare(subject, with_rule(subject.rules, number, replace(rule, consuming=())), rule.name)
 
     consuming = [(number, rule) for number, rule in enumerate(subject.rules.rules) if rule.consuming]

@@ -51,9 +51,9 @@ def column_vars(system: System) -> dict[str, ir.Var]:
     return columns | presents
 
 
-def output_vars(system: System, *, places: bool) -> list[list[ir.Var]]:
-    """Return, for each output, the columns of its fields; with `places`, followed by the column of steps."""
-    steps = [[ir.array(f"z{j}", ir.INTEGER)] if places else [] for j in range(len(system.outputs))]
+def output_vars(system: System, *, with_steps: bool) -> list[list[ir.Var]]:
+    """Return, for each output, the columns of its fields; with `with_steps`, followed by the column of steps."""
+    steps = [[ir.array(f"z{j}", ir.INTEGER)] if with_steps else [] for j in range(len(system.outputs))]
     return [
         [*(ir.array(f"y{j}_{k}", ir.type_of(domain)) for k, domain in enumerate(fields)), *steps[j]]
         for j, (_, fields) in enumerate(shape(system).results)
@@ -68,13 +68,19 @@ class StepBody:
     constants: the known values of variables and inputs.
     step: the name of its number.
     suffix: end of the names that are bound in it.
-    places: whether to write the step of each output event.
+    with_steps: whether to write the step of each output event.
     """
 
     def __init__(
-        self, system: System, constants: Mapping[Term, Term], step: ir.Var, suffix: str = "", *, places: bool = False
+        self,
+        system: System,
+        constants: Mapping[Term, Term],
+        step: ir.Var,
+        suffix: str = "",
+        *,
+        with_steps: bool = False,
     ) -> None:
-        self.system, self._given, self._step, self._places = system, constants, step, places
+        self.system, self._given, self._step, self._places = system, constants, step, with_steps
         self._suffix = suffix
         known: dict[Term, Term] = dict(constants)
         self._known = Substitute(known)
@@ -83,16 +89,16 @@ class StepBody:
         self._inputs = input_names(system, suffix)
         self._lowering = Lowering({**variable_names(system), **self._inputs}, suffix)
         self._arrays = array_vars(system)
-        self._outputs = output_vars(system, places=places)
+        self._outputs = output_vars(system, with_steps=with_steps)
         self._state = {state_var(i, v) for i, v in enumerate(system.variables)}
 
     def statements(self, hazard: Term, placement: StatePlacement, pasts: Sequence[Past] = ()) -> list[ir.Statement]:
         """Return all statements of the step."""
         block = self._lowering.block
         block += self._arrivals(pasts)
-        happens = self._lower(hazard)
-        if happens != ir.FALSE:
-            block += placement.on_hazard(happens, self._step)
+        condition = self._lower(hazard)
+        if condition != ir.FALSE:
+            block += placement.on_hazard(condition, self._step)
         for j, (_, name) in enumerate(self.system.outputs):
             self._emit(j, self.system.pipes[name])
         writes, state = self._writes(), self._next_state()
@@ -186,9 +192,9 @@ class StepBody:
 
         block += [*self._stores(j, here, values), *changes(ir.FALSE)]
         block.append(ir.Store(count, increase(count, present)))
-        happens, used = self._lower(rows.happens), self._arrays[rows.used]
+        rows_condition, used = self._lower(rows.happens), self._arrays[rows.used]
         keys = self._arrays[rows.keys] if events else None
-        condition = happens if events else op("and", present, happens)
+        condition = rows_condition if events else op("and", present, rows_condition)
         block.append(self._lowering.for_rows(used, condition, fill, keys))
 
     # --- the state ----------------------------------------------------------------------------------------
@@ -198,8 +204,8 @@ class StepBody:
         written = list[ir.Statement]()
         for memory in self.system.memories:
             for write in memory.writes:
-                happens = self._before(write.happens)
-                if happens == ir.FALSE:
+                condition = self._before(write.happens)
+                if condition == ir.FALSE:
                     continue
                 position = self._before(write.position)
                 values = [self._before(value) for value in leaves(write.value)]
@@ -208,14 +214,14 @@ class StepBody:
                     ir.Store(entry(array, memory.domain, position), value)
                     for array, value in zip(arrays, values, strict=False)
                 )
-                written += stores if happens == ir.TRUE else [ir.If(happens, stores)]
+                written += stores if condition == ir.TRUE else [ir.If(condition, stores)]
         return written
 
     def _update_rows(self) -> None:
         """Write the rows of tables that a step updates together."""
         for memory in self.system.memories:
             for update in memory.updates:
-                happens = self._lower(update.happens)
+                condition = self._lower(update.happens)
                 arrays = [self._arrays[column] for column in memory.columns[update.first :]]
 
                 def fill(body: list[ir.Statement], update: Any = update, arrays: Sequence[ir.Var] = arrays) -> None:
@@ -223,8 +229,8 @@ class StepBody:
                     stores = (ir.Store(ir.Load(a, (ROW_VAR,)), v) for a, v in zip(arrays, values, strict=True))
                     body.append(ir.If(which, tuple(stores)))
 
-                if happens != ir.FALSE:
-                    loop = self._lowering.for_rows(self._arrays[memory.columns[0]], happens, fill)
+                if condition != ir.FALSE:
+                    loop = self._lowering.for_rows(self._arrays[memory.columns[0]], condition, fill)
                     self._lowering.block.append(loop)
 
     def _next_state(self) -> list[ir.Statement]:

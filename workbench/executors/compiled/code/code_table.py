@@ -68,17 +68,17 @@ class CodeTable(Mapping[int, str]):
         begins = np.arange(0, SHORT * len(numbers), SHORT)
         texts = list(StoredTexts(begins, begins + sizes, letters.reshape(-1)))
         others = np.flatnonzero((sizes == 0) & (numbers != 0))
-        places = self._texts.places(numbers[others]).tolist()
-        if -1 in places:
-            raise KeyError(codes[others[places.index(-1)]])
-        for at, text in zip(others.tolist(), self._long(places), strict=True):
+        indices = self._texts.places(numbers[others]).tolist()
+        if -1 in indices:
+            raise KeyError(codes[others[indices.index(-1)]])
+        for at, text in zip(others.tolist(), self._long(indices), strict=True):
             texts[at] = text
         return texts
 
     def select_texts(self, codes: Any) -> list[str]:
         """Return the stored texts that have some of these codes."""
-        places = self._texts.places(codes)
-        return self._long(places[places >= 0])
+        indices = self._texts.places(codes)
+        return self._long(indices[indices >= 0])
 
     def with_only(self, arrays: Sequence[Any]) -> CodeTable:
         """Return a table of the texts whose codes are in some arrays; this table if those are most of its texts."""
@@ -91,9 +91,9 @@ class CodeTable(Mapping[int, str]):
         table.codes(self._store_texts().some(np.flatnonzero(used[:-1])))
         return table
 
-    def _long(self, places: Any) -> list[str]:
-        """Return the texts at these places."""
-        return list(self._store_texts().some(np.array(places, np.int64)))
+    def _long(self, indices: Any) -> list[str]:
+        """Return the texts at these indices."""
+        return list(self._store_texts().some(np.array(indices, np.int64)))
 
     def _store_texts(self) -> StoredTexts:
         return StoredTexts.adjoining(*self._texts.keys())

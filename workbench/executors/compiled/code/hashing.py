@@ -144,10 +144,10 @@ class TextTable(WordTable):
         return (self.entries[: self.count, 0] >> np.uint64(64 - BITS) | np.uint64(LONG << BITS)).view(np.int64)
 
 
-def places_of(keys: Sequence[Any], taken: Any) -> Any:
+def places_of(keys: Sequence[Any], usage: Any) -> Any:
     """Find free rows as `lower.tables.places_of`; rows that are taken already stay."""
     rows: Any = np.empty(len(keys[0]), np.int64)
-    hashing_loop("put_keys")(keys[0], keys[1] if len(keys) > 1 else rows[:0], taken, rows)
+    hashing_loop("put_keys")(keys[0], keys[1] if len(keys) > 1 else rows[:0], usage, rows)
     return rows
 
 
@@ -161,10 +161,10 @@ def _slots(count: int, width: int) -> Any:
     if count > 1 << 32:
         raise MemoryError(f"a table of {count:,} slots of {8 * width} bytes")
     size = 8 * count * width
-    room: Any = np.empty(size + LINE, np.uint8)  # numpy uses huge pages for np.empty, not for np.zeros
-    room.fill(0)
-    begin = -room.__array_interface__["data"][0] % LINE
-    return room[begin : begin + size].view(np.uint64).reshape(count, width)
+    buffer: Any = np.empty(size + LINE, np.uint8)  # numpy uses huge pages for np.empty, not for np.zeros
+    buffer.fill(0)
+    begin = -buffer.__array_interface__["data"][0] % LINE
+    return buffer[begin : begin + size].view(np.uint64).reshape(count, width)
 
 
 def lengthen(arrays: dict[str, Any], name: str, used: int, size: int) -> None:

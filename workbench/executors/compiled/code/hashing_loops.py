@@ -47,8 +47,8 @@ def first_slot(mixed, table):
 def mix_text(letters, begin, end):
     """Return the hash of a text, from which its code is made: see `code.text_number.text_code`."""
     mixed = np.uint64(end - begin) * LAST
-    for place in range(begin, end, WORD):
-        mixed = (mixed ^ part(letters, place, min(place + WORD, end))) * ODD
+    for offset in range(begin, end, WORD):
+        mixed = (mixed ^ part(letters, offset, min(offset + WORD, end))) * ODD
         mixed ^= mixed >> HALF
     mixed *= LAST
     return mixed ^ (mixed >> np.uint64(29))
@@ -160,18 +160,18 @@ def look_numbers(numbers, codes, table, entries):
 
 
 @numba.njit(nogil=True)
-def put_keys(keys, more, taken, places):
+def put_keys(keys, more, usage, rows):
     """Find rows as `lower.tables.places_of`; `more` has the second components of keys that are pairs, or is empty."""
-    room = np.uint64(len(taken))
+    capacity = np.uint64(len(usage))
     for i in range(len(keys)):
         mixed = np.uint64(keys[i]) * ODD
         if len(more):
             mixed = (mixed ^ (mixed >> HALF) ^ np.uint64(more[i])) * ODD
-        place = ((mixed >> HALF) * room) >> HALF
-        while taken[place]:
-            place = (place + ONE) & (room - ONE)
-        taken[place] = True
-        places[i] = place
+        slot = ((mixed >> HALF) * capacity) >> HALF
+        while usage[slot]:
+            slot = (slot + ONE) & (capacity - ONE)
+        usage[slot] = True
+        rows[i] = slot
     return 0
 
 

@@ -102,18 +102,18 @@ def pick(context, condition, then, otherwise):
     kind = context.unify_types(types.unliteral(then), types.unliteral(otherwise))
 
     def select(_, builder, __, args):
-        chosen = builder.select(*args)
-        chosen.set_metadata("unpredictable", builder.module.add_metadata([]))
-        return chosen
+        choice = builder.select(*args)
+        choice.set_metadata("unpredictable", builder.module.add_metadata([]))
+        return choice
 
     return kind(types.boolean, kind, kind), select
 
 
-def _address(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> Any:
+def _address(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
     """Return the address of an entry, or of a row, of an array."""
     held = make_array(kind)(context, builder, array)
     begins = builder.bitcast(held.data, ir.IntType(8).as_pointer())
-    return builder.gep(begins, [builder.mul(place, builder.extract_value(held.strides, 0))])
+    return builder.gep(begins, [builder.mul(index, builder.extract_value(held.strides, 0))])
 
 
 @intrinsic
@@ -145,7 +145,7 @@ def cycles(context):
 
 
 @intrinsic
-def eight(context, letters, place):
+def eight(context, letters, offset):
     """Read eight bytes from an offset on, as a word."""
     del context
 
@@ -155,7 +155,7 @@ def eight(context, letters, place):
         word.align = 1
         return word
 
-    return types.uint64(letters, place), code
+    return types.uint64(letters, offset), code
 
 
 @intrinsic
@@ -188,17 +188,17 @@ def free(context, address):
 
 
 @numba.njit(nogil=True)
-def tries(room):
-    """Return how many rows are probed for a key in a table of capacity `room`."""
-    return min(room, max(FIRST, room >> 5))
+def tries(capacity):
+    """Return how many rows are probed for a key in a table of this capacity."""
+    return min(capacity, max(FIRST, capacity >> 5))
 
 
 @numba.njit(nogil=True)
 def first_row(used, key):
     """Return the row that `find` probes first."""
     size = np.uint64(len(used) - 1 - DIRECT)
-    place = (((np.uint64(np.int64(key)) * np.uint64(SCATTER)) >> np.uint64(32)) * size) >> np.uint64(32)
-    return place + np.uint64(1 + DIRECT)
+    slot = (((np.uint64(np.int64(key)) * np.uint64(SCATTER)) >> np.uint64(32)) * size) >> np.uint64(32)
+    return slot + np.uint64(1 + DIRECT)
 
 
 @numba.njit(nogil=True)
@@ -260,15 +260,15 @@ def order_rows(used, keys):
 @numba.njit(nogil=True)
 def link_rows(used, keys):
     """Link the used rows into chains; return the address of the links, to be freed (`free`). See `lower.tables`."""
-    room = len(used) - 1 - DIRECT
-    address = allocate_zeroed(4 * (room + len(used)))
+    capacity = len(used) - 1 - DIRECT
+    address = allocate_zeroed(4 * (capacity + len(used)))
     if address == 0:
         raise MemoryError
-    links = numba.carray(view_address(address, np.uint32), (room + len(used),))
+    links = numba.carray(view_address(address, np.uint32), (capacity + len(used),))
     for row in range(1, len(used)):
         if used[row]:
-            place = first_row(used, keys[row]) - np.uint64(1 + DIRECT)
-            links[room + row], links[place] = links[place], row
+            home = first_row(used, keys[row]) - np.uint64(1 + DIRECT)
+            links[capacity + row], links[home] = links[home], row
     return address
 
 
@@ -285,13 +285,13 @@ def next_linked(links, keys, row):
 
 
 @numba.njit(nogil=True)
-def of_key(address, keys, key, place):
+def of_key(address, keys, key, start):
     """Return the first row with this key in a chain, from a link on."""
-    room = len(keys) - 1 - DIRECT
-    links = numba.carray(view_address(address, np.uint32), (room + len(keys),))
-    row = np.int64(links[place])
+    capacity = len(keys) - 1 - DIRECT
+    links = numba.carray(view_address(address, np.uint32), (capacity + len(keys),))
+    row = np.int64(links[start])
     while row and keys[row] != key:
-        row = np.int64(links[room + row])
+        row = np.int64(links[capacity + row])
     return row
 
 
@@ -399,8 +399,8 @@ def _argument_reader(passed: tuple[Any, ...]) -> Any:
         del context
 
         def code(context, builder, _, args):
-            places = (builder.gep(args[0], [ir.IntType(64)(place)]) for place in count())
-            values = [_read_argument(context, builder, kind, map(builder.load, places)) for kind in passed]
+            pointers = (builder.gep(args[0], [ir.IntType(64)(index)]) for index in count())
+            values = [_read_argument(context, builder, kind, map(builder.load, pointers)) for kind in passed]
             return context.make_tuple(builder, types.Tuple(passed), values)
 
         return types.Tuple(passed)(words), code

@@ -89,7 +89,7 @@ def passes_for(target: Target, system: System, *, ahead: bool = False) -> list[P
     """Return the passes that a loop goes through before it is printed."""
     passes: list[Pass] = [fuse_row_loops, drop_unused]
     if ahead:
-        outputs = {array.name for arrays in output_vars(system, places=True) for array in arrays}
+        outputs = {array.name for arrays in output_vars(system, with_steps=True) for array in arrays}
         passes.append(partial(read_ahead, outputs=outputs))
     passes.append(inline_single_uses)
     if target == "cpu":
@@ -104,11 +104,11 @@ def loop_function(
     phases: Sequence[Substitution],
     *,
     placement: StatePlacement | None = None,
-    places: bool = False,
+    with_steps: bool = False,
     watch: bool = True,
     pasts: Sequence[Past] = (),
 ) -> ir.CodeFunction:
-    """Build `run(first, last, whole, real, counts, memories..., values..., presents..., outputs..., places...)`.
+    """Build `run(first, last, whole, real, counts, memories..., values..., presents..., outputs..., steps...)`.
 
     It runs the steps `first` .. `last` - 1 and returns whether a hazard occurred, or an output, a table or a queue
     without a capacity had too little room; all that it has written is then void. `whole` and `real` hold the state,
@@ -119,23 +119,23 @@ def loop_function(
     phases: constants of successive steps, in a cycle: `last` - `first` is a multiple of their number. A variable
         that is known here is neither read nor written. Inputs known to be present have no presence column.
     placement: where the state is stored; all but `OneState` need a single phase, and a system without tables.
-    places: whether to write the step of each output event.
+    with_steps: whether to write the step of each output event.
     watch: whether to test for hazards at all.
     pasts: for a `tape_system`, its reads of earlier rows; the first row is then that of the first step.
     """
     placement = placement or OneState()
     hazard = _hazard(system, watch=watch)
-    outputs = output_vars(system, places=places)
+    outputs = output_vars(system, with_steps=with_steps)
     columns = [each for name, each in column_vars(system).items() if _has_column(system, name, phases[0])]
-    columns += [array for *fields, last in outputs for array in (fields if places else (*fields, last))]
-    columns += [arrays[-1] for arrays in outputs if places]
+    columns += [array for *fields, last in outputs for array in (fields if with_steps else (*fields, last))]
+    columns += [arrays[-1] for arrays in outputs if with_steps]
     steps = list[ir.Statement]()
     start, single = ir.number("start"), len(phases) == 1
     for number, phase in enumerate(phases):
         step = STEP if single else ir.number(f"i_{number}")
         if not single:
             steps.append(ir.Let(step.name, add(start, ir.integer(number)), pinned=True))
-        body = StepBody(system, phase, step, "" if single else f"_{number}", places=places)
+        body = StepBody(system, phase, step, "" if single else f"_{number}", with_steps=with_steps)
         steps += body.statements(hazard, placement, pasts)
     counts = [(ir.number(f"n{j}"), ir.Load(COUNTS, (ir.integer(j),))) for j in range(len(outputs))]
     many = [j for j, (_, pipe) in enumerate(system.outputs) if rows_of(system.pipes[pipe]) is not None]
@@ -200,9 +200,9 @@ def offset_function(domain: Domain, op: Operator) -> ir.CodeFunction:
     term: Term = as_term(op(offset, value), domain)
     bad = disjunction(escape_condition([term], kind) for kind in (Integers, Overflowing.CHECKED))
     offset_var, y = ir.Var("offset", ir.type_of(domain)), ir.array("y", ir.type_of(domain))
-    place = ir.Load(y, (STEP,))
-    lowering = Lowering({offset: offset_var, value: place})
+    entry = ir.Load(y, (STEP,))
+    lowering = Lowering({offset: offset_var, value: entry})
     result, hazard = lowering(term), lowering(bad)
-    body = (*lowering.block, *OneState().on_hazard(hazard, STEP), ir.Store(place, result))
+    body = (*lowering.block, *OneState().on_hazard(hazard, STEP), ir.Store(entry, result))
     loop = (ir.Let(BAD.name, ir.FALSE), ir.For(STEP.name, FIRST, LAST, body), ir.ReturnValues((BAD,)))
     return run_passes(ir.CodeFunction("run", (FIRST, LAST, offset_var, y), loop), [inline_single_uses])

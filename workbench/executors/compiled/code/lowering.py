@@ -102,7 +102,7 @@ class Lowering:
         return let.var
 
     def for_rows(
-        self, used: ir.Expr, happens: ir.Expr, fill: Callable[[list[ir.Statement]], None], keys: ir.Expr | None = None
+        self, used: ir.Expr, condition: ir.Expr, fill: Callable[[list[ir.Statement]], None], keys: ir.Expr | None = None
     ) -> ir.Statement:
         """Build a loop over the used rows of a table, under a condition; `fill` appends the body.
 
@@ -116,7 +116,7 @@ class Lowering:
             loop = ir.For(ROW_VAR.name, ir.integer(1), op("len", used), (rows,))
         else:
             loop = ir.ForEach(ROW_VAR.name, op("order_rows", used, keys), tuple(body))
-        return loop if happens == ir.TRUE else ir.If(happens, (loop,))
+        return loop if condition == ir.TRUE else ir.If(condition, (loop,))
 
     # --- scopes -------------------------------------------------------------------------------------------
 
@@ -172,7 +172,7 @@ class Lowering:
     def _collect(self, term: Term) -> ir.Var:
         """Write a loop that folds a value of each row."""
         scope = self._scope_of(term)
-        used, happens, value = self(term.args[0]), self(term.args[1]), term.args[2]
+        used, condition, value = self(term.args[0]), self(term.args[1]), term.args[2]
         start = ir.integer(0) if term.op is SUM_ROWS else ir.FALSE
         result = ir.Let(self._fresh(), start)
         scope.block.append(result)
@@ -191,14 +191,14 @@ class Lowering:
                 body.append(ir.Store(result.var, op("or", result.var, leaves)))
                 body.append(ir.Store(total.var, op("add", total.var, here)))
 
-        scope.block.append(self.for_rows(used, happens, fill))
+        scope.block.append(self.for_rows(used, condition, fill))
         return result.var
 
     def _search(self, term: Term) -> ir.Var:
         """Write a loop that searches for a row that meets a condition."""
         scope = self._scope_of(term)
-        used, *operands, row, happens, condition = term.args
-        array, others, wanted = _array(self(used)), [self(each) for each in operands], self(happens)
+        used, *operands, row, guard, condition = term.args
+        array, others, guard_value = _array(self(used)), [self(each) for each in operands], self(guard)
         result = ir.Let(self._fresh(), ir.FALSE)
         scope.block.append(result)
         outermost = not any(each.row is not None and is_row(each.row) for each in self._scopes)
@@ -222,7 +222,7 @@ class Lowering:
         ends_links = [ir.Do(op("free", each.var)) for each in links]
         if outermost:
             self._links = {}
-        scope.block.append(ir.If(wanted, (*links, *loop, *ends_links)))
+        scope.block.append(ir.If(guard_value, (*links, *loop, *ends_links)))
         return result.var
 
     def _link(self, term: Term) -> list[ir.Let]:

@@ -85,9 +85,9 @@ class MachineLoop:
         return ObjectFunction(build(self.maker, self.source, kinds))
 
 
-def fetch_together(wanted: Sequence[tuple[MachineLoop, Sequence[Any]]]) -> None:
+def fetch_together(calls: Sequence[tuple[MachineLoop, Sequence[Any]]]) -> None:
     """Load the code of functions for their arguments; another process compiles in turn what is not cached."""
-    loops = [(loop, _describe_arguments(arguments)[0]) for loop, arguments in wanted]
+    loops = [(loop, _describe_arguments(arguments)[0]) for loop, arguments in calls]
     with _ASIDE:
         missing = [(loop.maker, loop.source, kinds) for loop, kinds in loops if not loop.finds(kinds)]
         if missing:

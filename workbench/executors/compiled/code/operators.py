@@ -54,11 +54,11 @@ def _comparison(name: str, types: Sequence[ir.CodeType]) -> ir.CodeType:
     return ir.BOOLEAN
 
 
-def _make_type_rule(taken: ir.ScalarType, result: ir.ScalarType) -> TypeRule:
+def _make_type_rule(operand: ir.ScalarType, result: ir.ScalarType) -> TypeRule:
     """Return the type rule of an operator on scalars of one type."""
 
     def rule(name: str, types: Sequence[ir.CodeType]) -> ir.CodeType:
-        _expect(name, types, taken)
+        _expect(name, types, operand)
         return result
 
     return rule
@@ -149,6 +149,6 @@ def add(a: ir.Expr, b: ir.Expr) -> ir.Expr:
     return a if b == ir.Const(0, ir.INTEGER) else op("add", a, b)
 
 
-def increase(count: ir.Expr, happens: ir.Expr) -> ir.Expr:
+def increase(count: ir.Expr, condition: ir.Expr) -> ir.Expr:
     """Build the sum of a count and a truth value."""
-    return add(count, ir.Const(1, ir.INTEGER)) if happens == ir.TRUE else op("count", count, happens)
+    return add(count, ir.Const(1, ir.INTEGER)) if condition == ir.TRUE else op("count", count, condition)

@@ -247,9 +247,9 @@ def read_ahead(function: ir.CodeFunction, outputs: Collection[str]) -> ir.CodeFu
         middle, last = list[ir.Statement](), list[ir.Statement]()
         for each in statement.body:
             if isinstance(each, ir.Store) and isinstance(each.target, ir.Load) and each.target.array.name in outputs:
-                place, value = ir.Let(f"place{len(last)}", each.target.index[0]), ir.Let(f"late{len(last)}", each.value)
-                middle += [place, value]
-                last.append(ir.Store(replace(each.target, index=(place.var,)), value.var))
+                index, value = ir.Let(f"place{len(last)}", each.target.index[0]), ir.Let(f"late{len(last)}", each.value)
+                middle += [index, value]
+                last.append(ir.Store(replace(each.target, index=(index.var,)), value.var))
             elif each not in first:
                 middle.append(each)
         return replace(statement, body=(*first, *middle, *last))
@@ -301,7 +301,7 @@ def _prefetches(loop: ir.For, arrays: Sequence[ir.Var]) -> Iterator[ir.Statement
             rows.append(op("first_row_of_pair", arrays[0], *(arriving[name] for name in names)))
     statements = list[ir.Statement]()
     for number, row in enumerate(rows):
-        place = ir.Let(f"early_{arrays[0].name}_{number}", row)
-        statements += [place, *(ir.Do(op("soon", array, place.var)) for array in arrays)]
+        let = ir.Let(f"early_{arrays[0].name}_{number}", row)
+        statements += [let, *(ir.Do(op("soon", array, let.var)) for array in arrays)]
     if statements:
         yield ir.If(op("gt", op("len", arrays[0]), ir.integer(LARGE)), tuple(statements))

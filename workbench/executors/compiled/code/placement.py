@@ -51,9 +51,9 @@ class LoopParts:
         loads, saves = list[ir.Statement](), list[ir.Statement]()
         for i, variable in self.variables:
             real = isinstance(variable.domain, Reals)
-            place = (self.form.real if real else self.form.whole).index(i)
+            index = (self.form.real if real else self.form.whole).index(i)
             array = REAL if real else WHOLE
-            home = ir.Load(_with_axes(array, len(own)), (*own, ir.integer(place)))
+            home = ir.Load(_with_axes(array, len(own)), (*own, ir.integer(index)))
             name, truth = state_var(i, variable), variable.domain == BOOL
             loads.append(ir.Let(name.name, op("truth", home) if truth else home))
             saves.append(ir.Store(home, op("word", name) if truth else name))
@@ -74,7 +74,7 @@ def _with_axes(array: ir.Var, more: int, name: str = "") -> ir.Var:
 class StatePlacement(Protocol):
     """A way to store the state of a loop."""
 
-    def on_hazard(self, happens: ir.Expr, step: ir.Var) -> list[ir.Statement]:
+    def on_hazard(self, condition: ir.Expr, step: ir.Var) -> list[ir.Statement]:
         """Return what to do if a hazard may occur in a step."""
 
     def function(self, parts: LoopParts) -> ir.CodeFunction:
@@ -85,9 +85,9 @@ class StatePlacement(Protocol):
 class OneState:
     """A single state, kept in registers across the loop, which returns whether there was a hazard."""
 
-    def on_hazard(self, happens: ir.Expr, step: ir.Var) -> list[ir.Statement]:
+    def on_hazard(self, condition: ir.Expr, step: ir.Var) -> list[ir.Statement]:
         del step
-        return [ir.Store(BAD, op("or", BAD, happens))]
+        return [ir.Store(BAD, op("or", BAD, condition))]
 
     def function(self, parts: LoopParts) -> ir.CodeFunction:
         loads, saves = parts.state()
@@ -111,8 +111,8 @@ class RowPerKey:
     The loop stops before the first step in which a hazard occurs, and returns its number, or `last`.
     """
 
-    def on_hazard(self, happens: ir.Expr, step: ir.Var) -> list[ir.Statement]:
-        return [ir.If(happens, (ir.Store(STOP, step), ir.Break()))]
+    def on_hazard(self, condition: ir.Expr, step: ir.Var) -> list[ir.Statement]:
+        return [ir.If(condition, (ir.Store(STOP, step), ir.Break()))]
 
     def function(self, parts: LoopParts) -> ir.CodeFunction:
         whole, real = _with_axes(WHOLE, 1), _with_axes(REAL, 1)
@@ -145,8 +145,8 @@ class ColumnPerTrace:
     `bad_of` has whether there was a hazard, for each trace.
     """
 
-    def on_hazard(self, happens: ir.Expr, step: ir.Var) -> list[ir.Statement]:
-        return OneState().on_hazard(happens, step)
+    def on_hazard(self, condition: ir.Expr, step: ir.Var) -> list[ir.Statement]:
+        return OneState().on_hazard(condition, step)
 
     def function(self, parts: LoopParts) -> ir.CodeFunction:
         one = OneState().function(parts)

@@ -131,8 +131,8 @@ class PlainLoop:
 
     def _wants_more(self, counts: Any, new_counts: list[int], written: Sequence[Any]) -> bool:
         """Whether an output has too little room; then `counts` has the required sizes."""
-        room = {j: len(array) for j, array in zip(self._form.owners, written[: self._fields], strict=False)}
-        if all(counts[j] + new_counts[j] < size for j, size in room.items()):
+        capacities = {j: len(array) for j, array in zip(self._form.owners, written[: self._fields], strict=False)}
+        if all(counts[j] + new_counts[j] < size for j, size in capacities.items()):
             return False
         counts[:] += new_counts
         return True

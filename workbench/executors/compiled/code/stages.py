@@ -55,9 +55,9 @@ def _describe_system(system: System) -> Iterator[str]:
 def _describe_layout(system: System) -> Iterator[str]:
     """Yield where the variables, memories, inputs and outputs of a system are stored, and their names in code."""
     form = shape(system)
-    for array, places in (("whole", form.whole), ("real", form.real)):
-        for place, i in enumerate(places):
-            yield f"s{i} = {array}[{place}]: {system.variables[i].name}: {system.variables[i].domain}"
+    for array, indices in (("whole", form.whole), ("real", form.real)):
+        for index, i in enumerate(indices):
+            yield f"s{i} = {array}[{index}]: {system.variables[i].name}: {system.variables[i].domain}"
     for column, name in array_names(system).items():
         yield f"{name}: {column.name}: {column.domain.element}[]"  # type: ignore[attr-defined]
     for k, (name, domain) in enumerate(form.values):

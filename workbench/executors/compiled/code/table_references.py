@@ -77,10 +77,10 @@ class _AddressModel(models.PrimitiveModel):
         super().__init__(manager, type_, ir.LiteralStructType(arrays).as_pointer())
 
 
-def load_reference(context: Any, builder: Any, tables: TablesType, place: Any) -> Any:
+def load_reference(context: Any, builder: Any, tables: TablesType, address: Any) -> Any:
     """Load a reference from a word, and mark the descriptors as always readable for LLVM."""
     pointer = context.get_value_type(tables)
-    reference = builder.load(builder.bitcast(place, pointer.as_pointer()))
+    reference = builder.load(builder.bitcast(address, pointer.as_pointer()))
     size = ir.IntType(64)(context.get_abi_sizeof(pointer.pointee))
     for name, values in (("dereferenceable", [size]), ("invariant.load", [])):
         reference.set_metadata(name, builder.module.add_metadata(values))

@@ -41,10 +41,10 @@ class Column(NamedTuple):
     present: Any
     wrong: tuple[int, DomainError] | None
 
-    def part(self, places: Any) -> Column:
+    def part(self, indices: Any) -> Column:
         """Return the entries of these steps, none of which is wrong."""
-        present = None if self.present is None else self.present[places]
-        return Column(tuple(field[places] for field in self.fields), present, None)
+        present = None if self.present is None else self.present[indices]
+        return Column(tuple(field[indices] for field in self.fields), present, None)
 
 
 def empty(size: int, domain: Domain = INT) -> Any:
@@ -64,11 +64,11 @@ def longer(array: Any, used: int, size: int) -> Any:
     return copy
 
 
-def places_of(keys: Sequence[Any], taken: Any) -> Any:
+def places_of(keys: Sequence[Any], usage: Any) -> Any:
     """Find free rows as `lower.tables.places_of`, by machine code."""
     from workbench.executors.compiled.code.hashing import places_of
 
-    return places_of(keys, taken)
+    return places_of(keys, usage)
 
 
 def readable(domains: Sequence[Domain], arrays: Sequence[Any], texts: Callable[[Any], TextColumn]) -> tuple[Any, ...]:
@@ -81,12 +81,12 @@ def join_arrays(arrays: Sequence[Any]) -> Any:
     """Concatenate arrays."""
     if not isinstance(arrays[0], TextColumn):
         return np.concatenate(arrays)
-    places: dict[str, int] = {}
+    indices: dict[str, int] = {}
     numbers = [
-        np.array([*(places.setdefault(text, len(places)) for text in each.texts), 0], np.int64)[each.numbers]
+        np.array([*(indices.setdefault(text, len(indices)) for text in each.texts), 0], np.int64)[each.numbers]
         for each in arrays
     ]
-    return TextColumn(np.concatenate(numbers), list(places))
+    return TextColumn(np.concatenate(numbers), list(indices))
 
 
 def silent(domain: Domain, count: int) -> Column:

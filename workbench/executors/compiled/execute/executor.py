@@ -144,7 +144,7 @@ class Compiled:
         """
         sizes = {queue: self.system.queues[queue].capacity for queue in self.allocation.open}
         capacities = {q: self._state.number(most_waited(q)) if n == ENDLESS else n for q, n in sizes.items()}
-        return {queue: most for queue, most in capacities.items() if most}
+        return {queue: capacity for queue, capacity in capacities.items() if capacity}
 
     @property
     def state(self) -> list[Any]:
@@ -272,7 +272,7 @@ class Compiled:
         return outputs
 
     def fed(
-        self, columns: dict[str, Any], count: int, places: bool, *, kind: str = "", reuse: bool = False
+        self, columns: dict[str, Any], count: int, with_steps: bool, *, kind: str = "", reuse: bool = False
     ) -> dict[str, OutputColumn]:
         """Run steps on checked columns, as `feed` does."""
         if not kind and (len(columns) < len(self.flat.inputs) or any(c.present is not None for c in columns.values())):
@@ -282,14 +282,14 @@ class Compiled:
         columns |= {n: self._columns.silent(domain, count) for n, domain in self.flat.inputs if n not in columns}
         wrong = min((c.wrong for c in columns.values() if c.wrong), key=lambda each: int(each[0]), default=None)
         try:
-            outputs = self._run(columns, count if wrong is None else wrong[0], places, kind, reuse, saved)
+            outputs = self._run(columns, count if wrong is None else wrong[0], with_steps, kind, reuse, saved)
             if wrong is not None:
                 raise wrong[1].retold(f"step {self.steps}: {wrong[1].what}", where="").at(step=self.steps)
         except _NoRoom:
             self._state.restore(saved)
             self.steps = before
             self.widen()
-            return self.fed(columns, count, places, kind=kind, reuse=reuse)
+            return self.fed(columns, count, with_steps, kind=kind, reuse=reuse)
         except BaseException:
             self._state.restore(saved)
             self.steps = before
@@ -299,7 +299,7 @@ class Compiled:
         return outputs
 
     def _run(
-        self, columns: dict[str, Any], count: int, places: bool, kind: str, reuse: bool, snapshot: list[Any]
+        self, columns: dict[str, Any], count: int, with_steps: bool, kind: str, reuse: bool, snapshot: list[Any]
     ) -> dict[str, OutputColumn]:
         """Run steps; return the outputs."""
         import numpy as np
@@ -310,10 +310,10 @@ class Compiled:
         if not full and not kind:
             inputs += [np.ones(count, np.bool_) if c.present is None else c.present for c in ordered]
         start = self.steps
-        outputs = self._room(count, places, reuse=reuse)
+        outputs = self._room(count, with_steps, reuse=reuse)
         kind = kind or ("dense" if full else "sparse")
         before = [self._state.content(pipe.slots[0].value) for _, _, pipe in self.results]
-        for first, last, loop in self._plan(count, kind, places):
+        for first, last, loop in self._plan(count, kind, with_steps):
             if self.steps > start:
                 snapshot = self._state.keep()
             counts = outputs.counts.copy()
@@ -337,7 +337,7 @@ class Compiled:
         whole, real, *memories = self.state
         return bool(loop(first, last, whole, real, outputs.counts, *memories, *inputs, *outputs.arrays, *outputs.spots))
 
-    def _room(self, count: int, places: bool, *, reuse: bool = False) -> OutputArrays:
+    def _room(self, count: int, with_steps: bool, *, reuse: bool = False) -> OutputArrays:
         """Allocate arrays for the outputs of `count` steps from here."""
         from workbench.executors.compiled.execute.outputs import OutputArrays, room
 
@@ -345,11 +345,11 @@ class Compiled:
         sizes = [room(pipe, count, self._state) for _, _, pipe in self.results]
         empty = self._pool.empty if reuse else self._columns.empty
         fields, texts = [fields for _, fields in self.form.results], self.texts.reader()
-        return OutputArrays(self.results, fields, sizes, empty, places=places, texts=texts)
+        return OutputArrays(self.results, fields, sizes, empty, with_steps=with_steps, texts=texts)
 
     # --- which loop makes which steps -----------------------------------------------------------------------
 
-    def _plan(self, count: int, kind: str, places: bool) -> Iterator[StepRange]:
+    def _plan(self, count: int, kind: str, with_steps: bool) -> Iterator[StepRange]:
         """Yield successive ranges of steps with their loops, chosen as the state evolves."""
         self._made += count
         searches = self.loops.searches
@@ -358,11 +358,11 @@ class Compiled:
         if machine and kind == "dense" and self.loops.distance(self.state) is not None:
             # the steps before the steady part, and after its last round, are few: they need no machine code
             first, last = self.steady_part(count)
-            yield from self._schedule.ranges(self, 0, first, LoopKind(kind, places))
-            steady = LoopKind("steady", places, machine=True, size=len(self.phases("steady")))
+            yield from self._schedule.ranges(self, 0, first, LoopKind(kind, with_steps))
+            steady = LoopKind("steady", with_steps, machine=True, size=len(self.phases("steady")))
             yield from self._schedule.ranges(self, first, last, steady)
             begin, machine = last, False
-        yield from self._schedule.ranges(self, begin, count, LoopKind(kind, places, machine=machine))
+        yield from self._schedule.ranges(self, begin, count, LoopKind(kind, with_steps, machine=machine))
 
     def phases(self, kind: str) -> Sequence[Substitution]:
         """Return the constants of successive steps in a loop of this kind: see `list_known`; or `steady`."""

@@ -96,10 +96,10 @@ def only(arrays: Arrays, holders: Sequence[Any]) -> list[Any]:
         holder[:] = np.searchsorted(held, holder)
     lengths = begins[held + 1] - begins[held]
     ends = np.cumsum(lengths)
-    places = np.repeat(begins[held] - ends + lengths, lengths) + np.arange(ends[-1])
+    indices = np.repeat(begins[held] - ends + lengths, lengths) + np.arange(ends[-1])
     return [
         np.concatenate((np.ones(1, begins.dtype), 1 + ends)),
-        *(np.concatenate((np.zeros(1, array.dtype), array[places])) for array in rest),
+        *(np.concatenate((np.zeros(1, array.dtype), array[indices])) for array in rest),
     ]
 
 

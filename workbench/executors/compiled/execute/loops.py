@@ -68,7 +68,7 @@ class SystemLoops:
         """Return a loop of this kind."""
 
         def source(target: Target) -> str:
-            return loop_source(self.system, self.phases(kind.name), places=kind.places, target=target)
+            return loop_source(self.system, self.phases(kind.name), with_steps=kind.places, target=target)
 
         plain = partial(PlainLoop, form=self.form, sparse=kind.name == "sparse")
         return self.get((kind.name, kind.places), source, plain, machine=kind.machine)

@@ -66,8 +66,8 @@ def overflow_in(system: System, form: Shape, state: list[Any], step: int, inputs
         (term.name, value is TRUE) for term, value in list_known(system, kind).items() if term.name in system.free
     )
     all_hazards = hazards(system)
-    happens = Observer(system, form, state, [hazard.happens for hazard in all_hazards])(entries)
-    hazard = next(hazard for hazard, here in zip(all_hazards, happens, strict=True) if here)
+    conditions = Observer(system, form, state, [hazard.happens for hazard in all_hazards])(entries)
+    hazard = next(hazard for hazard, here in zip(all_hazards, conditions, strict=True) if here)
     gets = "" if hazard.gets is FALSE else f" {Observer(system, form, state, [hazard.gets])(entries)[0]}"
     found_there = Overflow(f"step {step}: {hazard.what}{gets}", hint=hazard.hint, queue=hazard.queue).at(step=step)
     found_there.beyond_words, found_there.by_compiled = hazard.beyond_words, True
@@ -102,8 +102,8 @@ def in_rows(
     used, keys = state.array(pipe.rows.used), state.array(pipe.rows.keys)
     parts = [part for _, part in scalars(domain)]
     for row in order_rows(used, keys):
-        happens, which, *flat = observer(inputs, row)
-        if happens and which:
+        condition, which, *flat = observer(inputs, row)
+        if condition and which:
             values = [state.texts.value(p, n) for p, n in zip(parts, flat, strict=True)]
             events.append(join_parts(domain, iter(values)))
     return events

@@ -45,12 +45,12 @@ class OutputArrays:
         sizes: Sequence[int],
         empty: Callable[[int, Domain], Any],
         *,
-        places: bool,
+        with_steps: bool,
         texts: Callable[[Any], TextColumn],
     ) -> None:
         self._results, self._fields, self._texts = results, fields, texts
         self.arrays = [empty(size, d) for size, domains in zip(sizes, fields, strict=True) for d in domains]
-        self.spots = [empty(size, INT) for size in sizes] if places else []
+        self.spots = [empty(size, INT) for size in sizes] if with_steps else []
         self.counts = columns.zeros(len(sizes))
 
     def enlarge(self, counts: Any) -> bool:
@@ -62,11 +62,11 @@ class OutputArrays:
         """
         position, grown = 0, False
         for j, domains in enumerate(self._fields):
-            wanted, here = int(self.counts[j]), slice(position, position + len(domains))
+            count, here = int(self.counts[j]), slice(position, position + len(domains))
             position = here.stop
-            if wanted < len(self.arrays[here.start]):
+            if count < len(self.arrays[here.start]):
                 continue
-            size, grown = max(wanted + 1, 2 * len(self.arrays[here.start])), True
+            size, grown = max(count + 1, 2 * len(self.arrays[here.start])), True
             self.arrays[here] = [columns.longer(array, int(counts[j]), size) for array in self.arrays[here]]
             if self.spots:
                 self.spots[j] = columns.longer(self.spots[j], int(counts[j]), size)

@@ -86,8 +86,8 @@ def _move_slots(slots: Join, position: int, prefix: str, numbers: dict[str, Any]
     level = numbers[prefix + brim.level]
     waiting: int = max(0, -level if position and len(slots.domains) == 2 else level)
     for path, _ in scalars(slots.domains[position]):
-        for place, slot in enumerate(brim.stores[:waiting]):
+        for index, slot in enumerate(brim.stores[:waiting]):
             array = wide.named()[".".join((f"{prefix}events{position + 1}", *path))]
-            array[place] = numbers[".".join((prefix + slot, *path))]
+            array[index] = numbers[".".join((prefix + slot, *path))]
     numbers[f"{prefix}length{position + 1}"] = waiting
     return waiting

@@ -31,8 +31,8 @@ def restore(one: Compiled, snapshot: bytes) -> None:
     ------
     StateError: the state is damaged, or of another pipeline; then nothing has changed.
     """
-    mine = (each for each in one.allocation[:2] if each and mark_system(one, each) == mark_of(snapshot))
-    system = next(mine, one.system)
+    matches = (each for each in one.allocation[:2] if each and mark_system(one, each) == mark_of(snapshot))
+    system = next(matches, one.system)
     payload = unseal(mark_system(one, system), snapshot)
     if system is not one.system:
         one._take(system)

@@ -65,8 +65,10 @@ class LoopArrays:
             *(columns.zeros(size, domain) for _, domain, size, _ in form.memories),
         ]
         self._saved, self._kept = copies(self.arrays), copies(self.arrays)
-        places = list(_memory_places(system))
-        self._tables = [(memory.domain, here) for memory, here in places if isinstance(memory.domain, KeyedArray)]
+        memory_slices = list(_memory_places(system))
+        self._tables = [
+            (memory.domain, here) for memory, here in memory_slices if isinstance(memory.domain, KeyedArray)
+        ]
         self._keys = {here.start + 1 + k for table, here in self._tables for k in range(table.words)}
         """The arrays of table keys: a used row keeps its key, so they need no copy for a rollback."""
         self.endless = list(_endless(system))
@@ -74,7 +76,7 @@ class LoopArrays:
         """The queues without a capacity, and the number of steps after which they were last seen empty."""
         self._places = {name: 2 + i for i, (name, *_) in enumerate(form.memories)}
         self._used, self._filling = dict[int, int](), dict[int, float]()
-        self._heaps = {memory.domain.of: here for memory, here in places if isinstance(memory.domain, MapHeap)}
+        self._heaps = {memory.domain.of: here for memory, here in memory_slices if isinstance(memory.domain, MapHeap)}
         """The arrays of input maps, for each map type."""
         texts.maps.laid = self._laid
 
@@ -87,19 +89,19 @@ class LoopArrays:
 
     def lay_maps(self) -> None:
         """Append new input maps to those that are held."""
-        for of, places in self._heaps.items():
-            arrays = self.texts.maps.take_arrays(of, self.arrays[places])
+        for of, indices in self._heaps.items():
+            arrays = self.texts.maps.take_arrays(of, self.arrays[indices])
             if arrays is not None:
-                self.arrays[places] = arrays
+                self.arrays[indices] = arrays
 
     def forget_maps(self) -> None:
         """Keep only the maps whose numbers are in the state."""
-        for of, places in self._heaps.items():
+        for of, indices in self._heaps.items():
             whole = [at for at, i in enumerate(self.form.whole) if _holds(self.system.variables[i].domain, of)]
             memories = zip(self.form.memories, self.arrays[2:], strict=True)
             numbers = self.arrays[0][whole]
             holders = [numbers, *(array for (_, domain, *_), array in memories if _holds(domain, of))]
-            self.arrays[places] = given_maps.only(self.arrays[places], holders)
+            self.arrays[indices] = given_maps.only(self.arrays[indices], holders)
             self.arrays[0][whole] = numbers
 
     def reset(self) -> None:
@@ -110,8 +112,8 @@ class LoopArrays:
         for (_, domain, _, blank), array in zip(self.form.memories, self.arrays[2:], strict=True):
             if blank:
                 array[:] = encode_any(domain, domain.default)
-        for places in self._heaps.values():
-            self.arrays[places] = given_maps.empty(self.arrays[places])
+        for indices in self._heaps.values():
+            self.arrays[indices] = given_maps.empty(self.arrays[indices])
 
     def save(self) -> list[Any]:
         """Copy the state into arrays that the next call overwrites; keys of unused rows are not kept."""
@@ -152,8 +154,8 @@ class LoopArrays:
 
     def put(self, numbers: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
         """Set the variables and the arrays of memories that are named."""
-        for array, places in zip(self.arrays, (self.form.whole, self.form.real), strict=False):
-            named = (self.system.variables[i].name for i in places)
+        for array, indices in zip(self.arrays, (self.form.whole, self.form.real), strict=False):
+            named = (self.system.variables[i].name for i in indices)
             array[:] = [numbers.get(name, now) for name, now in zip(named, array.tolist(), strict=True)]
         self.restore([*self.arrays[:2], *(arrays.get(name, array) for name, array in self.named().items())])
 
@@ -180,22 +182,22 @@ class LoopArrays:
             arrays = self.arrays[each.places]
             self._check_room(each, arrays, step)
             size, waiting = len(arrays[0]), self.number(each.length)
-            places: Any = self.number(each.first) + np.arange(waiting)
+            indices: Any = self.number(each.first) + np.arange(waiting)
             for position, array in enumerate(arrays, each.places.start):
                 self.arrays[position] = np.zeros(2 * size, array.dtype)
-                self.arrays[position][places & 2 * size - 1] = array[places & size - 1]
+                self.arrays[position][indices & 2 * size - 1] = array[indices & size - 1]
         return bool(short)
 
     def _check_room(self, queue: EndlessQueue, arrays: Sequence[Any], step: int) -> None:
         """Refuse to enlarge the arrays of a queue where memory is too small."""
-        wanted = COPIES * 2 * sum(array.nbytes for array in arrays) / 2**20
-        if wanted <= spare_mb():
+        megabytes = COPIES * 2 * sum(array.nbytes for array in arrays) / 2**20
+        if megabytes <= spare_mb():
             return
         since = self._filled[queue.name]
         raise Overflow(
             f"step {step}: queue '{queue.name}' of {self.system.kind} {self.system.name} is out of memory: more than"
             f" {len(arrays[0])} events wait in it, which has not been seen empty since step {since}, and for twice as"
-            f" many {wanted:.0f} MB would be needed",
+            f" many {megabytes:.0f} MB would be needed",
             hint=f"`workbench buffers FILE` says whether it has a bound; `capacity queue({queue.name}) = ...` sets one",
             queue=queue.name,
         ).at(step=step)
@@ -213,23 +215,25 @@ class LoopArrays:
         ----------
         steps: number of steps to repeat if a table was full: some tables get room for a row per step.
         """
-        filled_by = {place.start: tables.measure_load(self.arrays[place.start]) for _, place in self._tables}
+        filled_by = {indices.start: tables.measure_load(self.arrays[indices.start]) for _, indices in self._tables}
         least_filled = filled
         if filled == tables.FULL:  # the others have room
             least_filled = max(filled, tables.CROWDED * max(filled_by.values(), default=0.0))
-        crowded_tables = [(table, place) for table, place in self._tables if filled_by[place.start] >= least_filled]
+        crowded_tables = [
+            (table, indices) for table, indices in self._tables if filled_by[indices.start] >= least_filled
+        ]
         if crowded_tables:
             self.restore(state)
-        for table, place in crowded_tables:
-            domains = [domain for _, domain, *_ in self.form.memories[place.start - 2 : place.stop - 2]]
+        for table, indices in crowded_tables:
+            domains = [domain for _, domain, *_ in self.form.memories[indices.start - 2 : indices.stop - 2]]
             rest = zip(domains[1 + table.words :], leaves(table.fresh), strict=False)
             flat = [encode_any(domain, value) for domain, value in rest]
             least = (
-                max(4 * tables.size(self.arrays[place.start]), min(steps, MOST_AGAIN)) if filled == tables.FULL else 0
+                max(4 * tables.size(self.arrays[indices.start]), min(steps, MOST_AGAIN)) if filled == tables.FULL else 0
             )
-            large = tables.size(self.arrays[place.start]) >= LARGE
-            self.arrays[place] = tables.enlarge_table(
-                self.arrays[place], flat, least, table.words, columns.places_of if large else None
+            large = tables.size(self.arrays[indices.start]) >= LARGE
+            self.arrays[indices] = tables.enlarge_table(
+                self.arrays[indices], flat, least, table.words, columns.places_of if large else None
             )
         return bool(crowded_tables)
 
@@ -242,7 +246,7 @@ class LoopArrays:
 
     def _rows(self) -> dict[int, int]:
         """Return the number of used rows of each table, by its first array."""
-        return {place.start: int(np.count_nonzero(self.arrays[place.start])) for _, place in self._tables}
+        return {indices.start: int(np.count_nonzero(self.arrays[indices.start])) for _, indices in self._tables}
 
     def fitting(self) -> int:
         """Return for how many steps tables have room, at the present fill rate: a full table is slow."""
@@ -281,9 +285,9 @@ class LoopArrays:
     def texts_used(self) -> int:
         """Return a lower bound on the number of different texts: the keys of a table are different."""
         used = [
-            self._used.get(place.start, 0)
-            for table, place in self._tables
-            if table.words == 1 and isinstance(self.form.memories[place.start - 1][1], Texts)
+            self._used.get(indices.start, 0)
+            for table, indices in self._tables
+            if table.words == 1 and isinstance(self.form.memories[indices.start - 1][1], Texts)
         ]
         return max(used, default=0)
 
@@ -318,10 +322,10 @@ def _holds(domain: Domain, of: Map) -> bool:
 
 def _endless(system: System) -> Iterator[EndlessQueue]:
     """Yield the queues of a system that grow on demand."""
-    for memory, places in _memory_places(system):
+    for memory, indices in _memory_places(system):
         if memory.domain.endless:
             instance, _, number = memory.name.rpartition(":events")
             queues = [name for name in system.queues if f"{name.rpartition('.')[0]}.queue" == instance]
             name = queues[int(number) - 1]
             length, first = f"{instance}:length{number}", f"{instance}:first{number}"
-            yield EndlessQueue(name, length, first, most_waited(name), places)
+            yield EndlessQueue(name, length, first, most_waited(name), indices)

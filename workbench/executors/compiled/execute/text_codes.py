@@ -105,8 +105,8 @@ class TextCodes:
     def codes(self, column: TextColumn) -> Any:
         """Return the codes of the texts in a column."""
         texts = column.texts
-        few = self._table is None and len(self._texts) + len(texts) < MANY
-        if few or not isinstance(texts, StoredTexts):
+        is_small = self._table is None and len(self._texts) + len(texts) < MANY
+        if is_small or not isinstance(texts, StoredTexts):
             return np.array([*self.put(texts), 0], np.int64)[column.numbers]
         if self._table is None:
             from workbench.executors.compiled.code.code_table import CodeTable
@@ -118,12 +118,12 @@ class TextCodes:
 
     def reader(self) -> Callable[[Any], TextColumn]:
         """Return a decoder for the texts that are known now, which works even after they have been dropped here."""
-        few, table = KnownTexts(self._texts), self._table
+        known, table = KnownTexts(self._texts), self._table
 
         def texts(codes: Any) -> TextColumn:
             numbers, distinct = different(codes)
             if table is None:
-                return TextColumn(numbers, [few[code] for code in distinct])
+                return TextColumn(numbers, [known[code] for code in distinct])
             return TextColumn(numbers, table.texts(distinct))
 
         return texts

@@ -151,10 +151,10 @@ class Batch:
             )
         ((steps, traces),) = shapes
         for name, domain in flat.inputs:
-            wanted = len(list(scalars(domain)))
-            if len(arrays[name]) != wanted:
+            array_count = len(list(scalars(domain)))
+            if len(arrays[name]) != array_count:
                 raise PipelineError(
-                    f"input '{name}' carries {domain} and needs {wanted} arrays; {len(arrays[name])} are given"
+                    f"input '{name}' carries {domain} and needs {array_count} arrays; {len(arrays[name])} are given"
                 )
         work = _Work(arrays, flags, steps, traces, end)
         return self._by_gpu(work, keep, reuse) if self._on_gpu else self._by_cpu(work)
@@ -289,16 +289,16 @@ class Batch:
             (work.steps * pipe.width + pipe.width + spare(pipe), self._fields[name]) for name, _, pipe in one.results
         ]
         outputs = [(size, self._columns.dtype(domain)) for size, domains in rows for domain in domains]
-        room = [*outputs, work.traces]
+        capacity = [*outputs, work.traces]
         group = cuda.TraceGroup(
             [*parts, *flags],
             self._state(full),
             outputs,
             len(one.results),
-            self._pool[1] if reuse and self._pool[0] == room else None,
+            self._pool[1] if reuse and self._pool[0] == capacity else None,
         )
         if reuse:
-            self._pool = room, group.outputs
+            self._pool = capacity, group.outputs
         first, last = one.steady_part(work.steps) if full else (work.steps, work.steps)
         general, steps, columns = "dense" if full else "sparse", work.steps, len(parts) + len(flags)
         ranges = [(general, 0, first, columns), ("steady", first, last, columns), (general, last, steps, columns)]

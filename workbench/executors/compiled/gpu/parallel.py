@@ -102,7 +102,7 @@ class InBlocksOnGpu(InBlocks):
     def kernel(self, kind: LoopKind) -> Any:
         """Return the kernel of the loop with outputs."""
         system, phases = self.one.system, self.one.phases(kind.name)
-        return self._get(kind, lambda: cuda.kernel(system, phases, places=kind.places))
+        return self._get(kind, lambda: cuda.kernel(system, phases, with_steps=kind.places))
 
     def offset_kernel(self, scan: Scan) -> Any:
         """Return the kernel of `offset_loop`."""
@@ -157,7 +157,7 @@ class _OnGpu(Attempt):
         self._make(len(of.cuts.levels), states, -self.shift, 0)
         for last in of.cuts.last:
             of.set(states, last.scan.position, [last.scan.neutral] * (self.count - 1))
-        begun, there = [array.copy() for array in states], [cuda.send_array(array.T) for array in states]
+        initial_states, there = [array.copy() for array in states], [cuda.send_array(array.T) for array in states]
         whole, real, *memories = there
         new_counts, self.bad = cuda.send_array(np.zeros((len(self.counts), self.count), np.int64)), self._good()
         widths = [pipe.width for _, _, pipe in of.one.results]
@@ -171,7 +171,7 @@ class _OnGpu(Attempt):
         )  # fmt: skip
         for array, content in zip(states, there, strict=True):
             array[:] = content.copy_to_host().T
-        return begun, new_counts.copy_to_host().T, bool(self.bad.copy_to_host().any())
+        return initial_states, new_counts.copy_to_host().T, bool(self.bad.copy_to_host().any())
 
     def _offset(self, scan: Scan, before: Sequence[Value], outputs: Sequence[tuple[int, int]], new_counts: Any) -> bool:
         domain = self.of.one.system.variables[scan.position].domain

@@ -91,11 +91,11 @@ class CompiledKeys(CompiledRuns):
         wrong, begun_at = None, time.thread_time()
         while wrong is None:
             loop = partial(self._run, self._loop(batch.kind, machine=machine), batch, len(parts))
-            begun = [self._manager.start(partial(loop, part)) for part in parts[1:]]
+            pending = [self._manager.start(partial(loop, part)) for part in parts[1:]]
             try:
                 loop(parts[0])
             finally:
-                for each in begun:
+                for each in pending:
                     each.wait_for()
             first = min(parts, key=lambda part: part.stop)
             if first.stop == batch.rows:
@@ -148,14 +148,16 @@ class CompiledKeys(CompiledRuns):
             more + rows * pipe.width + spare(pipe) for more, (_, _, pipe) in zip(waiting, self.one.results, strict=True)
         ]
         fields = [fields for _, fields in self.one.form.results]
-        return OutputArrays(self.one.results, fields, sizes, columns.empty, places=True, texts=self.one.texts.reader())
+        return OutputArrays(
+            self.one.results, fields, sizes, columns.empty, with_steps=True, texts=self.one.texts.reader()
+        )
 
     def _loop(self, kind: str, *, machine: bool) -> Loop:
         """Return the loop for steps of this kind, created when first needed."""
 
         def source(target: Target) -> str:
             phases = self.one.phases(kind)
-            return loop_source(self.one.system, phases, target=target, places=True, placement=RowPerKey())
+            return loop_source(self.one.system, phases, target=target, with_steps=True, placement=RowPerKey())
 
         plain = partial(PlainKeys, form=self.one.form, sparse=kind == "sparse")
         return self.one.loops.get(("keys", kind), source, plain, machine=machine)

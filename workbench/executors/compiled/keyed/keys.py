@@ -76,10 +76,10 @@ class ColumnKeys(Keys):
         column: an Arrow array of texts, a `TextColumn`, or an array of numbers, as `EventArray` has them.
         """
         if isinstance(self.domain, Texts) and not isinstance(self.domain, Words):
-            places, numbers = np.unique(column.numbers, return_index=True)
+            indices, numbers = np.unique(column.numbers, return_index=True)
             known: Any = np.zeros(len(column.texts) + 1, np.int64)
-            for place in places[np.argsort(numbers)].tolist():
-                known[place] = self.number(column.texts[place])
+            for index in indices[np.argsort(numbers)].tolist():
+                known[index] = self.number(column.texts[index])
             return known[column.numbers]
         self._rows += len(column)
         if self._machine and self._table is None and self._rows > PATIENCE:
@@ -94,8 +94,8 @@ class ColumnKeys(Keys):
             return super().values(numbers)
         from workbench.events.buffers import take_rows
 
-        keys, places = self._join_keys(), np.array(numbers, np.int64)
-        return self._list_keys(take_rows(keys, places) if isinstance(self.domain, Words) else keys[places])
+        keys, indices = self._join_keys(), np.array(numbers, np.int64)
+        return self._list_keys(take_rows(keys, indices) if isinstance(self.domain, Words) else keys[indices])
 
     @_lock_method
     def shown(self, numbers: Any) -> Any:

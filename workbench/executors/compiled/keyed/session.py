@@ -96,34 +96,34 @@ class KeyedColumnSession(KeyedSession):
     # --- rows as columns ------------------------------------------------------------------------------------
 
     def _of_rows(self, batch: LogBatch) -> KeyedBatch:
-        failed, end, places, rows = batch.failed, len(batch), list[int](), list[RowEvents]()
+        failed, end, offsets, rows = batch.failed, len(batch), list[int](), list[RowEvents]()
         for at, row in enumerate(batch.as_rows(self.outputs.domains)):
             try:
                 if self.partition.key_of(row, batch.numbers[at]) is not None:
-                    places.append(at)
+                    offsets.append(at)
                     rows.append(row)
             except InputError as error:
                 failed, end = error, at
                 break
         codes = self.keys.given([row[self.partition.column] for row in rows])
-        return KeyedBatch(codes, np.array(places, np.int64), LogBatch(places, rows), None, end, failed)
+        return KeyedBatch(codes, np.array(offsets, np.int64), LogBatch(offsets, rows), None, end, failed)
 
     def _of_columns(self, batch: LogBatch) -> KeyedBatch:
         assert batch.columns is not None
         columns, failed = dict(batch.columns), batch.failed
         keys = columns.pop(self.partition.column) if self.partition.beside else columns[self.partition.column]
-        places, rows = cast(Any, np.arange(keys.rows)), keys.rows
+        offsets, rows = cast(Any, np.arange(keys.rows)), keys.rows
         if keys.present is not None:
             lost = np.flatnonzero(_find_filled_rows(columns, keys.rows) & ~keys.present)
             end = int(lost[0]) if len(lost) else None
             if end is not None:
                 rows = end
                 failed = self.partition.keyless(batch.numbers[end])
-            places = np.flatnonzero(keys.present[:end])
-            columns = {name: each.part(places) for name, each in columns.items()}
-            keys = keys.part(places)
+            offsets = np.flatnonzero(keys.present[:end])
+            columns = {name: each.part(offsets) for name, each in columns.items()}
+            keys = keys.part(offsets)
         codes = self.keys.numbers(keys.events)
-        return KeyedBatch(codes, places, LogBatch(range(len(codes)), columns=columns), keys.events, rows, failed)
+        return KeyedBatch(codes, offsets, LogBatch(range(len(codes)), columns=columns), keys.events, rows, failed)
 
     # --- output ---------------------------------------------------------------------------------------------
 

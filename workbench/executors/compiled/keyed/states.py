@@ -47,12 +47,12 @@ class KeyedStates:
     def grow(self, count: int) -> None:
         """Allocate states for this many keys."""
         if count > len(self.arrays[0]):
-            room = max(count, 2 * len(self.arrays[0]))
-            for place, (first, content) in enumerate(zip(self._initial, self.arrays, strict=True)):
+            capacity = max(count, 2 * len(self.arrays[0]))
+            for index, (first, content) in enumerate(zip(self._initial, self.arrays, strict=True)):
                 row: Any = np.zeros((1, content.shape[1]), first.dtype)
                 row[0, : len(first)] = first  # longer queues are empty
-                self.arrays[place] = np.repeat(row, room, axis=0)
-                self.arrays[place][: len(content)] = content
+                self.arrays[index] = np.repeat(row, capacity, axis=0)
+                self.arrays[index][: len(content)] = content
         self.count = max(count, self.count)
 
     def begin(self, key: int | None) -> None:
@@ -70,8 +70,8 @@ class KeyedStates:
 
     def column(self, variable: str) -> Any:
         """Return the value of an integer variable, for each key."""
-        place = [self.form.system.variables[i].name for i in self.form.form.whole].index(variable)
-        return self.arrays[0][: self.count, place]
+        index = [self.form.system.variables[i].name for i in self.form.form.whole].index(variable)
+        return self.arrays[0][: self.count, index]
 
     def turn(self, key: int) -> None:
         """Load the state of this key into the executor."""
@@ -111,17 +111,17 @@ class KeyedStates:
         """Store a state as that of a key."""
         whole, *rest = state.arrays
         self.arrays[0][key, :-1], self.arrays[0][key, -1] = whole, steps
-        within = {place for queue in state.endless for place in range(queue.places.start, queue.places.stop)}
-        for place, content in enumerate(rest, 1):
-            if place not in within:
-                self.arrays[place][key] = content
+        within = {index for queue in state.endless for index in range(queue.places.start, queue.places.stop)}
+        for index, content in enumerate(rest, 1):
+            if index not in within:
+                self.arrays[index][key] = content
         for queue in state.endless:
             first, waiting = state.number(queue.first), state.number(queue.length)
             while waiting > self.arrays[queue.places.start].shape[1]:
                 self._double(queue)
-            places: Any = first + np.arange(waiting)
+            indices: Any = first + np.arange(waiting)
             for array, content in zip(self.arrays[queue.places], state.arrays[queue.places], strict=True):
-                array[key, places & array.shape[1] - 1] = content[places & len(content) - 1]
+                array[key, indices & array.shape[1] - 1] = content[indices & len(content) - 1]
 
     def _double(self, queue: EndlessQueue) -> None:
         """Double the capacity of a queue, for all keys.
@@ -131,20 +131,20 @@ class KeyedStates:
         Overflow: there is too little memory.
         """
         size, firsts = self.arrays[queue.places.start].shape[1], self.column(queue.first)
-        wanted = COPIES * 2 * sum(array.nbytes for array in self.arrays[queue.places]) / 2**20
-        if wanted > spare_mb():
+        megabytes = COPIES * 2 * sum(array.nbytes for array in self.arrays[queue.places]) / 2**20
+        if megabytes > spare_mb():
             what = f"queue '{queue.name}' of {self.one.flat.ports.of} is out of memory: more than {size} events wait in"
-            what += f" it for one of {self.count} keys, and for twice as many {wanted:.0f} MB would be needed"
+            what += f" it for one of {self.count} keys, and for twice as many {megabytes:.0f} MB would be needed"
             raise Overflow(what, hint="`workbench buffers FILE` says whether it has a bound", queue=queue.name)
         keys = np.arange(self.count)
-        for place in range(queue.places.start, queue.places.stop):
-            array = self.arrays[place]
+        for index in range(queue.places.start, queue.places.stop):
+            array = self.arrays[index]
             larger: Any = np.zeros((len(array), 2 * size), array.dtype)
             if size <= self.count:
                 for at in range(size):
                     larger[keys, firsts + at & 2 * size - 1] = array[keys, firsts + at & size - 1]
             else:
                 for key, first in enumerate(firsts.tolist()):
-                    places = first + np.arange(size)
-                    larger[key, places & 2 * size - 1] = array[key, places & size - 1]
-            self.arrays[place] = larger
+                    indices = first + np.arange(size)
+                    larger[key, indices & 2 * size - 1] = array[key, indices & size - 1]
+            self.arrays[index] = larger

@@ -42,9 +42,9 @@ class TabledKeys(CompiledRuns):
         events_by_name: FoundEvents = {name: [] for name, _, _ in self.one.results}
         order = np.argsort(codes[:rows], kind="stable")
         cuts: Any = np.flatnonzero(np.diff(codes[order])) + 1
-        for places in np.split(order, cuts) if rows else ():
-            key = int(codes[places[0]])
-            failed = self._run(key, input_columns, places, events_by_name)
+        for indices in np.split(order, cuts) if rows else ():
+            key = int(codes[indices[0]])
+            failed = self._run(key, input_columns, indices, events_by_name)
             if failed is not None and (wrong is None or failed[0] < wrong[0]):
                 wrong = failed
         if wrong is not None and wrong[0] == rows:
@@ -53,22 +53,22 @@ class TabledKeys(CompiledRuns):
         return _gather(events_by_name, wrong)
 
     def _run(
-        self, key: int, columns: Mapping[str, Column], places: Any, events_by_name: FoundEvents
+        self, key: int, columns: Mapping[str, Column], indices: Any, events_by_name: FoundEvents
     ) -> tuple[int, WorkbenchError] | None:
         """Run rows of a key, or those before one that fails; return that row and its error."""
         self.turn(key)
-        start, parts = self.one.steps, {name: column.part(places) for name, column in columns.items()}
+        start, parts = self.one.steps, {name: column.part(indices) for name, column in columns.items()}
         try:
-            outputs = self.one.fed(parts, len(places), True)
+            outputs = self.one.fed(parts, len(indices), True)
         except WorkbenchError as error:
             if error.step is None:
                 raise
             done = error.step - start
-            self._run(key, columns, places[:done], events_by_name)
-            return int(places[done]), error
+            self._run(key, columns, indices[:done], events_by_name)
+            return int(indices[done]), error
         for name, output in outputs.items():
             assert output.steps is not None
-            events_by_name[name] += zip(places[output.steps - start].tolist(), output.events(), strict=True)
+            events_by_name[name] += zip(indices[output.steps - start].tolist(), output.events(), strict=True)
         self.take(key)
         return None
 

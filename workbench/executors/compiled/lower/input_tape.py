@@ -79,9 +79,9 @@ def _only_needed(system: System, pasts: Iterable[Past]) -> System:
     """Freeze all variables on which neither outputs, hazards nor the offsets of pasts depend."""
     pipes = [system.pipes[pipe] for _, pipe in system.outputs]
     written = [memory.writes for memory in system.memories]
-    wanted = [(pipe.slots, () if pipe.more is None else pipe.more) for pipe in pipes]
-    places = tuple(past.back for past in pasts)
-    needed = system.cone((tuple(wanted), tuple(written), places, tuple(hazard.happens for hazard in hazards(system))))
+    outputs = [(pipe.slots, () if pipe.more is None else pipe.more) for pipe in pipes]
+    offsets = tuple(past.back for past in pasts)
+    needed = system.cone((tuple(outputs), tuple(written), offsets, tuple(hazard.happens for hazard in hazards(system))))
     return replace(
         system,
         variables=tuple(v if v.name in needed else v._replace(next=var(v.name, v.domain)) for v in system.variables),
@@ -126,11 +126,11 @@ class _Recall(Substitute):
         if len(memory.writes) != 1 or memory.updates or any(each is not FALSE for each in escapes):
             return []
         (write,) = memory.writes
-        happens, *values = (self._known(leaf) for leaf in leaves(self._system.inline((write.happens, write.value))))
+        condition, *values = (self._known(leaf) for leaf in leaves(self._system.inline((write.happens, write.value))))
         nodes = list(postorder(values))
         inside = all(node in self._inputs for node in nodes if node.is_var)
-        few = sum(node.op is not None for node in nodes) <= MOST_WORK
-        return values if happens is TRUE and inside and few and not any(map(_array, nodes)) else []
+        is_cheap = sum(node.op is not None for node in nodes) <= MOST_WORK
+        return values if condition is TRUE and inside and is_cheap and not any(map(_array, nodes)) else []
 
     def _has_known_age(self, load: Term) -> bool:
         """Whether it is known how many writes ago the value that is read was written."""

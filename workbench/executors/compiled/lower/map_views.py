@@ -81,9 +81,9 @@ class MapTable:
         value = () if self.only is not None else (change.value,)
         return (change.there, *value) if self.removes else value
 
-    def look(self, cells: Cells, place: Any) -> tuple[Any, Any]:
+    def look(self, cells: Cells, row: Any) -> tuple[Any, Any]:
         """Return whether the key of a row is present, and its value (None where that is a map)."""
-        used, _, *rest = cells.at(place)
+        used, _, *rest = cells.at(row)
         if cells is not self.levels[-1]:
             return used, None
         value = rest[-1] if self.only is None else self.only
@@ -204,16 +204,16 @@ class GivenMap(MapView):
 
     def look(self, key: Any) -> tuple[Any, Any]:
         begins, keys, *_ = self._columns
-        place = FIND_ENTRY.build((begins, keys, self.number, as_term(key, self.domain.key)))
-        return GT(place, 0), self.value(place)
+        index = FIND_ENTRY.build((begins, keys, self.number, as_term(key, self.domain.key)))
+        return GT(index, 0), self.value(index)
 
-    def value(self, place: Term) -> Any:
+    def value(self, index: Term) -> Any:
         """Return the value of an entry."""
-        return whole(self.domain.value, (READ.build((column, place)) for column in self._columns[2:]))
+        return whole(self.domain.value, (READ.build((column, index)) for column in self._columns[2:]))
 
-    def key(self, place: Term) -> Term:
+    def key(self, index: Term) -> Term:
         """Return the key of an entry."""
-        key: Term = READ.build((self._columns[1], place))
+        key: Term = READ.build((self._columns[1], index))
         return key
 
     @property
@@ -227,9 +227,9 @@ class GivenMap(MapView):
             return OneOf(condition, self, otherwise)
         return GivenMap(self.domain, ite(condition, self.number, number_of(otherwise)))
 
-    def some(self, place: Term, happens: Term, condition: Term) -> Term:
-        """Return whether a condition holds for the place of some entry; searched only where `happens` holds."""
-        search: Term = SOME_ENTRY.build((self._columns[0], self.number, place, happens, condition))
+    def some(self, index: Term, guard: Term, condition: Term) -> Term:
+        """Return whether a condition holds for the index of some entry; searched only where `guard` holds."""
+        search: Term = SOME_ENTRY.build((self._columns[0], self.number, index, guard, condition))
         return search
 
 
@@ -308,9 +308,9 @@ def _either(condition: Term, a: EntryChange | None, b: EntryChange | None) -> En
         one = a or b
         assert one is not None
         return one._replace(happens=both(condition if b is None else negate(condition), one.happens))
-    happens = ite(condition, as_term(a.happens, BOOL), as_term(b.happens, BOOL))
+    guard = ite(condition, as_term(a.happens, BOOL), as_term(b.happens, BOOL))
     value = None if a.value is None else choose_value(condition, a.value, b.value)
-    return EntryChange(happens, choose_value(condition, a.key, b.key), choose_value(condition, a.there, b.there), value)
+    return EntryChange(guard, choose_value(condition, a.key, b.key), choose_value(condition, a.there, b.there), value)
 
 
 # --- sums -----------------------------------------------------------------------------------------------------

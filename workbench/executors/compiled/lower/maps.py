@@ -213,9 +213,9 @@ class _Tabled:
             if len(entry_changes) > 1:
                 raise Refused("two entries of it change in one step", hint="put one entry a step")
             for each in entry_changes:
-                happens, key, rest = substitute((each.happens, each.key, table.rest(cells, each)), _ALWAYS)
-                place = ite(happens, cells.find(key), 0)  # a row is searched only where it is written
-                cells.keep(place, key, rest, happens)
+                condition, key, rest = substitute((each.happens, each.key, table.rest(cells, each)), _ALWAYS)
+                row = ite(condition, cells.find(key), 0)  # a row is searched only where it is written
+                cells.keep(row, key, rest, condition)
 
     def _memory(self, memory: Memory) -> Memory:
         """Translate a memory: maps become numbers."""
@@ -308,9 +308,9 @@ class _Lower(Fold[Any]):
             raise Refused("'remove' takes a whole map out of a map")
         return WithEntry(m, key, FALSE, const(m.domain.value.default, m.domain.value))
 
-    def on_read(self, term: Term, column: Term, *place: Any) -> Any:
+    def on_read(self, term: Term, column: Term, *position: Any) -> Any:
         assert term.op is not None
-        entry = term.op.build((column, *place))
+        entry = term.op.build((column, *position))
         return GivenMap(entry.domain.of, entry) if isinstance(entry.domain, MapNumber) else entry
 
     on_recall = on_read

@@ -45,13 +45,13 @@ def steady(system: System, constants: Mapping[Term, Term], most_phases: int = MO
     """Return the largest part with a period of at most `most_phases`, given constants for inputs."""
     names, history, periods = _alone(system, constants, LONGEST)
     rounds = {name: circle and (circle.start, circle.length) for name, circle in periods.items()}
-    chosen, start, length = [], 0, 1
+    part_names, start, length = [], 0, 1
     for name, circle in sorted(rounds.items(), key=lambda item: item[1][1] if item[1] else 0):
         if circle and math.lcm(length, circle[1]) <= most_phases:
-            chosen.append(name)
+            part_names.append(name)
             start, length = max(start, circle[0]), math.lcm(length, circle[1])
-    places = tuple(i for i, v in enumerate(system.variables) if v.name in chosen)
-    going = [system.variables[i] for i in places]
+    indices = tuple(i for i, v in enumerate(system.variables) if v.name in part_names)
+    going = [system.variables[i] for i in indices]
     columns = [names.index(v.name) for v in going]
     values = [tuple(state[c] for c in columns) for state in history[: start + length]]
     phases = tuple(
@@ -59,7 +59,7 @@ def steady(system: System, constants: Mapping[Term, Term], most_phases: int = MO
         for each in values[start:]
     )
     return Steady(
-        places, phases, {state: (start - t) % length if t >= start else start - t for t, state in enumerate(values)}
+        indices, phases, {state: (start - t) % length if t >= start else start - t for t, state in enumerate(values)}
     )
 
 
@@ -134,13 +134,13 @@ def _history(system: System, names: list[str], after: list[Any], longest: int) -
     by_name = {v.name: v for v in system.variables}
     step = compile_terms(after, [var(name, by_name[name].domain) for name in names])
     state = tuple(by_name[name].initial for name in names)
-    states, seen = [state], {state}
+    states, visited = [state], {state}
     while len(states) < longest:
         state = step(*state)
         states.append(state)
-        if state in seen:
+        if state in visited:
             break
-        seen.add(state)
+        visited.add(state)
     return states
 
 

@@ -259,4 +259,4 @@ def hazards(system: System) -> tuple[Hazard, ...]:
                 message = f"processor '{instance}': a result {what}"
                 candidates.append(Hazard(message, hint, escapes, beyond_words=kind is Integers))
     happening = zip(candidates, system.inline(tuple(h.happens for h in candidates)), strict=True)
-    return tuple(h._replace(happens=happens) for h, happens in happening if happens is not FALSE)
+    return tuple(h._replace(happens=condition) for h, condition in happening if condition is not FALSE)

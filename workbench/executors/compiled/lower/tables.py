@@ -71,35 +71,35 @@ def full(memory: Memory) -> Term:
     return FALSE if last is None else AND(last.happens, EQ(last.position, 0))
 
 
-def tries(room: int) -> int:
-    """Return how many rows are probed for a key in a table with `room` rows: a table that is nearly full is slow."""
-    return min(room, max(FIRST, room >> 5))
+def tries(capacity: int) -> int:
+    """Return how many rows are probed for a key in a table with this capacity: a table that is nearly full is slow."""
+    return min(capacity, max(FIRST, capacity >> 5))
 
 
 def find(used: Any, keys: Any, key: Any) -> int:
     """Return the row of a key, or the free row for it; 0 where none is free nearby."""
     if 0 <= key < DIRECT:
         return int(key) + 1
-    room = size(used)
-    place = _place(key, room)
-    for _ in range(tries(room)):
-        row = place + 1 + DIRECT
+    capacity = size(used)
+    slot = _place(key, capacity)
+    for _ in range(tries(capacity)):
+        row = slot + 1 + DIRECT
         if not used[row] or keys[row] == key:
             return row
-        place = place + 1 & room - 1
+        slot = slot + 1 & capacity - 1
     return 0
 
 
 def find_pair(used: Any, first: Any, second: Any, a: Any, b: Any) -> int:
     """Return the row of a pair of keys, as `find` does; no pair has a row of its own."""
-    room = size(used)
+    capacity = size(used)
     mixed = int(a) * SCATTER & ALL
-    place = (((mixed ^ mixed >> 32 ^ int(b) & ALL) * SCATTER & ALL) >> 32) * room >> 32
-    for _ in range(tries(room)):
-        row = place + 1 + DIRECT
+    slot = (((mixed ^ mixed >> 32 ^ int(b) & ALL) * SCATTER & ALL) >> 32) * capacity >> 32
+    for _ in range(tries(capacity)):
+        row = slot + 1 + DIRECT
         if not used[row] or (first[row] == a and second[row] == b):
             return row
-        place = place + 1 & room - 1
+        slot = slot + 1 & capacity - 1
     return 0
 
 
@@ -108,8 +108,8 @@ def find_entry(begins: Any, keys: Any, number: Any, key: Any) -> int:
     low, high = begins[number], begins[number + 1]
     if 0 <= key < high - low and keys[low + int(key)] == key:  # keys are often 0, 1, 2, ...
         return int(low + int(key))
-    place = bisect_left(keys, key, low, high)
-    return int(place) if place < high and keys[place] == key else 0
+    index = bisect_left(keys, key, low, high)
+    return int(index) if index < high and keys[index] == key else 0
 
 
 def order_rows(used: Any, keys: Any) -> list[int]:
@@ -122,12 +122,12 @@ def link_rows(used: Any, keys: Any) -> list[int]:
 
     The links are the heads of the chains, by home row, then each row's successor; 0 is none.
     """
-    room = size(used)
-    links = [0] * (room + len(used))
+    capacity = size(used)
+    links = [0] * (capacity + len(used))
     for row in range(1, len(used)):
         if used[row]:
-            place = _place(keys[row], room)
-            links[room + row], links[place] = links[place], row
+            home = _place(keys[row], capacity)
+            links[capacity + row], links[home] = links[home], row
     return links
 
 
@@ -141,16 +141,16 @@ def next_linked(links: Any, keys: Any, row: Any) -> int:
     return _of_key(links, keys, keys[row], size(keys) + row)
 
 
-def _of_key(links: Any, keys: Any, key: Any, place: int) -> int:
-    row: int = links[place]
+def _of_key(links: Any, keys: Any, key: Any, start: int) -> int:
+    row: int = links[start]
     while row and keys[row] != key:
         row = links[size(keys) + row]
     return row
 
 
-def _place(key: Any, room: int) -> int:
+def _place(key: Any, capacity: int) -> int:
     """Return the home row of a key, among the rows for keys without rows of their own."""
-    return ((int(key) * SCATTER & ALL) >> 32) * room >> 32
+    return ((int(key) * SCATTER & ALL) >> 32) * capacity >> 32
 
 
 def size(used: Any) -> int:
@@ -170,7 +170,7 @@ def enlarge_table(
     fresh: Sequence[Any],
     rows_at_least: int,
     words: int = 1,
-    places: Callable[[Sequence[Any], Any], Any] | None = None,
+    row_finder: Callable[[Sequence[Any], Any], Any] | None = None,
 ) -> list[Any]:
     """Return the arrays of a table, usage flags and keys first, with room for three times as many rows as are used.
 
@@ -179,7 +179,7 @@ def enlarge_table(
     fresh: the values after the keys in a row that is equivalent to an unused one; empty where no row is.
     rows_at_least: minimum number of rows.
     words: number of arrays for keys.
-    places: a faster `places_of`, which also takes a table that is partly filled.
+    row_finder: a faster `places_of`, which also takes a table that is partly filled.
     """
     import numpy as np
 
@@ -189,41 +189,41 @@ def enlarge_table(
         live |= array != value
     live &= used
     live[0] = False
-    room, count = size(used), int(np.count_nonzero(live[1 + DIRECT :]))
-    while room < max(3 * count, rows_at_least):
-        room *= 2
-    new_arrays = [np.zeros(1 + DIRECT + room, array.dtype) for array in arrays]
-    part = PART if places else len(used)  # new memory is slow, so little of it is used
+    capacity, count = size(used), int(np.count_nonzero(live[1 + DIRECT :]))
+    while capacity < max(3 * count, rows_at_least):
+        capacity *= 2
+    new_arrays = [np.zeros(1 + DIRECT + capacity, array.dtype) for array in arrays]
+    part = PART if row_finder else len(used)  # new memory is slow, so little of it is used
     begins = [0, *range(1 + DIRECT, len(used), part)]
     for begin, end in zip(begins, [*begins[1:], len(used)], strict=True):
         rows = there = begin + np.flatnonzero(live[begin:end])
         if begin:
             row_keys = [key[rows].astype(np.int64, copy=False) for key in keys]
-            there = 1 + DIRECT + (places or places_of)(row_keys, new_arrays[0][1 + DIRECT :])
+            there = 1 + DIRECT + (row_finder or places_of)(row_keys, new_arrays[0][1 + DIRECT :])
         new_arrays[0][there] = True
         for array, new in zip(arrays[1:], new_arrays[1:], strict=True):
             new[there] = array[rows]
     return new_arrays
 
 
-def places_of(keys: Sequence[Any], taken: Any) -> Any:
+def places_of(keys: Sequence[Any], usage: Any) -> Any:
     """Return free rows for these keys, int64, by linear probing from the home row of each; none is taken."""
     import numpy as np
 
-    room = len(taken)
+    capacity = len(usage)
     words = [key.view(np.uint64) for key in keys]
     scattered = words[0] * np.uint64(SCATTER)
     for word in words[1:]:
         scattered = (scattered ^ scattered >> np.uint64(32) ^ word) * np.uint64(SCATTER)
-    start = ((scattered >> np.uint64(32)) * np.uint64(room) >> np.uint64(32)).astype(np.int64)
+    start = ((scattered >> np.uint64(32)) * np.uint64(capacity) >> np.uint64(32)).astype(np.int64)
     order = np.argsort(start)
     ahead = np.arange(len(start))
     inside = np.maximum.accumulate(start[order] - ahead) + ahead  # linear probing in the order of home rows
-    beyond = int((inside >= room).sum())
+    beyond = int((inside >= capacity).sum())
     if beyond:  # those beyond the end wrap around, to the rows that are left free
-        used: Any = np.zeros(room, np.bool_)
+        used: Any = np.zeros(capacity, np.bool_)
         used[inside[: len(inside) - beyond]] = True
         inside[len(inside) - beyond :] = np.flatnonzero(~used)[:beyond]
-    places: Any = np.empty(len(start), np.int64)
-    places[order] = inside
-    return places
+    rows: Any = np.empty(len(start), np.int64)
+    rows[order] = inside
+    return rows

@@ -102,9 +102,9 @@ class InBlocks:
         able = able and kind.machine and kind.name in ("dense", "steady") and self.threads > 1
         size, in_turn = kind.size, InTurn()
         while able and self._cost < self._costly and first < last:
-            begun = first
+            begin = first
             first = last if kind.name in self._measured else min(first + max(1, PROBE // size) * size, last)
-            yield from self._time_ranges(begun, first, kind, in_turn.ranges(one, begun, first, kind))
+            yield from self._time_ranges(begin, first, kind, in_turn.ranges(one, begin, first, kind))
         length = self.threads * LONGEST // size * size
         for start in range(first, last, length):
             stop = min(start + length, last)
@@ -122,10 +122,10 @@ class InBlocks:
 
     def _time_ranges(self, first: int, last: int, kind: LoopKind, ranges: Iterator[StepRange]) -> Iterator[StepRange]:
         """Yield the same ranges, and measure the cost of a step."""
-        begun = time.thread_time()
+        start = time.thread_time()
         yield from ranges
         if kind.name in self._timed:  # the first time includes compilation
-            self._cost = (time.thread_time() - begun) / (last - first)
+            self._cost = (time.thread_time() - start) / (last - first)
             self._measured.add(kind.name)
         self._timed.add(kind.name)
 
@@ -263,8 +263,8 @@ class Attempt:
             self._set_clocks(states, clocks, -later)  # variables that the scans do not need were frozen
             for scan, block_totals in zip(scans, totals, strict=True):
                 self.of.set(states, scan.position, self._join(scan, block_totals)[1:])
-        begun, new_counts, bad = self._run(states)
-        self.misfit = not self.of.same([array[:-1] for array in states], [array[1:] for array in begun])
+        initial_states, new_counts, bad = self._run(states)
+        self.misfit = not self.of.same([array[:-1] for array in states], [array[1:] for array in initial_states])
         if self.misfit or bad or any(self._correct(last, states, new_counts) for last in self.of.cuts.last):
             return False
         self._gather(new_counts)
@@ -329,7 +329,7 @@ class Attempt:
 
     def _run(self, states: LoopValues) -> tuple[LoopValues, Any, bool]:
         """Run all blocks; return their initial states, their numbers of outputs, and whether a hazard occurred."""
-        begun = [array.copy() for array in states]
+        initial_states = [array.copy() for array in states]
         new_counts: Any = np.zeros((self.count, len(self.counts)), np.int64)
         widths = [pipe.width for _, _, pipe in self.of.one.results]
         self.starts = [
@@ -338,17 +338,19 @@ class Attempt:
         ]  # a block writes after all that earlier blocks can write
         pairs = list(zip(self.owners, self.written, strict=True))
         self.views: list[Any] = [[y[at[j] :] for j, y in pairs] for at in self.starts]
-        hazard_flags = self._all([partial(self._run_block, k, states, begun, new_counts) for k in range(self.count)])
-        return begun, new_counts, any(hazard_flags)
+        hazard_flags = self._all(
+            [partial(self._run_block, k, states, initial_states, new_counts) for k in range(self.count)]
+        )
+        return initial_states, new_counts, any(hazard_flags)
 
-    def _run_block(self, k: int, states: LoopValues, begun: LoopValues, new_counts: Any) -> bool:
+    def _run_block(self, k: int, states: LoopValues, initial_states: LoopValues, new_counts: Any) -> bool:
         first, cuts = self.edges[k], self.of.cuts
         whole, real, *memories = state = row_of(states, k)
         if k:
             self._steps(self.of.lead_loop(self.kind.name, len(cuts.levels)), first - self.shift, first, state)
             for last in cuts.last:
                 self.of.set([array[k : k + 1] for array in states], last.scan.position, [last.scan.neutral])
-            for array, content in zip(begun, state, strict=True):
+            for array, content in zip(initial_states, state, strict=True):
                 array[k] = content
         loop = self.of.one.loops.loop(self.kind)
         last_step = self.edges[k + 1]
@@ -377,11 +379,11 @@ class Attempt:
 
     def _all(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
         """Do this work in threads, and the first item here."""
-        begun = [self.of.manager.start(work) for work in works[1:]]
+        pending = [self.of.manager.start(work) for work in works[1:]]
         try:
             here = works[0]()
         finally:
-            others = [each.wait_for() for each in begun]
+            others = [each.wait_for() for each in pending]
         return [here, *others]
 
     def _steps(self, loop: Loop, first: int, last: int, state: LoopValues) -> None:

@@ -220,7 +220,7 @@ class _Analysis:
         term, symbol = self.after[name], var(name, self.variables[name].domain)
         if any(name in needs for other, needs in self.needs.items() if other != name):
             return None
-        changed, happens = (term.args[1], term.args[0]) if term.op is ITE and term.args[2] is symbol else (term, TRUE)
+        changed, condition = (term.args[1], term.args[0]) if term.op is ITE and term.args[2] is symbol else (term, TRUE)
         if all(arg is not symbol for arg in changed.args):  # one operation, so that each intermediate sum is checked
             return None
         for _, definition in self.system.definitions:
@@ -234,7 +234,7 @@ class _Analysis:
                 where = [k for k, value in enumerate(values) if _occurs(symbol, value)]
                 if not where:
                     continue
-                happening = present is TRUE or present is happens
+                happening = present is TRUE or present is condition
                 if len(slots) > 1 or not happening or any(values[k] is not changed for k in where):
                     return None
                 outputs += [(j, k) for k in where]
@@ -247,16 +247,16 @@ class _Analysis:
         past = _Past(self)
         period = math.lcm(*(circle.length for circle in self.clocks.values()))
         time = max((circle.start for circle in self.clocks.values()), default=0)
-        first, seen = time, past.left()
+        first, previous = time, past.left()
         while past.left():
             if time - first >= LONGEST:
                 raise self._refusal(past.left())
             past.step(time)
             time += 1
             if (time - first) % period == 0:
-                if past.left() == seen:  # a fixed point: what remains never grows from period to period
+                if past.left() == previous:  # a fixed point: what remains never grows from period to period
                     raise self._refusal(past.left())
-                seen = past.left()
+                previous = past.left()
         # from another point of the period it can take longer
         return time - first + min(period - 1, time - first)
 
@@ -300,15 +300,15 @@ class _Past:
         written = []
         for array, writes in self.of.writes.items():
             for number, write in enumerate(writes):
-                happens, position, *values = self._at(time, (array, number), write)
-                written.append((array, happens, position, any(map(self._reads, values))))
-        for array, happens, position, dirty in written:
-            if not (happens.is_const and position.is_const):
-                if dirty or self._reads(happens) or self._reads(position):
+                condition, position, *values = self._at(time, (array, number), write)
+                written.append((array, condition, position, any(map(self._reads, values))))
+        for array, condition, position, dirty in written:
+            if not (condition.is_const and position.is_const):
+                if dirty or self._reads(condition) or self._reads(position):
                     self.cells[array] |= self.whole[array]
-            elif happens is TRUE and dirty:
+            elif condition is TRUE and dirty:
                 self.cells[array].add(position.payload)
-            elif happens is TRUE:
+            elif condition is TRUE:
                 self.cells[array].discard(position.payload)
         self.names = after
 
@@ -322,15 +322,15 @@ class _Past:
     def _at(self, time: int, key: tuple[Any, ...], terms: tuple[Term, ...]) -> tuple[Term, ...]:
         """Return the terms with the values of the clocks at this time."""
         names = sorted(self.of._names(terms) & self.of.clocks.keys())
-        places = tuple(self.of.clocks[name].at(time) for name in names)
-        if (key, places) not in self.memo:
+        positions = tuple(self.of.clocks[name].at(time) for name in names)
+        if (key, positions) not in self.memo:
             bindings: dict[Term, Term] = {}
-            for name, place in zip(names, places, strict=True):
+            for name, position in zip(names, positions, strict=True):
                 circle, domain = self.of.clocks[name], self.of.variables[name].domain
-                bindings[var(name, domain)] = const(circle.values[place][circle.cone.index(name)], domain)
+                bindings[var(name, domain)] = const(circle.values[position][circle.cone.index(name)], domain)
             fold = Substitute(bindings)
-            self.memo[key, places] = tuple(map(fold, terms))
-        return self.memo[key, places]
+            self.memo[key, positions] = tuple(map(fold, terms))
+        return self.memo[key, positions]
 
     def _reads(self, term: Term) -> bool:
         """Whether a term still depends on the unknown state."""

@@ -52,14 +52,14 @@ def event_words(block: EventBlock, width: int) -> records.EventWords:
             words.append(column)
             end += len(column)
     orders = np.full(len(block), records.NONE) if block.numbers is None else block.numbers
-    places, firsts = block.places, np.array([own.start for own in rows], np.int64)
+    indices, firsts = block.places, np.array([own.start for own in rows], np.int64)
     if firsts.any():
-        places = places - firsts[block.types]
+        indices = indices - firsts[block.types]
     # Machine code is for writable arrays, and those of a block may be read-only: numba would compile it again.
-    types, times, orders, places = (
-        np.require(each, np.int64, ("C", "W")) for each in (block.types, block.times, orders, places)
+    types, times, orders, indices = (
+        np.require(each, np.int64, ("C", "W")) for each in (block.types, block.times, orders, indices)
     )
-    return records.EventWords(types, times, orders, places, begins, np.concatenate(words))
+    return records.EventWords(types, times, orders, indices, begins, np.concatenate(words))
 
 
 def _find_rows(block: EventBlock) -> list[range]:
@@ -67,8 +67,8 @@ def _find_rows(block: EventBlock) -> list[range]:
     ranges = [range(len(columns[0].values) if columns else 0) for columns in block.columns]
     if sum(map(len, ranges)) > len(block):
         for type_ in filter(ranges.__getitem__, range(len(ranges))):
-            places = block.places[block.types == type_]
-            ranges[type_] = range(int(places.min()), int(places.max()) + 1) if len(places) else range(0)
+            indices = block.places[block.types == type_]
+            ranges[type_] = range(int(indices.min()), int(indices.max()) + 1) if len(indices) else range(0)
     return ranges
 
 
@@ -116,30 +116,30 @@ def composite_block(memory: KernelMemory, texts: Mapping[int, str], *, sources: 
     """
     rules, composites = memory.rule_tables.plan.rules, memory.take_output()
     columns, has_nulls = list(rules.no_columns), composites.nulls.any()
-    places, rows_by_type = _divide_by_type(composites.types)
+    indices, rows_by_type = _divide_by_type(composites.types)
     for type_, rows in rows_by_type:
         domains = rules.declarations[rules.events[type_]].domains.values()
         masks = composites.nulls[rows] if has_nulls else None
         nulls = [None if masks is None else masks >> k & 1 for k in range(len(domains))]
         columns[type_] = tuple(map(_column, [composites.cells[k][rows] for k in range(len(domains))], nulls, domains))
     return EventBlock(
-        rules.events, composites.types, composites.times, places, tuple(columns), texts, composites.orders,
+        rules.events, composites.types, composites.times, indices, tuple(columns), texts, composites.orders,
         composites.rules, rules.rule_names, *(_sources(memory, composites) if sources else ()),
     )  # fmt: skip
 
 
 def _divide_by_type(types: Any) -> tuple[Any, list[tuple[int, Any]]]:
     """Return each composite's index within its type, and the rows of each type."""
-    places, rows_by_type, begin = np.arange(len(types)), list[tuple[int, Any]](), 0
+    indices, rows_by_type, begin = np.arange(len(types)), list[tuple[int, Any]](), 0
     if not (types != types[:1]).any():
-        return places, [(type_, slice(None)) for type_ in types[:1].tolist()]
+        return indices, [(type_, slice(None)) for type_ in types[:1].tolist()]
     by_type, counts = types.argsort(kind="stable"), np.bincount(types)
     for type_ in counts.nonzero()[0].tolist():
         rows = by_type[begin : begin + counts[type_]]
-        places[rows] = np.arange(len(rows))
+        indices[rows] = np.arange(len(rows))
         rows_by_type.append((type_, rows))
         begin += len(rows)
-    return places, rows_by_type
+    return indices, rows_by_type
 
 
 def _column(words: Any, nulls: Any | None, domain: Domain) -> AttributeColumn:
@@ -203,9 +203,9 @@ class SingleEvent:
         for type_, attributes in enumerate(domains):
             columns[type_, : len(attributes)] = np.arange(len(attributes))
         columns[:, width] = width
-        types, times, places = (records.zeros(1) for _ in range(3))
+        types, times, indices = (records.zeros(1) for _ in range(3))
         words: Any = records.zeros(width + 1)
-        self.words = records.EventWords(types, times, np.full(1, records.NONE), places, columns, words)
+        self.words = records.EventWords(types, times, np.full(1, records.NONE), indices, columns, words)
         self._type, self._time, self._cells = memoryview(types), memoryview(times), memoryview(words)
         self._reals: Any = memoryview(words.view(np.float64))
 
@@ -240,10 +240,10 @@ def take_composites(memory: KernelMemory, texts: Mapping[int, str]) -> list[Occu
     rules, output, count = memory.rule_tables.plan.rules, memory.output, int(memory.state.outputs)
     memory.state.outputs = 0
     heads = (each[:count].tolist() for each in output[:5])
-    for place, (type_, rule, time, order, nulls) in enumerate(zip(*heads, strict=True)):
+    for index, (type_, rule, time, order, nulls) in enumerate(zip(*heads, strict=True)):
         name, plan = rules.events[type_], memory.rule_tables.plan.plans[rule]
         domains = rules.declarations[name].domains.values()
-        values = tuple(values_of(nulls, output.cells[:, place], domains, texts))
-        sources = output.sources[place, : len(plan.event_slots)].tolist()
+        values = tuple(values_of(nulls, output.cells[:, index], domains, texts))
+        sources = output.sources[index, : len(plan.event_slots)].tolist()
         composites.append(Occurrence(name, time, values, order, tuple(sources), plan.rule.name))
     return composites

@@ -98,14 +98,14 @@ class RulesByKey:
     ) -> PartOutput:
         """Let a part process its own events, and the deadlines up to a time."""
         part, order = self._parts[number], np.flatnonzero(owners == number)
-        sources, begun, pieces = sources or bool(self._waiting), part.count, list[Any]()
+        sources, first_number, pieces = sources or bool(self._waiting), part.count, list[Any]()
         if isinstance(events, EventBlock):
             pieces += part.run_block(events.take(order), sources=sources) if len(order) else ()
         else:
-            pieces += (part.process(events[place]) for place in order.tolist())
+            pieces += (part.process(events[offset]) for offset in order.tolist())
         if self._waiting:
             pieces += part.run_until(until, sources=sources)
-        return self._place(number, order, begun, self._join_blocks(pieces), times)
+        return self._place(number, order, first_number, self._join_blocks(pieces), times)
 
     def _join_blocks(self, pieces: Sequence[EventBlock | list[Occurrence]]) -> EventBlock | None:
         rules, put = self._parts[0].rules, self._parts[0].texts.put
@@ -122,14 +122,14 @@ class RulesByKey:
 
     def _merge(self, outputs: Sequence[PartOutput], times: Any, sources: bool) -> Iterator[EventBlock]:
         """Number the output of the parts, and merge it in the order of publication."""
-        places, late, *more = (
+        positions, late, *more = (
             np.concatenate([getattr(each, name) for each in outputs])
             for name in ("places", "late", "due", "rules", "triggers")
         )
-        order = np.lexsort([*reversed(more), late, places]) if late.any() else places.argsort(kind="stable")
+        order = np.lexsort([*reversed(more), late, positions]) if late.any() else positions.argsort(kind="stable")
         numbers: Any = np.empty(len(order), np.int64)
-        numbers[order] = self._count + places[order] + np.arange(len(order))
-        before = self._count + np.bincount(places, minlength=len(times) + 1).cumsum()
+        numbers[order] = self._count + positions[order] + np.arange(len(order))
+        before = self._count + np.bincount(positions, minlength=len(times) + 1).cumsum()
         own = np.split(numbers, np.cumsum([len(each.places) for each in outputs[:-1]]))
         runs = self._for_parts(lambda part: self._number(part, outputs[part], own[part], before, sources))
         blocks = [each for each in self._manager.run_all(runs) if each is not None]
@@ -138,14 +138,16 @@ class RulesByKey:
             whole = join_blocks(blocks) if len(blocks) > 1 else blocks[0]
             yield replace(whole.take(order), texts=self._parts[0].texts.by_code)
 
-    def _place(self, number: int, order: Any, begun: int, block: EventBlock | None, times: Any) -> PartOutput:
-        """Locate the composites of a part in the block; `begun` is its number of the block's first event."""
+    def _place(self, number: int, order: Any, first_number: int, block: EventBlock | None, times: Any) -> PartOutput:
+        """Locate the composites of a part in the block; `first_number` is its number of the block's first event."""
         numbers: Any = np.zeros(0, np.int64) if block is None else block.numbers
-        causes, nothing = causes_of(numbers, begun), np.zeros_like(numbers)
-        places = order[causes] + 1 if len(order) else nothing
-        starts, events = starts_of(causes, begun, len(order)), self._events + order
+        causes, nothing = causes_of(numbers, first_number), np.zeros_like(numbers)
+        positions = order[causes] + 1 if len(order) else nothing
+        starts, events = starts_of(causes, first_number, len(order)), self._events + order
         piece = NumberedPiece(starts, events, np.empty_like(starts), self._last(number, times))
-        output = PartOutput(order, block, piece, slice(None), places, nothing.astype(bool), nothing, nothing, nothing)
+        output = PartOutput(
+            order, block, piece, slice(None), positions, nothing.astype(bool), nothing, nothing, nothing
+        )
         if self._waiting and block is not None:
             output = self._place_late(output, block, causes, times)
         self._numbers[number].add(output.piece)
@@ -161,14 +163,15 @@ class RulesByKey:
         begins = np.maximum.accumulate(np.where(np.isin(ids, self._waiting), here, -1))
         late = (begins >= 0) & (causes[begins] == causes)
         due = np.where(late, block.times, 0)
-        places = np.where(late, np.searchsorted(times, due, "right"), output.places)
+        positions = np.where(late, np.searchsorted(times, due, "right"), output.places)
         assert block.numbers is not None
         starts = np.concatenate([output.piece.starts, block.numbers[late]])
         entries = starts.argsort(kind="stable")
-        events = np.concatenate([output.piece.events, self._events + places[late]])[entries]
+        events = np.concatenate([output.piece.events, self._events + positions[late]])[entries]
         return output._replace(
             piece=NumberedPiece(starts[entries], events, np.empty_like(starts), output.piece.last), entries=entries,
-            places=places, late=late, due=due, rules=np.where(late, ids[begins], 0), triggers=np.where(late, begins, 0),
+            places=positions, late=late, due=due, rules=np.where(late, ids[begins], 0),
+            triggers=np.where(late, begins, 0),
         )  # fmt: skip
 
     def _number(self, part: int, output: PartOutput, numbers: Any, before: Any, sources: bool) -> EventBlock | None:

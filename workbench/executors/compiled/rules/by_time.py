@@ -80,7 +80,7 @@ class RulesByTime:
         leader, slices = self._parts[self._leader], list(pairwise([0, *self.cut(times)]))
         if not isinstance(events, EventBlock) or not leader.takes_block(1):
             slices = [(0, len(times))]
-        threads = [(self._leader + place) % len(self._parts) for place in range(len(slices))]
+        threads = [(self._leader + index) % len(self._parts) for index in range(len(slices))]
         begins = [first if first == 0 else self._begin_of(times, first) for first, _ in slices]
         for thread, begin in zip(threads[1:], begins[1:], strict=True):
             self._start(thread, begin > 0)
@@ -129,36 +129,36 @@ class RulesByTime:
             numbers.pieces = list(self._numbers[self._leader].pieces)
 
     def _run_slice(
-        self, part: CompiledRules, events: EventBlock | list[Occurrence], places: tuple[int, int, int], sources: bool
+        self, part: CompiledRules, events: EventBlock | list[Occurrence], offsets: tuple[int, int, int], sources: bool
     ) -> SliceOutput:
         """Replay the events from the first offset to the second, and process those up to the third."""
-        begin, first, last = places
+        begin, first, last = offsets
         if not isinstance(events, EventBlock):
-            begun = part.count
-            return SliceOutput([], begun, [part.process(each) for each in events], (0.0, 0.0), None)
+            first_number = part.count
+            return SliceOutput([], first_number, [part.process(each) for each in events], (0.0, 0.0), None)
         started, blocks, error = thread_time(), list[Any](), None
         repeated = self._repeat(part, events.part(begin, first)) if begin < first else []
-        began, begun = thread_time(), part.count
+        began, first_number = thread_time(), part.count
         try:
             blocks.extend(part.run_block(events.part(first, last), sources=sources))
         except WorkbenchError as wrong:
             error = wrong
-        return SliceOutput(repeated, begun, blocks, (began - started, thread_time() - began), error)
+        return SliceOutput(repeated, first_number, blocks, (began - started, thread_time() - began), error)
 
     def _repeat(self, part: CompiledRules, block: EventBlock) -> Any:
         """Replay events in a thread; return its numbers of them."""
-        begun = part.count
+        first_number = part.count
         if self._split.fed:
             numbers = [number for each in part.run_block(block, sources=False) for number in _numbers_of(each).tolist()]
         else:
             numbers = part.read_block(block)
-        return starts_of(causes_of(np.array(numbers, np.int64), begun), begun, len(block))
+        return starts_of(causes_of(np.array(numbers, np.int64), first_number), first_number, len(block))
 
     def _publish(
-        self, part: PartNumbers, output: SliceOutput, places: tuple[int, int, int], times: Any
+        self, part: PartNumbers, output: SliceOutput, offsets: tuple[int, int, int], times: Any
     ) -> Iterator[EventBlock | list[Occurrence]]:
         """Renumber the output of a thread for the whole run."""
-        begin, first, last = places
+        begin, first, last = offsets
         if len(output.repeated):
             again: Any = self._events + np.arange(begin, first)
             part.add(NumberedPiece(output.repeated, again, self._of_events.of_whole(again), int(times[first - 1])))

@@ -53,10 +53,10 @@ def index_constants(
     for type_, cell in cells:
         rules = [rule for rule, (at, _) in constants.items() if at == cell and triggers[rule] == type_]
         mask = (1 << len({constants[rule][1] for rule in rules}).bit_length()) - 1
-        places = {rule: scatter(constants[rule][1]) & mask for rule in rules}  # type: ignore[no-untyped-call]
-        rules.sort(key=places.__getitem__)
+        buckets = {rule: scatter(constants[rule][1]) & mask for rule in rules}  # type: ignore[no-untyped-call]
+        rules.sort(key=buckets.__getitem__)
         indexes.append((cell, len(chains), mask))
-        starts: Any = np.searchsorted([places[rule] for rule in rules], np.arange(mask + 2))
+        starts: Any = np.searchsorted([buckets[rule] for rule in rules], np.arange(mask + 2))
         chains.extend(len(entries) + starts)
         entries += [(constants[rule][1], rule) for rule in rules]
     types = [type_ for type_, _ in cells]

@@ -62,8 +62,8 @@ class CudaDevice:
         sent = [_send(each) for each in (plan, history, scratches, states, triggers, output)]
         sent[2] = sent[2]._replace(reals=sent[2].stack.view(np.float64))  # shares memory with the integers
         _kernel()[self._blocks, self._block_threads](*sent)
-        for mine, there in zip((states, triggers, *output), (sent[3], sent[4], *sent[5]), strict=True):
-            mine[...] = there.copy_to_host()
+        for host_array, there in zip((states, triggers, *output), (sent[3], sent[4], *sent[5]), strict=True):
+            host_array[...] = there.copy_to_host()
 
 
 def _send(arrays: Any) -> Any:
@@ -85,5 +85,5 @@ def _kernel() -> Any:
     return cuda.jit(kernel)
 
 
-def _fetch_nothing(array: Any, place: Any) -> None:
+def _fetch_nothing(array: Any, index: Any) -> None:
     """Skip a prefetch: while a thread waits for memory, a GPU runs others."""

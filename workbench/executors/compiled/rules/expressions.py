@@ -60,11 +60,11 @@ class SharedParts(Generic[T]):
 
     def add(self, part: Iterable[T]) -> ListPart:
         """Add a part, unless there is an equal one; return its start and end."""
-        wanted, begin = tuple(part), len(self.entries)
-        if wanted not in self._known:
-            self.entries += wanted
-            self._known[wanted] = begin, len(self.entries)
-        return self._known[wanted]
+        entries, begin = tuple(part), len(self.entries)
+        if entries not in self._known:
+            self.entries += entries
+            self._known[entries] = begin, len(self.entries)
+        return self._known[entries]
 
 
 class PostfixCode:

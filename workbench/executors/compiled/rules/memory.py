@@ -112,15 +112,15 @@ class KernelMemory:
             self.pending = self.output
         return composites
 
-    def _next_output(self, taken: records.CompositeWords) -> records.CompositeWords:
+    def _next_output(self, output: records.CompositeWords) -> records.CompositeWords:
         """Return columns of the same capacity as those taken, in released memory if possible.
 
         The first write to new memory costs more than all that the kernel does for a composite.
         """
-        known = [each for each in self._taken if len(each.types) == len(taken.types)]
+        known = [each for each in self._taken if len(each.types) == len(output.types)]
         free = next((each for each in known if _most_references(each) == UNSHARED), None)
-        self._taken = [taken, *(each for each in known if each is not free)][:MAX_TAKEN]
-        return free or self._composites(len(taken.types))
+        self._taken = [output, *(each for each in known if each is not free)][:MAX_TAKEN]
+        return free or self._composites(len(output.types))
 
     def copy_for_thread(self, functions: KernelFunctions) -> KernelMemory:
         """Return a copy with arrays of its own for another thread, with these functions and no output."""

@@ -72,22 +72,22 @@ class PartNumbers:
         begins = np.array([int(piece.starts[0]) for piece in self.pieces], np.int64)
         pieces, values = np.searchsorted(begins, numbers, "right") - 1, np.empty_like(numbers)
         for number in np.unique(pieces).tolist():
-            mine, piece = np.flatnonzero(pieces == number), self.pieces[number]
-            at = np.searchsorted(piece.starts, numbers[mine], "right") - 1
-            values[mine] = field(piece, at, numbers[mine] - piece.starts[at])
+            indices, piece = np.flatnonzero(pieces == number), self.pieces[number]
+            at = np.searchsorted(piece.starts, numbers[indices], "right") - 1
+            values[indices] = field(piece, at, numbers[indices] - piece.starts[at])
         return values
 
 
-def causes_of(composites: Any, begun: int) -> Any:
+def causes_of(composites: Any, first_number: int) -> Any:
     """Return the index of the event that caused each composite, given the composites' numbers; -1: an earlier one.
 
     Parameters
     ----------
-    begun: the number of the first event.
+    first_number: the number of the first event.
     """
-    return composites - begun - np.arange(len(composites)) - 1
+    return composites - first_number - np.arange(len(composites)) - 1
 
 
-def starts_of(causes: Any, begun: int, events: int) -> Any:
-    """Return the numbers of `events` successive events of a part, the first of which has the number `begun`."""
-    return begun + np.arange(events) + np.bincount(causes + 1, minlength=events + 1).cumsum()[:events]
+def starts_of(causes: Any, first_number: int, events: int) -> Any:
+    """Return the numbers of `events` successive events of a part, the first of which has the number `first_number`."""
+    return first_number + np.arange(events) + np.bincount(causes + 1, minlength=events + 1).cumsum()[:events]

@@ -163,12 +163,12 @@ class _TableBuilder:
 
     def _rule(self, number: int, plan: RulePlan) -> dict[str, int]:
         entries, begin = (list_written_order if self._profiled else search_order)(self._plan, number), len(self._steps)
-        bound_at = {each.step.number: place for place, each in enumerate(entries) if each.takes}
-        lines = [self._line(number, plan, entries, place) for place in range(len(entries))]
+        bound_at = {each.step.number: index for index, each in enumerate(entries) if each.takes}
+        lines = [self._line(number, plan, entries, index) for index in range(len(entries))]
         self._number_consumers(number, plan, entries, lines)
         self._add_all_actions(plan, entries, lines, bound_at)
-        for place, slot in enumerate(plan.event_slots):
-            lines[bound_at[plan.binding[slot].number]]["source"] = place
+        for index, slot in enumerate(plan.event_slots):
+            lines[bound_at[plan.binding[slot].number]]["source"] = index
         for each in lines:
             each["whole"] = selects_window(each)
         lines[-1]["emits"] = self._emits_at_once(plan, lines[-1])
@@ -190,9 +190,9 @@ class _TableBuilder:
         line["consumed"], line["consumed_end"] = self._lists.registers.add(consumed)
         return line if plan.absent is None else line | self._waits(number, plan)
 
-    def _line(self, number: int, plan: RulePlan, entries: Sequence[SearchEntry], place: int) -> StepLine:
-        """Write the step at a place of the search."""
-        step, searches, takes = entries[place]
+    def _line(self, number: int, plan: RulePlan, entries: Sequence[SearchEntry], index: int) -> StepLine:
+        """Write the step at an index of the search order."""
+        step, searches, takes = entries[index]
         if step is plan.trigger:
             line = self._writer.trigger(plan, constraints_to_ask(self._plan, number))
         elif searches:
@@ -218,13 +218,13 @@ class _TableBuilder:
 
     def _waits(self, number: int, plan: RulePlan) -> dict[str, int]:
         """Return the fields of a rule whose matches wait for a deadline."""
-        place, events = self._waiting.index(number), list(plan.event_slots)
+        index, events = self._waiting.index(number), list(plan.event_slots)
         bound = [*events, *(slot for slot in plan.binding if slot not in events)]
         value_slots = [slot for slot in plan.layout.values() if slot not in bound]
         width = self._width
         line = {
             "limit": records.NO_LIMIT, "timeout": min(plan.timeout, records.FOREVER),
-            "decider": len(self._plan.plans) + place, "waits": len(self._in_order) + place,
+            "decider": len(self._plan.plans) + index, "waits": len(self._in_order) + index,
             "kept_rows": max(1, -(-len(value_slots) // width)),
         }  # fmt: skip
         line["bound"], line["bound_end"] = self._lists.registers.add(map(register_of, bound))

@@ -39,25 +39,25 @@ def attribute_bound(constraint: t.Expression) -> AttributeBound | None:
     for sign, one, other in readings(expand_parameters(constraint, own=True)):
         if sign == "!=" or _is_own(other):
             continue
-        mine, sign, bound = _isolate(one, sign, other)
-        if not isinstance(mine, RuleSlot) or mine.place != OWN or not mine.is_attribute:
+        own_term, sign, bound = _isolate(one, sign, other)
+        if not isinstance(own_term, RuleSlot) or own_term.place != OWN or not own_term.is_attribute:
             continue
-        domains = {domain_of(mine), domain_of(bound)}
+        domains = {domain_of(own_term), domain_of(bound)}
         if domains == {INT} or (sign == "==" and domains in ({BOOL}, {STR})):
-            return AttributeBound(mine.index, sign, bound)
+            return AttributeBound(own_term.index, sign, bound)
     return None
 
 
-def _isolate(mine: t.Expression, sign: str, bound: t.Expression) -> tuple[t.Expression, str, t.Expression]:
+def _isolate(own_term: t.Expression, sign: str, bound: t.Expression) -> tuple[t.Expression, str, t.Expression]:
     """Move terms that are independent of the candidate to the right side of a comparison of integers."""
-    if not (isinstance(mine, t.Operation) and mine.operator in ("+", "-") and domain_of(mine) == INT):
-        return mine, sign, bound
-    one, other = mine.operands
+    if not (isinstance(own_term, t.Operation) and own_term.operator in ("+", "-") and domain_of(own_term) == INT):
+        return own_term, sign, bound
+    one, other = own_term.operands
     if domain_of(bound) != INT or (_is_own(one) and _is_own(other)):
-        return mine, sign, bound
+        return own_term, sign, bound
     if _is_own(one):
-        return _isolate(one, sign, t.Operation("-" if mine.operator == "+" else "+", (bound, other)))
-    if mine.operator == "+":
+        return _isolate(one, sign, t.Operation("-" if own_term.operator == "+" else "+", (bound, other)))
+    if own_term.operator == "+":
         return _isolate(other, sign, t.Operation("-", (bound, one)))
     return _isolate(other, MIRRORS[sign], t.Operation("-", (one, bound)))
 

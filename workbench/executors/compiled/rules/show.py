@@ -150,9 +150,9 @@ def _format_window(step: Any) -> str:
     if kind in (records.WindowKind.BETWEEN, records.WindowKind.BETWEEN_TIMES):
         times = "the times of " if kind == records.WindowKind.BETWEEN_TIMES else ""
         return f"between {times}r{step.anchor} and r{step.other}"
-    most = "forever" if step.most == records.NONE else step.most
+    upper = "forever" if step.most == records.NONE else step.most
     unit = " events" if kind == records.WindowKind.BY_ORDER else ""
-    return f"{step.least} to {most}{unit} before r{step.anchor}"
+    return f"{step.least} to {upper}{unit} before r{step.anchor}"
 
 
 def format_code(tables: records.PlanTables, begin: int, end: int) -> str:

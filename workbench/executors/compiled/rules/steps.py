@@ -148,8 +148,8 @@ class StepWriter:
             if bound is None:
                 rest.append(each)
                 continue
-            place = ranges.setdefault(bound.cell, len(ranges))
-            bounds.append((place, bound.cell, bound.relation, *self._lists.code.value(bound.value, plan.layout)))
+            range_index = ranges.setdefault(bound.cell, len(ranges))
+            bounds.append((range_index, bound.cell, bound.relation, *self._lists.code.value(bound.value, plan.layout)))
         line["bounds"], line["bounds_end"] = self._lists.bounds.add(bounds)
         line["ranges"], line["not_null"] = len(ranges), sum(1 << cell for cell in ranges)
         self.ranges = max(self.ranges, len(ranges))
@@ -191,15 +191,15 @@ def _window(step: RuleStep, trex: bool) -> dict[str, int]:
     if window is None:
         return {"window": WindowKind.ALL}
     anchors = {"anchor": register_of(step.anchors[0]), "other": register_of(step.anchors[-1])}
-    least, most = min(window.near, records.FOREVER), window.far
+    least, upper = min(window.near, records.FOREVER), window.far
     if window.between:
         return anchors | {"window": WindowKind.BETWEEN_TIMES if trex else WindowKind.BETWEEN}
     if window.after:
-        return anchors | {"window": WindowKind.AFTER, "most": min(most or 0, records.FOREVER)}
+        return anchors | {"window": WindowKind.AFTER, "most": min(upper or 0, records.FOREVER)}
     if trex and not window.counts_events:  # both ends are open, and times are integers
-        least, most = least + 1, None if most is None else most - 1
-        if most is not None and most < least:
-            least, most = 1, 0
+        least, upper = least + 1, None if upper is None else upper - 1
+        if upper is not None and upper < least:
+            least, upper = 1, 0
     kind = WindowKind.BY_ORDER if window.counts_events else WindowKind.BY_TIME
-    endless = most is None or most >= records.FOREVER
-    return anchors | {"window": kind, "least": least, "most": records.NONE if endless else int(most or 0)}
+    endless = upper is None or upper >= records.FOREVER
+    return anchors | {"window": kind, "least": least, "most": records.NONE if endless else int(upper or 0)}

@@ -98,9 +98,9 @@ def read_publisher(exact: Publisher, memory: KernelMemory, codes: TextCodes) -> 
     words = event_words(block, tables.sizes.width)._replace(orders=np.array([each.number for each in events], np.int64))
     if not append_events(memory, words, codes, block.texts):
         raise LargeNumberError("an expression has more than 64 bits")
-    for place, column in _iterate_columns(exact, memory):
+    for index, column in _iterate_columns(exact, memory):
         if column.since is not None:
-            memory.since[place] = max(memory.since.get(place, (column.since, 0)), (column.since, column.place))
+            memory.since[index] = max(memory.since.get(index, (column.since, 0)), (column.since, column.place))
     memory.set_rows("consumed", np.array(read_consumed(exact, memory), np.int64).reshape(-1, 1))
     read_silences(exact, memory, code_of)
     write_waiting(memory, waiting_deadlines(exact), code_of)
@@ -132,8 +132,8 @@ def read_consumed(exact: Publisher, memory: KernelMemory) -> list[int]:
     """Return the words of the events that rules have consumed."""
     consumers = memory.rule_tables.consumers
     return [
-        order * len(consumers) + place
-        for place, (number, slot) in enumerate(consumers)
+        order * len(consumers) + index
+        for index, (number, slot) in enumerate(consumers)
         if (consumed := exact.runners[number].consumed) is not None
         for order in _find_consumed(consumed, slot)
     ]
@@ -186,12 +186,12 @@ def _iterate_columns(exact: Publisher, memory: KernelMemory) -> Iterator[tuple[i
 
 def _mark_forgotten(exact: Publisher, memory: KernelMemory) -> None:
     """Record from when on columns have all events that they accept, where some have been dropped."""
-    for place, column in _iterate_columns(exact, memory):
+    for index, column in _iterate_columns(exact, memory):
         known = [] if column.since is None else [(column.since, column.place)]
-        if place in memory.since:
-            known.append(memory.since[place])
-        if memory.history.columns[place].first:
-            rows, state = memory.rows_of(place), memory.state
+        if index in memory.since:
+            known.append(memory.since[index])
+        if memory.history.columns[index].first:
+            rows, state = memory.rows_of(index), memory.state
             oldest = (int(rows[0].time), int(rows[0].order)) if len(rows) else (int(state.now), int(state.order))
             known.append((oldest[0] + 1, oldest[1]))
         if known:

@@ -50,7 +50,7 @@ class StretchRules(CompiledRules):
     Parameters
     ----------
     device: matches the triggers.
-    stretch: maximum number of events that are processed together.
+    batch_size: maximum number of events that are processed together.
     candidates: initial capacity of each thread for candidates.
 
     Raises
@@ -60,12 +60,12 @@ class StretchRules(CompiledRules):
 
     def __init__(
         self, rules: RuleSet, facts: Facts, settings: EngineSettings, device: TriggerDevice, *,
-        stretch: int = STRETCH, candidates: int = CANDIDATES,
+        batch_size: int = STRETCH, candidates: int = CANDIDATES,
     ) -> None:  # fmt: skip
         super().__init__(rules, facts, settings)
         refuse_dependent(self._tables.plan, settings)
-        self._device, self._stretch, self._candidates = device, stretch, candidates
-        self._triggers = records.room(2 * stretch + len(self.memory.plan.rules), records.TRIGGER)
+        self._device, self._stretch, self._candidates = device, batch_size, candidates
+        self._triggers = records.room(2 * batch_size + len(self.memory.plan.rules), records.TRIGGER)
 
     def _compute(self, events: EventWords) -> Iterator[None]:
         """Process events stretch by stretch; yields whenever there is output to take."""
@@ -105,8 +105,8 @@ class StretchRules(CompiledRules):
         memory.forget_rows(int(events.times[first]))
         counts = np.bincount(events.types[first:last], minlength=len(memory.plan.columns_of_type))
         for column, index in zip(memory.history.columns, memory.plan.columns, strict=True):
-            wanted = int(column.appended - column.first) + (int(counts[index.type]) if index.type >= 0 else 0)
-            sizes.append(max(int(column.mask) + 1, 1 << max(wanted - 1, 0).bit_length()))
+            row_count = int(column.appended - column.first) + (int(counts[index.type]) if index.type >= 0 else 0)
+            sizes.append(max(int(column.mask) + 1, 1 << max(row_count - 1, 0).bit_length()))
         memory.lay_out(sizes, aside=self._stretch)
 
     def _join(self, events: EventWords, last: int) -> bool:

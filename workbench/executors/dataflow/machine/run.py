@@ -173,12 +173,12 @@ class MachineRun(FlowThreads):
 
     # --- the log, and the outputs -------------------------------------------------------------------------
 
-    def _read(self, most: int) -> None:
+    def _read(self, limit: int) -> None:
         """Begin phases with the next steps of the log; called by one thread at a time."""
         rows: list[dict[int, Value]] = []
         count, begin = 0, time.perf_counter()
         try:
-            for events in itertools.islice(self._steps, most):
+            for events in itertools.islice(self._steps, limit):
                 count += 1
                 if events is END:
                     self.ends, count = True, 0
@@ -186,9 +186,9 @@ class MachineRun(FlowThreads):
                 rows.append(self._plan.arrived(events))
         except Exception as error:
             self._unread, self._over = error, True
-        self._over = self._over or count < most
+        self._over = self._over or count < limit
         if self._adapts:  # adapt to the speed of the log: columns of few steps cost more per step
-            self._adapt(1, most, time.perf_counter() - begin, PATIENT)
+            self._adapt(1, limit, time.perf_counter() - begin, PATIENT)
         first, wrong = self._sets.begun + 1, None
         arrivals = []
         for name, slot, domain in self._plan.inputs:
@@ -204,8 +204,8 @@ class MachineRun(FlowThreads):
             self._over = True
             del rows[wrong[0] :]
         for slot, here, column in arrivals:
-            places = np.flatnonzero(here[: len(rows)])
-            self._tables.put(slot, first + places, [field[places] for field in column.fields])
+            indices = np.flatnonzero(here[: len(rows)])
+            self._tables.put(slot, first + indices, [field[indices] for field in column.fields])
         self._open(len(rows))
 
     def _steps_of(self, phases: Any) -> list[FlowStep]:
@@ -213,8 +213,8 @@ class MachineRun(FlowThreads):
         number = self._start - 1
         steps = [FlowStep(number + phase, StepContents(), False, self._plan.wide) for phase in phases.tolist()]
         for slot in self._plan.shown:
-            for place, value in zip(*self._tables.carried(slot, phases), strict=True):
-                steps[place].contents[slot] = value
+            for index, value in zip(*self._tables.carried(slot, phases), strict=True):
+                steps[index].contents[slot] = value
         return steps
 
     # --- errors -------------------------------------------------------------------------------------------
@@ -227,32 +227,32 @@ class MachineRun(FlowThreads):
         inputs = self._tables.given(vertex, thread.columns, live)
         running, whole = run.running, [(0, live)]
         while True:
-            part_outputs, places = list[dict[str, Any]](), list[int]()
+            part_outputs, offsets = list[dict[str, Any]](), list[int]()
             try:
                 for start, stop in whole:
                     running.steps = numbers[start]
                     part = {name: column.part(slice(start, stop)) for name, column in inputs.items()}
                     part_outputs.append(running.fed(part, stop - start, True))
-                    places.append(start)
+                    offsets.append(start)
             except WorkbenchError as error:
                 if len(whole) == 1 < live:  # none of these steps has taken effect: find the one that fails
-                    whole = [(place, place + 1) for place in range(live)]
+                    whole = [(offset, offset + 1) for offset in range(live)]
                     continue
                 self._record_failure(numbers[len(part_outputs)], run.first, error)
             break
         outputs = []
         for name, _, _ in run.outputs:
             parts = [each[name] for each in part_outputs]
-            steps = [part.steps - numbers[place] + place for part, place in zip(parts, places, strict=True)]
+            steps = [part.steps - numbers[offset] + offset for part, offset in zip(parts, offsets, strict=True)]
             fields = zip(*(part.fields for part in parts), strict=True)
             outputs.append(([np.concatenate(each) for each in fields], np.concatenate([*steps, np.zeros(0, np.int64)])))
         self._tables.made(vertex, thread.columns, outputs)
         self._tables.relocate(vertex)
         thread.mine[at.MADE] = 1
 
-    def _record_failure(self, number: int, place: int, error: Exception) -> None:
+    def _record_failure(self, number: int, index: int, error: Exception) -> None:
         """Record a failure in a step: later steps do not run."""
-        self.failure.note(number, place, error)
+        self.failure.note(number, index, error)
         with self._lock:
             self._head[at.PLACE] = self.failure.place  # first: pairs of the phase that failed earlier are void
             self._head[at.FAILED] = self.failure.number - self._start + 1

@@ -37,13 +37,13 @@ what is ready; for which an idle thread waits for work."""
 NUMBER, BYTE = ir.IntType(64), types.uint8
 
 
-def _begins(context, builder, kind, array, place):
+def _begins(context, builder, kind, array, offset):
     """Return the address of an array's words from an offset on."""
-    return builder.gep(make_array(kind)(context, builder, array).data, [place])
+    return builder.gep(make_array(kind)(context, builder, array).data, [offset])
 
 
 @intrinsic
-def try_set(context, array, place):
+def try_set(context, array, offset):
     """Atomically set a word from 0 to 1, with acquire semantics; return whether it was 0."""
     del context
 
@@ -56,7 +56,7 @@ def try_set(context, array, place):
 
 
 @intrinsic
-def release(context, array, place):
+def release(context, array, offset):
     """Set a word to 0, with release semantics."""
     del context
 
@@ -69,7 +69,7 @@ def release(context, array, place):
 
 
 @intrinsic
-def peek(context, array, place):
+def peek(context, array, offset):
     """Read a word that another thread may be writing."""
     del context
 
@@ -100,27 +100,27 @@ def nanoseconds(context, clock):
     def code(_, builder, __, args):
         kind = ir.FunctionType(ir.IntType(32), [ir.IntType(32), NUMBER.as_pointer()])
         with builder.goto_entry_block():
-            room = builder.alloca(NUMBER, 2)
-        builder.call(_outside(builder, kind, "clock_gettime"), [builder.trunc(args[0], ir.IntType(32)), room])
-        rest = builder.gep(room, [ir.Constant(ir.IntType(32), 1)])
-        return builder.add(builder.mul(builder.load(room), ir.Constant(NUMBER, 10**9)), builder.load(rest))
+            timespec = builder.alloca(NUMBER, 2)
+        builder.call(_outside(builder, kind, "clock_gettime"), [builder.trunc(args[0], ir.IntType(32)), timespec])
+        rest = builder.gep(timespec, [ir.Constant(ir.IntType(32), 1)])
+        return builder.add(builder.mul(builder.load(timespec), ir.Constant(NUMBER, 10**9)), builder.load(rest))
 
     return types.int64(types.int64), code
 
 
 @intrinsic
-def call_code(context, address, words_type, place, result):
+def call_code(context, address, words_type, offset, result):
     """Call machine code (`ObjectFunction`) with the words from an offset on; return its status: 0 on success."""
     del context, address
 
     def code(context, builder, signature, args):
-        address, words, place, numbers = args
+        address, words, offset, numbers = args
         _, kind, _, other = signature.args
         word = NUMBER.as_pointer()
         function = builder.inttoptr(address, ir.FunctionType(ir.IntType(32), [word] * 3).as_pointer())
         to = _begins(context, builder, other, numbers, ir.Constant(NUMBER, at.RESULT))
         error = builder.gep(to, [ir.Constant(NUMBER, 1)])
-        status = builder.call(function, [to, error, _begins(context, builder, kind, words, place)])
+        status = builder.call(function, [to, error, _begins(context, builder, kind, words, offset)])
         return builder.sext(status, NUMBER)
 
     return types.int64(types.int64, words_type, types.int64, result), code
@@ -162,13 +162,13 @@ def open_phases(count, inputs, of_pipes, sets):
 @numba.njit(nogil=True)
 def run_vertices(thread, of_vertices, of_pipes, sets):
     """Run what is ready until there is nothing, or for some time; return why it stops."""
-    h, mine, vertices = sets.head, thread.numbers, of_vertices.vertices
-    came = nanoseconds(mine[at.CLOCK])
+    h, numbers, vertices = sets.head, thread.numbers, of_vertices.vertices
+    came = nanoseconds(numbers[at.CLOCK])
     now = came
     vertex, count = 0, 0
-    if mine[at.MADE]:  # outputs come from Python
-        vertex, count = mine[at.VERTEX], mine[at.COUNT]
-        mine[at.MADE] = 0
+    if numbers[at.MADE]:  # outputs come from Python
+        vertex, count = numbers[at.VERTEX], numbers[at.COUNT]
+        numbers[at.MADE] = 0
         put_outputs(vertex, thread, of_vertices, of_pipes)
     lock(h)
     h[at.INSIDE] += 1
@@ -188,7 +188,7 @@ def run_vertices(thread, of_vertices, of_pipes, sets):
                 waits = now
                 while now - waits < WAITS and peek(h, at.HEAD) == peek(h, at.TAIL) and peek(h, at.INSIDE) > 1:
                     yield_core()
-                    now = nanoseconds(mine[at.CLOCK])
+                    now = nanoseconds(numbers[at.CLOCK])
                 lock(h)
                 if h[at.HEAD] != h[at.TAIL]:
                     continue
@@ -204,19 +204,19 @@ def run_vertices(thread, of_vertices, of_pipes, sets):
         if live:
             copy_state(vertex, vertices, of_vertices.states, False)
             code = vertices[vertex, at.CODE]
-            if not code or call_code(code, of_vertices.words, vertices[vertex, at.WORDS], mine):
-                mine[at.RESULT] = 1
-            if mine[at.RESULT]:
+            if not code or call_code(code, of_vertices.words, vertices[vertex, at.WORDS], numbers):
+                numbers[at.RESULT] = 1
+            if numbers[at.RESULT]:
                 copy_state(vertex, vertices, of_vertices.states, True)
-                mine[at.VERTEX], mine[at.COUNT], mine[at.LIVE] = vertex, count, live
+                numbers[at.VERTEX], numbers[at.COUNT], numbers[at.LIVE] = vertex, count, live
                 lock(h)
                 h[at.INSIDE] -= 1
                 release(h, at.LOCK)
                 return at.BAD
             put_outputs(vertex, thread, of_vertices, of_pipes)
-        begun, now = now, nanoseconds(mine[at.CLOCK])
-        if now - begun > LONG:
-            vertices[vertex, at.BATCH] = max(1, count * LONG // (now - begun))
+        start, now = now, nanoseconds(numbers[at.CLOCK])
+        if now - start > LONG:
+            vertices[vertex, at.BATCH] = max(1, count * LONG // (now - start))
         elif count >= vertices[vertex, at.BATCH]:
             vertices[vertex, at.BATCH] = min(2 * count, vertices[0, at.BATCH])
         lock(h)
@@ -251,12 +251,12 @@ def gather_inputs(vertex, live, thread, of_vertices, of_pipes):
         for i in range(live):
             small[column, i] = stamps[reads[number], phases[i] & mask] == phases[i]
         column += 1
-    place = vertices[vertex, at.WORDS]
-    words[place], words[place + 1] = 0, live
-    place += vertices[vertex, at.COLUMNS]
+    offset = vertices[vertex, at.WORDS]
+    words[offset], words[offset + 1] = 0, live
+    offset += vertices[vertex, at.COLUMNS]
     first = columns.ctypes.data
-    for i in range((vertices[vertex + 1, at.WORDS] - place) >> 1):
-        words[place + 2 * i] = first + 8 * at.STRIDE * i
+    for i in range((vertices[vertex + 1, at.WORDS] - offset) >> 1):
+        words[offset + 2 * i] = first + 8 * at.STRIDE * i
 
 
 @numba.njit(nogil=True)

@@ -39,9 +39,9 @@ def lowest(context, word):
 def put(bits, row, number, levels):
     """Add a number to a set; return whether it was new."""
     for level in range(levels.shape[1]):
-        place = levels[0, level] + (number >> 6)
-        word, bit = bits[row, place], ONE << (np.uint64(number) & LOW)
-        bits[row, place] = word | bit
+        index = levels[0, level] + (number >> 6)
+        word, bit = bits[row, index], ONE << (np.uint64(number) & LOW)
+        bits[row, index] = word | bit
         if word:
             return level > 0 or word & bit == 0
         number >>= 6
@@ -52,9 +52,9 @@ def put(bits, row, number, levels):
 def take_out(bits, row, number, levels):
     """Remove a number from a set."""
     for level in range(levels.shape[1]):
-        place = levels[0, level] + (number >> 6)
-        word = bits[row, place] & ~(ONE << (np.uint64(number) & LOW))
-        bits[row, place] = word
+        index = levels[0, level] + (number >> 6)
+        word = bits[row, index] & ~(ONE << (np.uint64(number) & LOW))
+        bits[row, index] = word
         if word:
             return
         number >>= 6
@@ -166,12 +166,12 @@ def next_phase(sets, vertex, phase):
 
 
 @numba.njit(nogil=True)
-def full_phases(sets, vertex, phases, most):
-    """Write the first `most` full phases of a vertex; return their number."""
+def full_phases(sets, vertex, phases, limit):
+    """Write the first `limit` full phases of a vertex; return their number."""
     h = sets.head
     stop = h[SHIFT] + next_below(sets.own, h[COMPLETE] + 1 - h[SHIFT], sets.last[vertex])
     count, phase = 0, next_phase(sets, vertex, h[COMPLETE] + 1)
-    while phase and phase < stop and count < most:
+    while phase and phase < stop and count < limit:
         phases[count] = phase
         count += 1
         phase = next_phase(sets, vertex, phase + 1)
@@ -229,14 +229,14 @@ def advance_row(sets, at, stop, old, new):
     half, mask = len(sets.own) >> 1, len(sets.waiting) - 1
     while at < stop and old != new:
         end = min(next_below(sets.own, at, new), stop)
-        place = next_below(sets.least, at, sets.m[new] + 1)
-        while place < end:
-            row, vertex = (place + h[SHIFT]) & mask, sets.least[half + place]
+        position = next_below(sets.least, at, sets.m[new] + 1)
+        while position < end:
+            row, vertex = (position + h[SHIFT]) & mask, sets.least[half + position]
             while 0 <= vertex <= sets.m[new]:
                 mark_full(sets, vertex)
                 vertex = next_in(sets.waiting, row, vertex + 1, sets.vertex_levels)
-            set_least(sets.least, place, vertex if vertex >= 0 else h[SIZE] + 1)
-            place = next_below(sets.least, place, sets.m[new] + 1)
+            set_least(sets.least, position, vertex if vertex >= 0 else h[SIZE] + 1)
+            position = next_below(sets.least, position, sets.m[new] + 1)
         if end == stop:
             break
         new = sets.own[half + end]

@@ -147,13 +147,13 @@ class VertexTables:
     def made(self, v: int, thread: Any, outputs: Sequence[tuple[Sequence[Any], Any]]) -> None:
         """Store what a vertex has emitted on each of its outputs: the fields, and the indexes of the phases."""
         first = int(self._vertices[v, at.OUTPUTS])
-        for number, (fields, places) in enumerate(outputs, first):
+        for number, (fields, indices) in enumerate(outputs, first):
             _, column, when = self.of_vertices.writes[number].tolist()
-            self._counts[number] = len(places)
+            self._counts[number] = len(indices)
             for array in fields:
-                thread[column].view(array.dtype)[: len(places)] = array
+                thread[column].view(array.dtype)[: len(indices)] = array
                 column += 1
-            thread[when, : len(places)] = places
+            thread[when, : len(indices)] = indices
 
     # --- what pipes carry ---------------------------------------------------------------------------------
 

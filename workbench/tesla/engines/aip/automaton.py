@@ -120,8 +120,8 @@ class Automaton:
         """Count the states, up to just above the limit; in a chain there are as many as targets have predicates."""
         if not any(len(self.hang_on[bit]) > 1 or self.windows[bit].between for bit in _bits(component)):
             return sum(target.bit_count() for target in set(self._targets(component)))
-        if (most := 1 << component.bit_count()) <= MOST_STATES:
-            return most
+        if (upper := 1 << component.bit_count()) <= MOST_STATES:
+            return upper
         states: set[int] = set()
         todo = [0]
         while todo and len(states) <= MOST_STATES:
@@ -173,20 +173,20 @@ class Automaton:
         """Choose the trigger's value that most predicates are equal to, as the key of instances."""
         candidates = []
         for bit, step in enumerate(self.steps):
-            for place, (_, bound) in enumerate(step.equations):
+            for index, (_, bound) in enumerate(step.equations):
                 expression = self._resolve(bound, bit)
                 if expression is not None and self._find_bits(expression) <= {TRIGGER}:
-                    candidates.append((exact_text(expression), bit, place, expression))
-        most = Counter(text for text, *_ in candidates).most_common(1)
-        chosen = {
-            bit: (place, expression)
-            for text, bit, place, expression in reversed(candidates)
-            if most and text == most[0][0]
+                    candidates.append((exact_text(expression), bit, index, expression))
+        top = Counter(text for text, *_ in candidates).most_common(1)
+        equations = {
+            bit: (index, expression)
+            for text, bit, index, expression in reversed(candidates)
+            if top and text == top[0][0]
         }
-        self.keyed = sum(1 << bit for bit in chosen)
-        self.enforced = [[chosen[bit][0]] if bit in chosen else [] for bit in range(len(self.steps))]
+        self.keyed = sum(1 << bit for bit in equations)
+        self.enforced = [[equations[bit][0]] if bit in equations else [] for bit in range(len(self.steps))]
         code = PythonLines(self._layout, "m")
-        code.key([expression for _, expression in chosen.values()][:1])
+        code.key([expression for _, expression in equations.values()][:1])
         self.key: Callable[[Any], Any] = code.function()
 
     def _accepts(self, bit: int) -> Callable[[Any], Any]:
@@ -227,13 +227,13 @@ class Automaton:
             return False
         if self.keyed >> bit & 1 and not self.keyed >> anchor & 1:
             return False
-        rest = [each for place, each in enumerate(step.linking_constraints) if place not in self.enforced[bit]]
+        rest = [each for index, each in enumerate(step.linking_constraints) if index not in self.enforced[bit]]
         constraints = [self._resolve(each, bit) for each in rest]
         return all(each is not None and self._find_bits(each) <= {bit, anchor} for each in constraints)
 
     @property
     def _layout(self) -> MatchLayout:
-        return {(place, EVENT): max(bit, 0) for place, bit in self.places.items()}
+        return {(index, EVENT): max(bit, 0) for index, bit in self.places.items()}
 
     def _resolve(self, expression: t.Expression, bit: int) -> t.Expression | None:
         """Resolve an expression to attributes and times of selected events; None if it depends on anything else.

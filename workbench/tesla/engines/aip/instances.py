@@ -63,10 +63,10 @@ class StateInstances(KeyedColumn[AutomatonInstance]):
     ) -> Iterator[AutomatonInstance]:
         """Yield instances newest first, restricted to a key and to a latest event with this number, if given."""
         column = self.of(key)
-        places = range(column.start, len(column.events))
+        indices = range(column.start, len(column.events))
         if number is not None:
-            places = range(column.first_number(number), column.first_number(number + 1))
-        instances = map(column.events.__getitem__, places if oldest_first else reversed(places))
+            indices = range(column.first_number(number), column.first_number(number + 1))
+        instances = map(column.events.__getitem__, indices if oldest_first else reversed(indices))
         return instances if key is None or self.indexed else (each for each in instances if each.key == key)
 
     def delete_passed(self, now: Occurrence) -> None:

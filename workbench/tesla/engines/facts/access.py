@@ -79,8 +79,8 @@ class FactAccesses:
         ----------
         memory: only in databases in memory.
         """
-        wanted = [(each.query.table.database, self.index(each)) for each in self.found if each.index]
-        for database, index in dict.fromkeys(wanted):
+        indexes = [(each.query.table.database, self.index(each)) for each in self.found if each.index]
+        for database, index in dict.fromkeys(indexes):
             if database.in_memory or not memory:
                 make_index(database, index)
                 yield f"{database}: {index}"

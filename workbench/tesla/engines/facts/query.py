@@ -118,11 +118,11 @@ class FactQuery:
         began = perf_counter()
         rows = self._select_rows(values)
         answer = tuple(rows[0]) if self.counts else self._answered(self._decides(self.table.read(rows), values))
-        taken = perf_counter() - began
+        seconds = perf_counter() - began
         self.queries += 1
-        self.seconds += taken
+        self.seconds += seconds
         if (cache := self.cache) is not None:
-            cache.store((self.number, values), answer, max(1, len(answer)), taken)
+            cache.store((self.number, values), answer, max(1, len(answer)), seconds)
         return answer
 
     @property

@@ -65,13 +65,13 @@ class TriggerKeys:
         import numpy as np
 
         y = block.names.index(self.type)
-        places, columns = block.places[block.types == y], block.columns[y]
+        indices, columns = block.places[block.types == y], block.columns[y]
         for at, operator, value in self.bounds:
-            places = places[COMPARED[operator](columns[at].values[places], value)]
+            indices = indices[COMPARED[operator](columns[at].values[indices], value)]
         for at in self.at:
             nulls = columns[at].nulls
-            places = places if nulls is None else places[~nulls[places]]
-        values = [columns[at].values[places] for at in self.at]
+            indices = indices if nulls is None else indices[~nulls[indices]]
+        values = [columns[at].values[indices] for at in self.at]
         key_columns = [(np.unique(each) if len(values) == 1 else each).tolist() for each in values]
         texts = (
             map(block.texts.get, each) if text else each for each, text in zip(key_columns, self.texts, strict=True)
@@ -97,7 +97,7 @@ class FactLookup:
     source: TriggerKeys | FactLookup | str
     at: tuple[int, ...] = ()
 
-    def ask(self, keys: Iterable[FactKey], most: int) -> RowsById:
+    def ask(self, keys: Iterable[FactKey], max_rows: int) -> RowsById:
         """Return the rows for keys, queried in sorted order, the fastest; TooManyFacts if there are too many."""
         table, by_id, rest = self.table, RowsById(), sorted(set(keys))
         if self.texts:
@@ -107,21 +107,21 @@ class FactLookup:
             some, rest = rest[:size], rest[size:]
             values = [value for key in some for value in key]
             values += [None] * (size * len(self.compared) - len(values))
-            limit = max(most, min(most * TOGETHER[1], MOST_ANSWERED))  # keys may share rows
+            limit = max(max_rows, min(max_rows * TOGETHER[1], MOST_ANSWERED))  # keys may share rows
             rows = table.read(table.database.rows(self._sql(size, limit + 1), values))
             by_id.update(zip(map(itemgetter(-1), rows), rows, strict=True))
-            if len(by_id) > most or len(rows) > limit:
+            if len(by_id) > max_rows or len(rows) > limit:
                 raise TooManyFacts
         return by_id
 
-    def _sql(self, size: int, most: int) -> str:
+    def _sql(self, size: int, limit: int) -> str:
         marks = ", ".join(["(" + ", ".join("?" * len(self.compared)) + ")"] * size)
         names = [f"k{i}" for i in range(len(self.compared))]
-        wanted = " AND ".join(f"f.{each}k.{name}" for each, name in zip(self.compared, names, strict=True))
+        condition = " AND ".join(f"f.{each}k.{name}" for each, name in zip(self.compared, names, strict=True))
         columns = ", ".join(f"f.{quote_name(each.name)}" for each in self.table.columns)
         return (
             f"WITH k ({', '.join(names)}) AS (VALUES {marks}) SELECT {columns}, f.{self.table.row_id}"
-            f" FROM k CROSS JOIN {quote_name(self.table.name)} f WHERE {wanted} LIMIT {most}"
+            f" FROM k CROSS JOIN {quote_name(self.table.name)} f WHERE {condition} LIMIT {limit}"
         )
 
 
@@ -148,26 +148,26 @@ class BlockFacts:
             self._lookups[type] = list(dict.fromkeys(each for each in lookups if each is not None))
             self.unknown += [type] * (None in lookups)
 
-    def rows(self, block: EventBlock, retained: Facts, most: int) -> Mapping[str, Sequence[FactRow]]:
+    def rows(self, block: EventBlock, retained: Facts, max_rows: int) -> Mapping[str, Sequence[FactRow]]:
         """Return the rows of each type that a block needs, in their order.
 
         Raises
         ------
-        TooManyFacts: a type has more than `most`. FactsError: a query fails.
+        TooManyFacts: a type has more than `max_rows`. FactsError: a query fails.
         """
         known: dict[FactLookup, RowsById] = {}
         by_type = {}
         for type, lookups in self._lookups.items():
             rows = RowsById()
             for each in lookups:
-                rows |= self._rows_of(each, block, retained, most, known)
-            if len(rows) > most:
+                rows |= self._rows_of(each, block, retained, max_rows, known)
+            if len(rows) > max_rows:
                 raise TooManyFacts
             by_type[type] = list(map(rows.__getitem__, sorted(rows)))
         return by_type
 
     def _rows_of(
-        self, lookup: FactLookup, block: EventBlock, retained: Facts, most: int, known: dict[FactLookup, RowsById]
+        self, lookup: FactLookup, block: EventBlock, retained: Facts, max_rows: int, known: dict[FactLookup, RowsById]
     ) -> RowsById:
         if lookup not in known:
             source = lookup.source
@@ -177,10 +177,10 @@ class BlockFacts:
                 if isinstance(source, str):
                     rows: Iterable[FactRow] = retained[source]
                 else:
-                    rows = self._rows_of(source, block, retained, most, known).values()
+                    rows = self._rows_of(source, block, retained, max_rows, known).values()
                 nullable_keys = (tuple(row[at] for at in lookup.at) for row in rows)
                 keys = (key for key in nullable_keys if None not in key)
-            known[lookup] = lookup.ask(keys, most)
+            known[lookup] = lookup.ask(keys, max_rows)
         return known[lookup]
 
     # --- queries of predicates --------------------------------------------------------------------------
@@ -192,10 +192,12 @@ class BlockFacts:
             return None
         equal, bounds = dict[int, _Told](), dict[int, _Told]()
         for each in FactQuery(step, table).compared:
-            place = None if each.rounded else _place(plan, each.bound)
-            if place is not None:
+            attribute = None if each.rounded else _place(plan, each.bound)
+            if attribute is not None:
                 by_part = equal if each.operator == "==" else bounds
-                by_part.setdefault(place[0], {}).setdefault((each.column.name, each.operator[0]), (each, place[1]))
+                by_part.setdefault(attribute[0], {}).setdefault(
+                    (each.column.name, each.operator[0]), (each, attribute[1])
+                )
         for number, comparisons in sorted(equal.items(), key=lambda one: -len(one[1])) + _bands(bounds):
             compared, at = zip(*comparisons.values(), strict=True)
             source = self._source(plan, plan.steps[number], at)
@@ -352,6 +354,6 @@ class RetainedFacts:
         else:
             self._stretch = 1
             return 0, {}
-        most = max(map(len, rows.values()), default=0)
-        self._stretch = max(1, count * self._most // (2 * most)) if most else UNLIMITED
+        row_count = max(map(len, rows.values()), default=0)
+        self._stretch = max(1, count * self._most // (2 * row_count)) if row_count else UNLIMITED
         return count, rows

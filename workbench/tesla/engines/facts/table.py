@@ -104,12 +104,12 @@ class FactTable:
         counted = f"SELECT COUNT(*) FROM (SELECT 1 FROM {quote_name(self.name)} LIMIT {count + 1})"
         return bool(self.database.rows(counted)[0][0] > count)
 
-    def rows(self, most: int | None = None) -> list[FactRow]:
-        """Return all rows in their order, or the first `most` of them."""
-        limit = "" if most is None or not self.is_ordered else f" LIMIT {most}"
+    def rows(self, count: int | None = None) -> list[FactRow]:
+        """Return all rows in their order, or the first `count` of them."""
+        limit = "" if count is None or not self.is_ordered else f" LIMIT {count}"
         order = f" ORDER BY {self.order()}" if self.is_ordered else ""
         rows = self.read(self.database.rows(f"SELECT {self.shown} FROM {quote_name(self.name)}{order}{limit}"))
-        return rows if self.is_ordered else sorted(rows, key=lambda row: [*map(sort_key, row)])[:most]
+        return rows if self.is_ordered else sorted(rows, key=lambda row: [*map(sort_key, row)])[:count]
 
     def order(self, *, last: bool = False) -> str:
         """Return the order of rows as SQL."""
@@ -198,9 +198,9 @@ class FactTable:
         if self.view:
             return ""
         rows = self.database.rows(f"PRAGMA table_xinfo({quote_name(self.name)})")
-        taken = {row[1].lower() for row in rows}
+        names = {row[1].lower() for row in rows}
         for name in ROW_IDS:
-            if name not in taken:
+            if name not in names:
                 try:
                     self.database.rows(f"SELECT {name} FROM {quote_name(self.name)} LIMIT 0")
                 except FactsError:  # WITHOUT ROWID

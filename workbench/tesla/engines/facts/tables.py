@@ -123,21 +123,21 @@ class FactTables(dict[str, Any]):
             database.see()
         return tuple(each.version for each in self.changing)
 
-    def rows_within_limit(self, type: str, most: int) -> list[FactRow]:
+    def rows_within_limit(self, type: str, limit: int) -> list[FactRow]:
         """Return the rows of a type of facts, to be retained; Refused if they are too many, or reading is too slow."""
         rows = self.table(type)
         if rows is None:
             return list(self[type])
         try:
-            facts = None if rows.more_than(most) else rows.rows(most + 1)
+            facts = None if rows.more_than(limit) else rows.rows(limit + 1)
         except FactsError as error:
             if error.reason != "slow":
                 raise
             why = "takes too long to be read"
         else:
-            if facts is not None and len(facts) <= most:
+            if facts is not None and len(facts) <= limit:
                 return facts
-            why = f"has more than {most:,} rows"
+            why = f"has more than {limit:,} rows"
         what = f"facts of type '{type}' are held in memory there, and {rows} {why}"
         hint = "--backend cdp or aip queries the database; compiled, too, by equations or two bounds that triggers give"
         raise Refused(what, hint=hint)
@@ -217,8 +217,8 @@ def _table_in(declared: Declaration, databases: Sequence[FactDatabase]) -> FactT
             database.settle()
     if len(tables) > 1:
         hint = f"say which: --facts {declared.name}={tables[0].database}"
-        places = " and ".join(each.database.path for each in tables)
-        raise InputError(f"facts of type '{declared.name}' are in {places}", hint=hint)
+        paths = " and ".join(each.database.path for each in tables)
+        raise InputError(f"facts of type '{declared.name}' are in {paths}", hint=hint)
     if not tables:
         assert wrong is not None
         raise wrong

@@ -207,9 +207,9 @@ class Translation(Fold[Polynomial | Cases]):
     def _guards(self, monomial: Monomial) -> Iterator[tuple[int, Monomial]]:
         """Yield the generators in a monomial of bits that mean that something is 0, each with the other bits."""
         if not self.generators.split(monomial)[0]:
-            for place, generator in enumerate(monomial):
+            for index, generator in enumerate(monomial):
                 if generator in self._zeros:
-                    yield generator, monomial[:place] + monomial[place + 1 :]
+                    yield generator, monomial[:index] + monomial[index + 1 :]
 
     def _is_zero_under(self, generator: int, guard: Monomial) -> bool:
         over, difference = self._zeros[generator]

@@ -43,9 +43,9 @@ class Graph:
 
     def dead_end(self, target: int, escape: int | None) -> int | None:
         """Return the first edge without either label to a state from which no run has `target`; None: there is none."""
-        good, begins, place, todo = (self.zeros(self.size + 1) for _ in range(4))
+        good, begins, offsets, todo = (self.zeros(self.size + 1) for _ in range(4))
         into = self.zeros(int(self.edges.starts[self.size]))
-        self.functions.transpose(self.edges, begins, into, place)
+        self.functions.transpose(self.edges, begins, into, offsets)
         self.functions.spread(self.edges, 1 << target, begins, into, good, todo)
         harmless = bits({target, self.void} | ({escape} - {None}))
         edge = int(self.functions.first_bad(self.edges, harmless, good))
@@ -70,9 +70,9 @@ class Graph:
             needed = {label for label in needed if not int(self.edges.flags[cycle[-1]]) >> label & 1}
         return cycle if cycle and here == root else cycle + self._walk(here, 0, root, avoid, part)
 
-    def _walk(self, here: int, wanted: int, goal: int, avoid: int, part: Any) -> list[int]:
+    def _walk(self, here: int, labels: int, goal: int, avoid: int, part: Any) -> list[int]:
         came, todo = self.zeros(self.size), self.zeros(self.size)
-        edge = self.functions.walk(self.edges, avoid, part, here, wanted, goal, came, todo)
+        edge = self.functions.walk(self.edges, avoid, part, here, labels, goal, came, todo)
         edges = [int(edge)]
         while (state := self.source(edges[-1])) != here:
             edges.append(int(came[state]) - 1)
@@ -84,7 +84,7 @@ def bits(labels: Collection[int | None]) -> int:
     return sum(1 << label for label in set(labels) if label is not None)
 
 
-def transpose(edges, begins, into, place):
+def transpose(edges, begins, into, offsets):
     """Sort edges by their ends: `into[begins[i]:begins[i + 1]]` are the predecessors of state i; return their count."""
     starts, ends, _ = edges
     size = len(starts) - 1
@@ -92,11 +92,11 @@ def transpose(edges, begins, into, place):
         begins[ends[edge] + 1] += 1
     for i in range(size):
         begins[i + 1] += begins[i]
-        place[i] = begins[i]
+        offsets[i] = begins[i]
     for i in range(size):
         for edge in range(starts[i], starts[i + 1]):
-            into[place[ends[edge]]] = i
-            place[ends[edge]] += 1
+            into[offsets[ends[edge]]] = i
+            offsets[ends[edge]] += 1
     return starts[size]
 
 
@@ -178,22 +178,22 @@ def components(edges, avoid, part, met, low, at, stack, path):
     return parts
 
 
-def cover(edges, avoid, wanted, part, has):
-    """Return the first state in a component whose edges have all labels of the mask `wanted`; -1: none."""
+def cover(edges, avoid, labels, part, has):
+    """Return the first state in a component whose edges have all labels of the mask `labels`; -1: none."""
     starts, ends, flags = edges
-    inside = wanted | 1 << 30
+    inside = labels | 1 << 30
     for i in range(len(part)):
         for edge in range(starts[i], starts[i + 1]):
             if part[ends[edge]] == part[i] and not flags[edge] & avoid:
-                has[part[i]] |= flags[edge] & wanted | 1 << 30
+                has[part[i]] |= flags[edge] & labels | 1 << 30
     for i in range(len(part)):
         if has[part[i]] == inside:
             return i
     return -1
 
 
-def walk(edges, avoid, part, here, wanted, goal, came, todo):
-    """Return the last edge of a shortest walk inside of a component, to a label of `wanted` or to the state `goal`.
+def walk(edges, avoid, part, here, labels, goal, came, todo):
+    """Return the last edge of a shortest walk inside of a component, to a label of `labels` or to the state `goal`.
 
     `came` gets, for each state on the way, the edge by which it was reached, plus 1.
     """
@@ -207,7 +207,7 @@ def walk(edges, avoid, part, here, wanted, goal, came, todo):
             j = ends[edge]
             if part[j] != part[i] or flags[edge] & avoid:
                 continue
-            if flags[edge] & wanted or j == goal:
+            if flags[edge] & labels or j == goal:
                 return edge
             if came[j] == 0 and j != here:
                 came[j] = edge + 1

@@ -100,19 +100,19 @@ def _find(index, shift, states, after, k):
 
 
 @numba.njit(nogil=True)
-def explore(code, state_set, listed, reach, wanted, hits):
+def explore(code, state_set, listed, progress, open_labels, hits):
     """Take the steps of states while their successors fit, and add these to the states found; return their number.
 
-    `reach` counts the states found, and those whose steps have been taken. `hits` gets, per label of the mask
-    `wanted`, the first step at which it is true: the number of the state and of the move.
+    `progress` counts the states found, and those whose steps have been taken. `hits` gets, per label of the mask
+    `open_labels`, the first step at which it is true: the number of the state and of the move.
     """
-    size, done, moves = reach.counts[0], reach.counts[1], code.inputs.shape[1]
-    while done < min(reach.last, size) and size + code.block * moves <= reach.room:
+    size, done, moves = progress.counts[0], progress.counts[1], code.inputs.shape[1]
+    while done < min(progress.last, size) and size + code.block * moves <= progress.room:
         count = min(code.block, size - done)
         apart = expand(code.address, listed.states, done, count, code.inputs, code.after, code.flags)
         steps = BlockSteps(code.after, code.flags, done, count, apart, moves)
-        if wanted:
-            wanted = _note(steps, wanted, hits)
+        if open_labels:
+            open_labels = _note(steps, open_labels, hits)
         if state_set.kind == BITMAP:
             size = _into_bitmap(steps, state_set, listed, size)
         elif state_set.kind == WORDS:
@@ -120,7 +120,7 @@ def explore(code, state_set, listed, reach, wanted, hits):
         else:
             size = _into_index(steps, state_set, listed, size)
         done += count
-    reach.counts[0], reach.counts[1] = size, done
+    progress.counts[0], progress.counts[1] = size, done
     return size
 
 
@@ -128,24 +128,24 @@ def explore(code, state_set, listed, reach, wanted, hits):
 
 
 @numba.njit(nogil=True)
-def _note(steps, wanted, hits):
-    """Record the first steps at which wanted labels are true; return the labels still wanted."""
+def _note(steps, open_labels, hits):
+    """Record the first steps at which open labels are true; return those still open."""
     flags, count, apart, moves = steps.flags, steps.states, steps.apart, steps.moves
-    seen = np.int64(0)
+    union = np.int64(0)
     for m in range(moves):
         for k in range(m * apart, m * apart + count):
-            seen |= flags[k]
-    if not seen & wanted:
-        return wanted
+            union |= flags[k]
+    if not union & open_labels:
+        return open_labels
     for j in range(count):
         for m in range(moves):
-            flag = flags[m * apart + j] & wanted
+            flag = flags[m * apart + j] & open_labels
             for bit in range(hits.shape[0]):
                 if flag >> bit & 1:
                     hits[bit, 0] = steps.first + j
                     hits[bit, 1] = m
-            wanted &= ~flag
-    return wanted
+            open_labels &= ~flag
+    return open_labels
 
 
 @numba.njit(nogil=True)
@@ -155,11 +155,11 @@ def _into_bitmap(steps, state_set, listed, size):
     for j in range(count):
         for m in range(moves):
             word = after[0, m * apart + j]
-            place = np.uint64(word) >> np.uint64(6)
+            index = np.uint64(word) >> np.uint64(6)
             bit = np.int64(1) << (word & 63)
-            old = table[place]
+            old = table[index]
             if old & bit == 0:
-                table[place] = old | bit
+                table[index] = old | bit
                 states[0, size] = word
                 parents[size] = first + j
                 size += 1

@@ -137,10 +137,10 @@ class CompiledSearch(Exploration):
         last = self.done + states
         while self.done < min(last, self.size):
             checkpoint()
-            room = self._find_room(self.size + self._expander.block * self._many)
-            wanted = sum(1 << label for label in range(self.space.labels) if self._hits[label, 0] < 0)
-            reach = SearchProgress(self._counts, last, room)
-            search_loop("explore")(self._expander, self._found, self._listed, reach, wanted, self._hits)
+            capacity = self._find_room(self.size + self._expander.block * self._many)
+            open_labels = sum(1 << label for label in range(self.space.labels) if self._hits[label, 0] < 0)
+            progress = SearchProgress(self._counts, last, capacity)
+            search_loop("explore")(self._expander, self._found, self._listed, progress, open_labels, self._hits)
 
     def _find_room(self, states: int) -> int:
         """Return the number of states that fit, after making space for at least this many."""
@@ -209,12 +209,12 @@ class CompiledSearch(Exploration):
             self._afford(table.nbytes + size * 8 + self.size * self._state_bytes)
             index = self._fill(INDEX, np.zeros(size, np.int64))
         used = table.nbytes + index.slots.nbytes + self.size * (self._state_bytes + 4)
-        most = min(self.size * self._many, _MOST, (self._budget - used) // 12 - block)
-        if most <= 0:
+        limit = min(self.size * self._many, _MOST, (self._budget - used) // 12 - block)
+        if limit <= 0:
             raise Stopped(f"{self.size} states, and no memory for the steps between them")
-        edges = Edges(np.zeros(self.size + 1, np.int32), *(np.empty(most + block, np.int32) for _ in range(2)))
+        edges = Edges(np.zeros(self.size + 1, np.int32), *(np.empty(limit + block, np.int32) for _ in range(2)))
         for steps in self._expand_blocks():
-            if search_loop("join")(steps, index, self._listed.states, edges) > most:
+            if search_loop("join")(steps, index, self._listed.states, edges) > limit:
                 raise Stopped(f"{self.size} states, and no memory for the steps between them")
         return Graph(edges, lambda n: np.zeros(n, np.int32), graph_functions(), self.space.void)
 

@@ -89,11 +89,11 @@ def _write_loops(space: Space, function: Any) -> None:
 
     def step_move(move: Any, j: Any, state_values: dict[Term, Any]) -> None:
         early.position_before(early.block.terminator)
-        chosen = {}
+        input_values = {}
         for i, (name, domain) in enumerate(zip(space.moves.names, space.moves.domains, strict=True)):
-            place = late.add(late.mul(number(i), moves), move)
-            chosen[var(name, domain)] = spread(late, late.load(address(late, inputs, place), typ=NUMBER))
-        instructions = Instructions(early, late, state_values | chosen, chosen)
+            index = late.add(late.mul(number(i), moves), move)
+            input_values[var(name, domain)] = spread(late, late.load(address(late, inputs, index), typ=NUMBER))
+        instructions = Instructions(early, late, state_values | input_values, input_values)
         roots = [*(v.next for v in space.system.variables), *space.seen]
         results = [instructions(root) for root in space.system.inline(tuple(roots))]
         packed = [same(0)] * layout.words

@@ -78,14 +78,14 @@ def list_moves(system: System, assume: Sequence[Term]) -> Moves:
     if count > MOST_MOVES:
         raise Refused(f"a state has {count} choices of inputs; more than {MOST_MOVES} are too many to try one by one")
     allowed = _find_allowed(system, assume)
-    chosen, valuations = [], []
+    moves, valuations = [], []
     for options in itertools.product(*(each.options() for each in choices)):
         assignment = {name: value for values, _ in options for name, value in values.items()}
         move = tuple(assignment[name] for name in system.free)
         if allowed(move):
-            chosen.append(move)
+            moves.append(move)
             valuations.append(math.prod(weight for _, weight in options))
-    return Moves(tuple(system.free), tuple(system.free.values()), tuple(chosen), tuple(valuations))
+    return Moves(tuple(system.free), tuple(system.free.values()), tuple(moves), tuple(valuations))
 
 
 def _find_allowed(system: System, assume: Sequence[Term]) -> Callable[[tuple[Value, ...]], bool]:
@@ -121,8 +121,8 @@ class _Choice:
         if self.present is not None:
             absent = {name: domain.default for name, domain in self.values.items()}
             yield {self.present: False, **absent}, self.size
-        for chosen in itertools.product(*(domain.values() for domain in self.values.values())):
-            yield there | dict(zip(self.values, chosen, strict=True)), 1
+        for combination in itertools.product(*(domain.values() for domain in self.values.values())):
+            yield there | dict(zip(self.values, combination, strict=True)), 1
 
 
 WORD = 64
@@ -246,12 +246,12 @@ def expand_function(space: Space) -> ir.CodeFunction:
         for value, (shift, mask, low) in zip(values, space.layout.fields, strict=False)
         if mask
     ]
-    seen = [
+    label_bits = [
         op("shift_left", label, ir.integer(bit)) for bit, label in enumerate(values[count:]) if label != ir.integer(0)
     ]
     stores = (
         ir.Store(ir.Load(after, (move,)), _join_fields(packed)),
-        ir.Store(ir.Load(flags, (move,)), _join_fields(seen)),
+        ir.Store(ir.Load(flags, (move,)), _join_fields(label_bits)),
     )
     loop = ir.For(move.name, ir.integer(0), ir.integer(len(moves.chosen)), (*arrivals, *lowering.block, *stores))
     function = ir.CodeFunction("expand", (*columns, word, after, flags), (*lets, loop))

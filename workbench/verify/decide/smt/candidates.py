@@ -109,25 +109,25 @@ class Candidates:
         rows = self.samples if case is None else self.samples[case.truth]
         for i in self.ints:
             symbol, (lo, hi) = self.transition.state[i], encode_ends(self.domains[i])
-            least, most = int(rows[:, i].min()), int(rows[:, i].max())
+            least, greatest = int(rows[:, i].min()), int(rows[:, i].max())
             known = self.samples[:, i]
             if case is not None:
                 lo, hi = int(known.min()), int(known.max())
-            above = [most, *(c + by for c in self.constants for by in (-1, 0, 1) if most < c + by)]
+            above = [greatest, *(c + by for c in self.constants for by in (-1, 0, 1) if greatest < c + by)]
             below = [least, *(c + by for c in reversed(self.constants) for by in (1, 0, -1) if c + by < least)]
             yield from (symbol <= bound for bound in above[: 4 if case is None else 1] if bound < hi)
             yield from (symbol >= bound for bound in below[: 4 if case is None else 1] if bound > lo)
 
     def _list_affine(self, case: SampledCondition | None) -> Iterator[Any]:
         """Yield the equations of the affine hull of the samples; truth values are 0 and 1."""
-        chosen = sorted(range(len(self.domains)), key=lambda i: (self.spread[i], i))[:MOST_COLUMNS]
+        columns = sorted(range(len(self.domains)), key=lambda i: (self.spread[i], i))[:MOST_COLUMNS]
         if case is not None:
-            chosen = [i for i in chosen if i != case.variable]
+            columns = [i for i in columns if i != case.variable]
         rows = self.samples if case is None else self.samples[case.truth]
-        for constant, factors in _find_relations(rows[:, chosen]):
-            if case is not None and (self.samples[:, chosen] @ factors == constant).all():
+        for constant, factors in _find_relations(rows[:, columns]):
+            if case is not None and (self.samples[:, columns] @ factors == constant).all():
                 continue
-            terms = [(int(f), self.transition.state[i], i) for f, i in zip(factors, chosen, strict=True) if f]
+            terms = [(int(f), self.transition.state[i], i) for f, i in zip(factors, columns, strict=True) if f]
             yield self._equation(terms, constant)
 
     def _equation(self, terms: Sequence[tuple[int, Any, int]], constant: int) -> Any:
@@ -165,13 +165,13 @@ class Candidates:
         for i, j in itertools.combinations(ints[:MOST_COLUMNS], 2):
             a, b = self.samples[:, i], self.samples[:, j]
             x, y = self.transition.state[i], self.transition.state[j]
-            for column, value, least, most in (
+            for column, value, least, greatest in (
                 (a - b, x - y, a.min() - b.max(), a.max() - b.min()),
                 (a + b, x + y, a.min() + b.min(), a.max() + b.max()),
             ):
                 if column.min() > least:
                     yield value >= int(column.min())
-                if column.max() < most:
+                if column.max() < greatest:
                     yield value <= int(column.max())
 
 

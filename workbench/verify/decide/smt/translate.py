@@ -145,9 +145,9 @@ class Z3Translation(Fold[Any]):
         if bits > MOST_BITS:
             raise Refused(f"the SMT engines have whole numbers, whose bits '{term.op}' combines; here are {bits}")
         total = self.number(0)
-        for place in range(bits):
-            left, right = (value / (1 << place) % 2 == 1 for value in (a, b))
-            total = total + self.z3.If(combine(left, right), self.number(1 << place), self.number(0))
+        for bit in range(bits):
+            left, right = (value / (1 << bit) % 2 == 1 for value in (a, b))
+            total = total + self.z3.If(combine(left, right), self.number(1 << bit), self.number(0))
         return total
 
     def on_escapes_add(self, term: Term, a: Any, b: Any) -> Any:
@@ -170,8 +170,8 @@ class Z3Translation(Fold[Any]):
         return a / self.number(divisor) if divisor > 0 else (-a) / self.number(-divisor)
 
     def _multiply(self, term: Term, a: Any, b: Any) -> Any:
-        (left, right), few = term.args, [_count_values(arg) for arg in term.args]
-        if few[0] < few[1]:
+        (left, right), counts = term.args, [_count_values(arg) for arg in term.args]
+        if counts[0] < counts[1]:
             return self._by_cases(term, left, a, lambda factor: b * factor)
         return self._by_cases(term, right, b, lambda factor: a * factor)
 

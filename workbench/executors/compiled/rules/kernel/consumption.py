@@ -36,15 +36,15 @@ def consume(history, scratch, state):
     """Add the recorded events to the set; False if an array is full."""
     for k in range(state.consuming):
         scratch.key[0] = scratch.consuming[k]
-        place = find_row(history.consumed, scratch.key, 1)
-        if history.consumed[place, 0] != NONE:
+        row = find_row(history.consumed, scratch.key, 1)
+        if history.consumed[row, 0] != NONE:
             continue
         if 2 * (state.consumed + 1) > len(history.consumed):
             state.status = KernelStatus.FULL_CONSUMED
             return False
         if not has_undo_room(history, state, 1):
             return False
-        log_undo(history, state, UndoKind.CONSUMED, place, NONE)
-        history.consumed[place, 0] = scratch.key[0]
+        log_undo(history, state, UndoKind.CONSUMED, row, NONE)
+        history.consumed[row, 0] = scratch.key[0]
         state.consumed += 1
     return True

@@ -24,15 +24,15 @@ def emit(plan, history, scratch, state, rule, pending):
         return True
     if not has_room(state, pending, 1):
         return False
-    place, nulls = state.pending, 0
+    index, nulls = state.pending, 0
     for k in range(rule.cells_end - rule.cells):
-        pending.cells[k, place] = scratch.registers[rule.cells + k]
+        pending.cells[k, index] = scratch.registers[rule.cells + k]
         nulls |= scratch.null[rule.cells + k] << k
     if state.with_sources:
         for k in range(rule.sources):
-            pending.sources[place, k] = scratch.sources[k]
-    pending.types[place], pending.rules[place] = rule.emits, rule.number
-    pending.times[place], pending.nulls[place] = state.now, nulls
+            pending.sources[index, k] = scratch.sources[k]
+    pending.types[index], pending.rules[index] = rule.emits, rule.number
+    pending.times[index], pending.nulls[index] = state.now, nulls
     state.pending += 1
     if state.profiled:
         scratch.costs[rule.number].composites += 1
@@ -75,12 +75,12 @@ def write_common(plan, scratch, state, rule, step, pending, count):
             continue
         nulls |= scratch.null[rule.cells + k] << k
         word = scratch.registers[rule.cells + k]
-        for place in range(begin, end):
-            pending.cells[k, place] = word
+        for index in range(begin, end):
+            pending.cells[k, index] = word
     type_, number, now = rule.emits, rule.number, state.now
-    for place in range(begin, end):
-        pending.types[place], pending.rules[place] = type_, number
-        pending.times[place], pending.nulls[place] = now, nulls
+    for index in range(begin, end):
+        pending.types[index], pending.rules[index] = type_, number
+        pending.times[index], pending.nulls[index] = now, nulls
 
 
 def copy_values(history, scratch, pending, instruction, k, begin, newest, count):

@@ -60,6 +60,6 @@ def fetch_steps(plan, rule):
         fetch(plan.steps, k)
 
 
-def fetch(array, place):
+def fetch(array, index):
     """Prefetch an entry of an array: an instruction in machine code, nothing in plain Python."""
-    del array, place
+    del array, index

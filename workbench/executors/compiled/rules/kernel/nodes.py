@@ -72,13 +72,13 @@ def next_of_key(history, column, at, key):
     return at
 
 
-def merge_node(history, scratch, state, step, place):
+def merge_node(history, scratch, state, step, index):
     """Add the rows of a node to an aggregate."""
-    node = history.nodes[place]
+    node = history.nodes[index]
     if is_real_sum(step.kind):
         scratch.fold[0].count += node.count
         for k in range(SOME_LIMBS):
-            scratch.limbs[FIRST_LIMB + k] += history.node_limbs[place, k]
+            scratch.limbs[FIRST_LIMB + k] += history.node_limbs[index, k]
     elif node.count > 0:
         merge(history, scratch, state, step.kind, node.value, node.count)
 
@@ -86,8 +86,8 @@ def merge_node(history, scratch, state, step, place):
 def write_node(history, scratch, state, step, number, before):
     """Write the node of a row, given the previous row with the same key, which has a node, if it exists."""
     tree, column, fold = history.trees[step.tree], history.columns[step.column], scratch.fold[0]
-    place, slot = tree.start + (number & column.mask), column.start + (number & column.mask)
-    node, end, length = history.nodes[place], before, 1
+    index, slot = tree.start + (number & column.mask), column.start + (number & column.mask)
+    node, end, length = history.nodes[index], before, 1
     begin_fold(scratch, step)
     accumulate(history, scratch, state, step, slot)
     count, value = fold.count if sums_fit(history, step, slot) else NONE, fold.total
@@ -106,7 +106,7 @@ def write_node(history, scratch, state, step, number, before):
     node.before, node.end, node.length, node.count, node.value = before, end, length, count, value
     if is_real_sum(step.kind):
         for k in range(SOME_LIMBS):
-            history.node_limbs[place, k] = scratch.limbs[FIRST_LIMB + k]
+            history.node_limbs[index, k] = scratch.limbs[FIRST_LIMB + k]
     if state.status == KernelStatus.DONE:
         node.row = number
 

@@ -70,14 +70,14 @@ def begin_event(history, state, events, i):
         state.order = events.orders[i]
     state.began = state.order
     event, width = state.event, history.cells.shape[1]
-    type_, place, row = events.types[i], events.places[i], history.rows[event]
+    type_, index, row = events.types[i], events.places[i], history.rows[event]
     nulls = events.columns[type_, width]
-    row.time, row.order, row.nulls = state.now, state.order, 0 if nulls == NONE else events.words[nulls + place]
+    row.time, row.order, row.nulls = state.now, state.order, 0 if nulls == NONE else events.words[nulls + index]
     for k in range(width):
         column = events.columns[type_, k]
         if column == NONE:
             break
-        history.cells[event, k] = events.words[column + place]
+        history.cells[event, k] = events.words[column + index]
     return type_
 
 
@@ -103,11 +103,11 @@ def process_with_effects(plan, history, scratch, state, type_, output, pending):
         if state.chain == len(segments):
             state.status = KernelStatus.ENDLESS
             return False
-        place = segments[depth].next
-        segments[depth].next = place + 1
-        if not publish(history, state, output, pending, place):
+        index = segments[depth].next
+        segments[depth].next = index + 1
+        if not publish(history, state, output, pending, index):
             return False
-        type_ = pending.types[place]
+        type_ = pending.types[index]
 
 
 def process(plan, history, scratch, state, type_, pending):
@@ -130,26 +130,26 @@ def process(plan, history, scratch, state, type_, pending):
 def number_composites(state, output):
     """Number composites that cause nothing, unless composites take no numbers; the output has them already."""
     order, numbered = state.order, state.numbered
-    for place in range(state.outputs, state.pending):
-        output.orders[place] = order
+    for index in range(state.outputs, state.pending):
+        output.orders[index] = order
         order += numbered
     state.order, state.outputs = order, state.pending
 
 
-def publish(history, state, output, pending, place):
+def publish(history, state, output, pending, index):
     """Copy a waiting composite to the output and into the row of the current event; False if the output is full."""
     if state.outputs == len(output.types):
         state.status = KernelStatus.FULL_OUTPUT
         return False
     event, at = state.event, state.outputs
     row = history.rows[event]
-    row.time, row.order, row.nulls = pending.times[place], state.order, pending.nulls[place]
+    row.time, row.order, row.nulls = pending.times[index], state.order, pending.nulls[index]
     output.times[at], output.orders[at], output.nulls[at] = row.time, row.order, row.nulls
-    output.types[at], output.rules[at] = pending.types[place], pending.rules[place]
+    output.types[at], output.rules[at] = pending.types[index], pending.rules[index]
     for k in range(len(pending.cells)):
-        history.cells[event, k] = output.cells[k, at] = pending.cells[k, place]
+        history.cells[event, k] = output.cells[k, at] = pending.cells[k, index]
     if state.with_sources:
         for k in range(pending.sources.shape[1]):
-            output.sources[at, k] = pending.sources[place, k]
+            output.sources[at, k] = pending.sources[index, k]
     state.outputs += 1
     return True

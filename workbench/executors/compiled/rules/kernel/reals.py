@@ -79,13 +79,13 @@ def compare_mixed(x, y):
     return float(whole) - y
 
 
-def make_key(stack, reals, place, op):
+def make_key(stack, reals, index, op):
     """Replace a float by the key word of all values equal to it, as float or integer; False if there are none."""
-    x = float(reals[place])
+    x = float(reals[index])
     if op == Opcode.KEY_REAL:
-        reals[place] = x + 0.0  # -0.0 becomes 0.0
+        reals[index] = x + 0.0  # -0.0 becomes 0.0
         return x == x
     if not LEAST_REAL <= x < GREATEST_REAL or float(int(x)) != x:
         return False
-    stack[place] = int(x)
+    stack[index] = int(x)
     return True

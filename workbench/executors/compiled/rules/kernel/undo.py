@@ -20,10 +20,10 @@ def has_undo_room(history, state, entries):
     return True
 
 
-def log_undo(history, state, kind, place, old):
+def log_undo(history, state, kind, index, old):
     """Append an old value to the undo log, which has room."""
     entry = history.undo[state.undos]
-    entry.kind, entry.place, entry.old = kind, place, old
+    entry.kind, entry.place, entry.old = kind, index, old
     state.undos += 1
 
 
