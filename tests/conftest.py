@@ -19,7 +19,7 @@ from tests.found import case
 from tests.sampled import sample
 from tests.surroundings import pin
 from tests.verify.browser import Page, chromium
-from workbench.language.depth import make_room
+from workbench.language.depth import raise_recursion_limit
 
 settings.register_profile(
     "default",
@@ -38,7 +38,7 @@ settings.register_profile(
     suppress_health_check=[*settings.get_profile("default").suppress_health_check, HealthCheck.filter_too_much],
 )  # of examples that come by chance the first may all be none
 settings.load_profile("default")
-make_room()  # as reading a text does; hypothesis wants it to stay as it is
+raise_recursion_limit()  # as reading a text does; hypothesis wants it to stay as it is
 
 pin()  # the programs under test inherit it
 

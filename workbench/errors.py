@@ -12,7 +12,7 @@ from typing import NamedTuple, NoReturn, Self
 
 MOST_NAMES = 40
 """Maximum number of names in a hint."""
-MOST_SHOWN = 240
+MAX_LINE_CHARS = 240
 """Maximum number of characters of a line that is shown under a message."""
 
 
@@ -70,9 +70,9 @@ class Location(NamedTuple):
         """The line and the carets under it; empty if the line is unknown."""
         if not self.text:
             return []
-        start = max(0, min(self.column - MOST_SHOWN // 2, len(self.text) - MOST_SHOWN))
-        text = printable(self.text[start : start + MOST_SHOWN])
-        before, behind = "..." if start else "", "..." if start + MOST_SHOWN < len(self.text) else ""
+        start = max(0, min(self.column - MAX_LINE_CHARS // 2, len(self.text) - MAX_LINE_CHARS))
+        text = printable(self.text[start : start + MAX_LINE_CHARS])
+        before, behind = "..." if start else "", "..." if start + MAX_LINE_CHARS < len(self.text) else ""
         column = 1 + len(before) + len(printable(self.text[start : max(start, self.column - 1)]))
         carets = "^" * max(1, min(self.length, len(text) + len(before) - column + 1))
         return [f"    {before}{text}{behind}", "    " + " " * (column - 1) + carets]

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import Any, NoReturn
 
-PATIENCE = 0.15
+GRACE_SECONDS = 0.15
 """Seconds that a program has until its next checkpoint."""
 DEADLINE = 0.85
 """Seconds that a program has to end."""
@@ -215,7 +215,7 @@ def leave(number: int) -> NoReturn:
     with contextlib.suppress(RuntimeError):
         flushed.start()
         flushed.join(_PARTING)
-    say_interrupted()
+    report_interrupt()
     os._exit(128 + number)
 
 
@@ -232,7 +232,7 @@ def abandon(files: Mapping[str, bool]) -> None:
                 os.unlink(name)
 
 
-def say_interrupted() -> None:
+def report_interrupt() -> None:
     """Report the interrupt; a program reports it once, also in the midst of other output."""
     if not _state.program:
         print("interrupted", file=sys.stderr)
@@ -314,7 +314,7 @@ def _watch(read_end: int) -> None:
     """End a program in time; runs in a thread, which also works while the main thread waits."""
     while (number := os.read(read_end, 1)[0]) not in ENDING:
         pass
-    pause, deadline = PATIENCE, time.monotonic() + DEADLINE
+    pause, deadline = GRACE_SECONDS, time.monotonic() + DEADLINE
     while (left := deadline - time.monotonic()) > 0:
         time.sleep(min(pause, left))
         pause = LATER

@@ -163,7 +163,7 @@ def test_doctor_compiles_what_runs_rules(workbench: Run, monkeypatch: pytest.Mon
     from workbench.executors.compiled.rules import compiling
 
     compiled = list[bool]()
-    monkeypatch.setattr(compiling, "is_kept", lambda: bool(compiled))
+    monkeypatch.setattr(compiling, "is_cached", lambda: bool(compiled))
     monkeypatch.setattr(compiling, "compile_aside", lambda: compiled.append(True))
     told = [workbench("doctor", "--compile").err for _ in range(2)]
     assert compiled == [True]

@@ -27,7 +27,7 @@ from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator
-from workbench.processors.held.group import flatten, with_room
+from workbench.processors.held.group import flatten, with_capacities
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Environment
@@ -52,7 +52,7 @@ def moves(pipeline: Pipeline, *, together: bool) -> Iterator[Mapping[str, Any]]:
 
 def explored(flat: Pipeline, *, together: bool) -> tuple[dict[str, int], bool]:
     """The greatest length of each queue on runs that overflow nothing, and whether there are other runs."""
-    flat = with_room(flat, dict.fromkeys(flat.rooms, ROOM))
+    flat = with_capacities(flat, dict.fromkeys(flat.rooms, ROOM))
     simulator = Simulator(compose(flat, ROOM))
     simulator.reset()
     seen, frontier = {simulator.state}, [simulator.state]

@@ -52,7 +52,7 @@ def capacities(pipeline: Pipeline, q: int) -> dict[str, int]:
 def where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where queues and windows lie: both forms are tested on small ones."""
     if request.param == "memory":
-        monkeypatch.setattr("workbench.ir.ring_buffer.FEW", 0)
+        monkeypatch.setattr("workbench.ir.ring_buffer.MAX_VARIABLES", 0)
         monkeypatch.setattr("workbench.processors.held.sliding.NARROW", 1)
 
 

@@ -140,7 +140,7 @@ def test_what_comes_behind_the_first_rows_is_not_looked_at(tmp_path, backend):
 def test_the_last_of_the_first_rows_may_be_bad(tmp_path, backend, file, monkeypatch):
     """A block with bad rows is read in pieces; the row lies in one of them, and has others behind."""
     monkeypatch.setattr("workbench.events.formats.csv.PIECE", 64)
-    monkeypatch.setattr("workbench.events.lines.FEW", 0)
+    monkeypatch.setattr("workbench.events.lines.MIN_COLUMN_BYTES", 0)
     (tmp_path / "a.csv").write_text("x,y\n1,1\nfoo,1\n2,2\n")
     (tmp_path / "b.csv").write_text("x,y\n" + "".join(f"{'foo' if i == 9 else i},{i}\n" for i in range(100)))
     inputs = [tmp_path / "a.csv", tmp_path / "b.csv"][2 - file :]

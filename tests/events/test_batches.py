@@ -24,7 +24,7 @@ ROWS = [
 
 @pytest.fixture
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(lines, "FEW", 0)  # so that few rows are columns, too
+    monkeypatch.setattr(lines, "MIN_COLUMN_BYTES", 0)  # so that few rows are columns, too
     path = tmp_path / "log.csv"
     cells = ([str(row.get(name, "")) for name in PORTS.domains] for row in ROWS)
     path.write_text("x,f,s,c\n" + "".join(",".join(each) + "\n" for each in cells))

@@ -150,7 +150,7 @@ def test_blocks_of_json_hold_what_rows_do(size, tmp_path, monkeypatch, data):
 
 
 def test_a_whole_number_that_is_minus_zero_is_zero_by_rows_and_by_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(lines_of, "FEW", 0)
+    monkeypatch.setattr(lines_of, "MIN_COLUMN_BYTES", 0)
     path = tmp_path / "log.jsonl"
     path.write_text('{"x0": -0}\n{"x0": -0.0}\n')
     assert same(told(lambda: by_blocks(path, ports(FLOAT), []))) == same(told(lambda: by_rows(path, ports(FLOAT))))
@@ -158,7 +158,7 @@ def test_a_whole_number_that_is_minus_zero_is_zero_by_rows_and_by_blocks(tmp_pat
 
 @pytest.mark.parametrize("line", ['{"x1": "x0"}', '{"x1": {"x0": 7}}', '{"x0": null, "x1": 1}'])
 def test_a_key_is_not_taken_from_values(line, tmp_path, monkeypatch):
-    monkeypatch.setattr(lines_of, "FEW", 0)
+    monkeypatch.setattr(lines_of, "MIN_COLUMN_BYTES", 0)
     path = tmp_path / "log.jsonl"
     path.write_text(f"{line}\n" * 3)
     found = told(lambda: by_blocks(path, ports(INT), []))

@@ -42,7 +42,7 @@ def tried(folder, ending: str, data: bytes) -> bool:
 @given(seed=st.integers(0, 1 << 60), size=st.sampled_from([64, 1 << 21]), few=st.sampled_from([0, 1 << 14]))
 def test_damage_is_told(sound, seed, size, few, tmp_path, monkeypatch):
     monkeypatch.setattr(lines_of, "SIZE", size)
-    monkeypatch.setattr(lines_of, "FEW", few)
+    monkeypatch.setattr(lines_of, "MIN_COLUMN_BYTES", few)
     tried(tmp_path, *damage.damaged(Random(seed), sound))
 
 

@@ -24,7 +24,7 @@ BEGUN = {
 def small(monkeypatch):
     monkeypatch.setattr(lines, "SIZE", SIZE)
     monkeypatch.setattr(lines, "LONGEST", LONGEST)
-    monkeypatch.setattr(lines, "FEW", 0)
+    monkeypatch.setattr(lines, "MIN_COLUMN_BYTES", 0)
 
 
 @pytest.mark.parametrize("name", BEGUN)

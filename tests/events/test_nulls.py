@@ -85,7 +85,7 @@ def written(form, rows, some):
     some=st.sets(st.sampled_from(sorted(CELLS))), size=st.sampled_from([7, 1 << 21]), skip=st.booleans(),
 )  # fmt: skip
 def test_nulls_are_what_the_option_says(rows, null, form, options, some, size, skip, tmp_path, monkeypatch):
-    monkeypatch.setattr(lines_of, "FEW", 0)
+    monkeypatch.setattr(lines_of, "MIN_COLUMN_BYTES", 0)
     monkeypatch.setattr(lines_of, "SIZE", size)
     monkeypatch.setattr(typed, "BATCH", 3)
     assume(form != "jsonl" or some or any(rows))  # a log in which no key is an input's has other names

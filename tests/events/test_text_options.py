@@ -29,7 +29,7 @@ def outputs(program, path, **options):
 @pytest.fixture(params=[False, True], ids=["rows", "columns"])
 def in_columns(request, monkeypatch):
     """Whether columns are looked for in short blocks, too; both give the same."""
-    monkeypatch.setattr(lines_of, "FEW", 0 if request.param else lines_of.FEW)
+    monkeypatch.setattr(lines_of, "MIN_COLUMN_BYTES", 0 if request.param else lines_of.MIN_COLUMN_BYTES)
     return "compiled" if request.param else "reference"
 
 

@@ -9,12 +9,12 @@ from workbench.language.syntax import (
     Call,
     Expression,
     Field,
-    Given,
     Identifier,
     Index,
     Instantiation,
     Literal,
     Operation,
+    ParameterArgument,
     Temporal,
     TupleOf,
 )
@@ -62,7 +62,9 @@ def test_the_tree_of_every_atom():
     )
     assert parse_expression("E[p U q]") == Temporal("EU", (Identifier("p"), Identifier("q")))
     assert parse_expression("(a, 1)") == TupleOf((Identifier("a"), Literal(1)))
-    assert parse_expression("sum<3, k = 2>") == Instantiation("sum", (Given(None, Literal(3)), Given("k", Literal(2))))
+    assert parse_expression("sum<3, k = 2>") == Instantiation(
+        "sum", (ParameterArgument(None, Literal(3)), ParameterArgument("k", Literal(2)))
+    )
 
 
 def test_a_comparison_is_not_taken_for_parameters():

@@ -10,7 +10,7 @@ import pytest
 
 from workbench.errors import LanguageError
 from workbench.language import parser as pipelines
-from workbench.language.depth import DEPTH, make_room
+from workbench.language.depth import DEPTH, raise_recursion_limit
 from workbench.language.front import Dialect, read
 from workbench.language.grammar import OPTIONS
 from workbench.language.lalr import Reduction, TooDeep, Unread
@@ -90,7 +90,7 @@ def test_levels_are_those_of_the_tree() -> None:
 
 
 def test_a_mistake_is_told_before_the_depth() -> None:
-    make_room()
+    raise_recursion_limit()
     deep = "not " * (DEPTH + 2) + "a"
     with pytest.raises(LanguageError, match="nested more than"):
         read(deep, "", pipelines.LANGUAGE, "formula")

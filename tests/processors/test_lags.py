@@ -151,7 +151,7 @@ def test_lags_that_are_equal_on_average_only():
 def test_a_program_that_runs_again_is_warned_of_once(caplog, tmp_path, monkeypatch):
     texts = [f"pipeline p(x: int) -> bool {{ return x > {AVERAGE} + {number} }}" for number in range(2)]
     (tmp_path / "again.pipe").write_text(texts[1])
-    monkeypatch.setattr(warnings, "_said", deque(maxlen=9))
+    monkeypatch.setattr(warnings, "_issued", deque(maxlen=9))
     with caplog.at_level(logging.WARNING, "workbench"):
         for program in (wb.parse(texts[0]).get(), tmp_path / "again.pipe"):
             for _ in range(3):
@@ -161,7 +161,7 @@ def test_a_program_that_runs_again_is_warned_of_once(caplog, tmp_path, monkeypat
 
 def test_check_warns_too(caplog, tmp_path, monkeypatch):
     (tmp_path / "a.pipe").write_text("pipeline p(x: 0..3) -> bool { return x > window(x, 3, passthrough) }")
-    monkeypatch.setattr(warnings, "_said", deque(maxlen=9))
+    monkeypatch.setattr(warnings, "_issued", deque(maxlen=9))
     with caplog.at_level(logging.WARNING, "workbench"):
         for _ in range(2):
             assert wb.check(tmp_path / "a.pipe", "no-overflow").outcome == "holds"
@@ -170,7 +170,7 @@ def test_check_warns_too(caplog, tmp_path, monkeypatch):
 
 
 def test_many_warnings_of_one_pipeline_are_counted(monkeypatch):
-    monkeypatch.setattr(warnings, "_said", deque(maxlen=9))
+    monkeypatch.setattr(warnings, "_issued", deque(maxlen=9))
     said = list[str]()
     terms = " + ".join(f"window(x, {width}, passthrough)" for width in range(1, 13))
     warnings.report_warnings(pipeline(f"return {terms}"), said.append)

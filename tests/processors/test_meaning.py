@@ -25,7 +25,7 @@ from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
 from workbench.processors.freeze import Freeze
-from workbench.processors.held.contracts import Kept
+from workbench.processors.held.contracts import EnforcedContract
 from workbench.processors.held.history import History
 from workbench.processors.held.window import Window
 from workbench.processors.insert import Insert
@@ -149,7 +149,7 @@ EXAMPLES = [
     (Cast(Integer(3)), [N5], [[1, 4]], [[1, 1]]),
     (Cast(Integer(3, Overflowing.SATURATING)), [Range(-2, 9)], [[-2, 9]], [[0, 2]]),
     (Cast(Range(-1, 9)), [N5], [[4]], [[4]]),
-    (Kept("assume x"), [BOOL], [[T, T]], [[T, T]]),
+    (EnforcedContract("assume x"), [BOOL], [[T, T]], [[T, T]]),
 ]
 
 

@@ -357,7 +357,7 @@ def early(request, monkeypatch):
     if request.param:
         monkeypatch.setattr("workbench.processors.held.cumulate_window.FLAT", 1)
         monkeypatch.setattr("workbench.processors.held.sliding.NARROW", 1)
-        monkeypatch.setattr("workbench.ir.ring_buffer.FEW", 0)
+        monkeypatch.setattr("workbench.ir.ring_buffer.MAX_VARIABLES", 0)
 
 
 @pytest.mark.usefixtures("early")

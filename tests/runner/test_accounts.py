@@ -52,7 +52,7 @@ QUICK = [each for each in EVERY if each[1] == "" and each[2] == ("compiled", 2) 
 def small_blocks(monkeypatch):
     """Logs of a few hundred rows have many blocks."""
     monkeypatch.setattr(lines, "SIZE", 600)
-    monkeypatch.setattr(lines, "FEW", 1)
+    monkeypatch.setattr(lines, "MIN_COLUMN_BYTES", 1)
     monkeypatch.setattr(typed, "LARGE", 32)
     monkeypatch.setattr(events_rows, "BLOCK", 16)
 

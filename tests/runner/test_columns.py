@@ -53,7 +53,7 @@ def ran(name: str, source: str, target: str, backend: str) -> str | bytes:
 @given(rows=st.lists(st.tuples(CELLS, CELLS), max_size=12), size=st.sampled_from([16, 1 << 23]))
 def test_every_backend_writes_the_same(name, rows, size, tmp_path, monkeypatch):
     monkeypatch.setattr(lines_of, "SIZE", size)
-    monkeypatch.setattr(lines_of, "FEW", 0)
+    monkeypatch.setattr(lines_of, "MIN_COLUMN_BYTES", 0)
     if name == "small":
         rows = [(x if x in "0123456789" else "1", "high" if y in "02468" else "low") for x, y in rows]
     text = io.StringIO()
@@ -87,7 +87,7 @@ def test_parquet(name, tmp_path, monkeypatch):
 
 def test_columns_are_what_is_taken(tmp_path, monkeypatch):
     """Rows are not read where nothing asks for them."""
-    monkeypatch.setattr(lines_of, "FEW", 0)
+    monkeypatch.setattr(lines_of, "MIN_COLUMN_BYTES", 0)
     monkeypatch.setattr(csv_format.CsvReader, "_steps", lambda *_: pytest.fail("row by row"))
     (tmp_path / "in.csv").write_text("x,y\n1,2\n,3\n5,\n")
     wb.run(SOURCE.get("several").pipeline, tmp_path / "in.csv", output=tmp_path / "out.csv", backend="compiled")

@@ -211,7 +211,7 @@ def test_every_executor_through_every_format(data, form, target, tmp_path, monke
     if form in ("csv", "tsv"):  # a blank cell is no event
         steps = [{n: v for n, v in step.items() if not isinstance(v, str) or v.strip()} for step in steps]
     source = packed(tmp_path / f"in{FORMATS[form]}", encoded(form, program, steps, draw), draw)
-    monkeypatch.setattr(lines_of, "FEW", draw(st.sampled_from([0, 1 << 14])))
+    monkeypatch.setattr(lines_of, "MIN_COLUMN_BYTES", draw(st.sampled_from([0, 1 << 14])))
     monkeypatch.setattr(lines_of, "SIZE", draw(st.sampled_from([1, 7, 64, 1 << 21])))
     monkeypatch.setattr(typed, "LARGE", draw(st.sampled_from([1, 3, 1 << 17])))
     monkeypatch.setattr(typed, "BATCH", draw(st.sampled_from([1, 3, 4096])))
@@ -283,7 +283,7 @@ def test_half_a_character_is_none(backend, tmp_path):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_mark_of_byte_order_is_one_at_the_beginning_only(backend, tmp_path, monkeypatch):
-    monkeypatch.setattr(lines_of, "FEW", 0)
+    monkeypatch.setattr(lines_of, "MIN_COLUMN_BYTES", 0)
     monkeypatch.setattr(lines_of, "SIZE", 8)
     cells = ["\ufeffa", "b", "\ufeffcdefgh", "\ufeff", "\ufeffi"]
     (tmp_path / "in.csv").write_text("\ufeffs\n" + "".join(f"{cell}\n" for cell in cells), encoding="utf-8")

@@ -180,7 +180,7 @@ def test_tables_that_grow_are_put_in_and_out():
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_an_error_names_key_row_and_file(backend, tmp_path, monkeypatch):
     monkeypatch.setattr(text_lines, "SIZE", 16)
-    monkeypatch.setattr(text_lines, "FEW", 0)
+    monkeypatch.setattr(text_lines, "MIN_COLUMN_BYTES", 0)
     (tmp_path / "p.pipe").write_text(
         "pipeline p(x: int, y: int) -> int{ z = x + y capacity queue(z.left) = 1 capacity queue(z.right) = 1 return z }"
     )
@@ -198,7 +198,7 @@ def test_rows_without_a_key(backend, form, tmp_path, monkeypatch):
     from pyarrow import parquet
 
     monkeypatch.setattr(text_lines, "SIZE", 16)
-    monkeypatch.setattr(text_lines, "FEW", 0)
+    monkeypatch.setattr(text_lines, "MIN_COLUMN_BYTES", 0)
     monkeypatch.setattr(typed, "LARGE", 2)
     rows = [("a", 1), (None, None), ("b", 5), ("a", None), ("a", 2)]
 
@@ -230,7 +230,7 @@ def test_keys_of_parquet_keep_their_type(backend, patience, tmp_path, monkeypatc
     from pyarrow import parquet
 
     monkeypatch.setattr(typed, "LARGE", 50)
-    monkeypatch.setattr(numbering, "PATIENCE", patience)
+    monkeypatch.setattr(numbering, "WARM_UP_ROWS", patience)
     random = np.random.default_rng(3)
     whole = random.integers(-(2**62), 2**62, 30)[random.integers(0, 30, 500)].tolist()
     texts = [f"{'é' * (key % 20)}{key}" for key in whole]
@@ -359,7 +359,7 @@ def test_an_interrupt_leaves_whole_rows(tmp_path):
 @pytest.mark.parametrize("options", [{"key": "user", "with_row": True}, {}], ids=str)
 def test_bad_rows_are_kept_whatever_is_read_ahead(options, tmp_path, monkeypatch):
     monkeypatch.setattr(text_lines, "SIZE", 300)
-    monkeypatch.setattr(text_lines, "FEW", 0)
+    monkeypatch.setattr(text_lines, "MIN_COLUMN_BYTES", 0)
     rows = [f'u"{i}",x{i}' if i % 90 == 7 else f"u{i % 3},{i}" for i in range(900)]
     (tmp_path / "in.csv").write_text("\n".join(["user,x", *rows, ""]))
     found = []
@@ -385,7 +385,7 @@ def test_threads_read_ahead_and_write_behind(options, form, packed, tmp_path, mo
 
     monkeypatch.setattr(typed, "LARGE", 50)
     monkeypatch.setattr(text_lines, "SIZE", 300)
-    monkeypatch.setattr(text_lines, "FEW", 0)
+    monkeypatch.setattr(text_lines, "MIN_COLUMN_BYTES", 0)
     write = parquet.write_table if form == "parquet" else csv.write_csv
     xs = list(range(500))
     for last in (1, 2**63 - 1):

@@ -13,7 +13,7 @@ SEEN = wb.rules.parse_rules("declare C(n: int)\ndeclare Seen(n: int)\nrule seen:
 
 @pytest.fixture(params=["blocks", "rows"], autouse=True)
 def form(request, monkeypatch):
-    monkeypatch.setattr(lines, "FEW", 0 if request.param == "blocks" else 1 << 40)
+    monkeypatch.setattr(lines, "MIN_COLUMN_BYTES", 0 if request.param == "blocks" else 1 << 40)
     monkeypatch.setattr(lines, "SIZE", 30)
 
 

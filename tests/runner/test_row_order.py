@@ -20,7 +20,7 @@ PAIRS = wb.parse("pipeline pairs(x: int, s: str) -> n: int, s: str { return cumu
 
 @pytest.fixture(params=["blocks", "rows"])
 def form(request, monkeypatch):
-    monkeypatch.setattr(lines, "FEW", 0 if request.param == "blocks" else 1 << 40)
+    monkeypatch.setattr(lines, "MIN_COLUMN_BYTES", 0 if request.param == "blocks" else 1 << 40)
     monkeypatch.setattr(lines, "SIZE", 40)
 
 
@@ -144,7 +144,7 @@ def test_random_logs(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for backend in ("reference", "compiled", "auto"):
         for size in (50, 1 << 21):
             monkeypatch.setattr(lines, "SIZE", size)
-            monkeypatch.setattr(lines, "FEW", 0 if size == 50 else 1024)
+            monkeypatch.setattr(lines, "MIN_COLUMN_BYTES", 0 if size == 50 else 1024)
             output, kept = tmp_path / "out.jsonl", tmp_path / "late.jsonl"
             kept.unlink(missing_ok=True)
             options = {"time": "t", "late": str(lateness), "late_output": kept, **key}

@@ -144,7 +144,7 @@ def read(given, time_unit, late, bad_rows, keep=True, several=False):
 def test_columns_say_what_rows_say(seed, tmp_path, monkeypatch):
     random = Random(seed)
     ending = random.choice(["csv", "jsonl", "parquet"])
-    monkeypatch.setattr(lines_of, "FEW", 0)
+    monkeypatch.setattr(lines_of, "MIN_COLUMN_BYTES", 0)
     monkeypatch.setattr(lines_of, "SIZE", random.choice([100, 1 << 20]))
     monkeypatch.setattr(typed, "LARGE", random.choice([5, 1000]))
     paths = []
@@ -216,7 +216,7 @@ def test_composites_in_columns_are_written_as_rows_are(seed, tmp_path, monkeypat
         output = tmp_path / f"out.{ending}"
         rows = written(case, tmp_path / "log.jsonl", output, options)
         with monkeypatch.context() as blocks:
-            blocks.setattr(lines_of, "FEW", 0)
+            blocks.setattr(lines_of, "MIN_COLUMN_BYTES", 0)
             blocks.setattr(opening, "rule_engine", BlockEngine)
             assert rows == written(case, tmp_path / "log.jsonl", output, options)
 
@@ -289,7 +289,7 @@ FOUND = wb.rules.parse_rules("declare C() declare D() from C emit D")
 @pytest.mark.parametrize("few", [0, 1 << 20])
 @pytest.mark.parametrize("late", [None, "1"])
 def test_the_first_rows_of_several_files_are_the_first_events(few, late, tmp_path, monkeypatch):
-    monkeypatch.setattr(lines_of, "FEW", few)
+    monkeypatch.setattr(lines_of, "MIN_COLUMN_BYTES", few)
     for name, times in (("a", "1359"), ("b", "2248")):
         (tmp_path / f"{name}.csv").write_text(
             "".join(f"{each}\n" for each in ["type,time", *(f"C,{t}" for t in times)])

@@ -326,7 +326,7 @@ def test_numbers_of_more_than_64_bits_are_exact(monkeypatch):
 
 @pytest.mark.parametrize("sources", [False, True])
 def test_composites_of_a_block_may_have_more_than_64_bits(sources, tmp_path, monkeypatch):
-    monkeypatch.setattr(lines, "FEW", 0)
+    monkeypatch.setattr(lines, "MIN_COLUMN_BYTES", 0)
     text = parse_rules(TYPES + 'from A emit P(x = A.x * A.x, f = A.f, s = "")')
     log = tmp_path / "log.csv"
     log.write_text("type,time,x,f\n" + "".join(f"A,{i},{2**62 if i == 2 else i},1\n" for i in range(5)))

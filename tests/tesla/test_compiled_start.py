@@ -122,6 +122,6 @@ def test_another_process_compiles_while_cdp_computes(loop, capsys):
 
 
 def test_few_events_load_no_machine_code(monkeypatch):
-    monkeypatch.setattr(compiling, "is_kept", lambda: pytest.fail("machine code has been asked for"))
+    monkeypatch.setattr(compiling, "is_cached", lambda: pytest.fail("machine code has been asked for"))
     engine = make_compiled_rules(parse_rules(TYPES + "from C emit D(x = C.x)"), {}, EngineSettings())
     assert [each.values for time in range(300) for each in engine.process(C(time, time))] == [(x,) for x in range(300)]

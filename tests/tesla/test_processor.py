@@ -22,12 +22,12 @@ from workbench.core.function import ADD
 from workbench.core.processor import events_of
 from workbench.core.unfolding import Unfolding
 from workbench.errors import InputError, PipelineError, Refused, TypingError, WorkbenchError
-from workbench.language.depth import make_room
+from workbench.language.depth import raise_recursion_limit
 from workbench.show.draw import draw
 from workbench.tesla.rule_memory import LEAST, RuleMemory
 from workbench.tesla.rule_processor import RuleProcessor
 
-make_room()
+raise_recursion_limit()
 RULES = """
 declare Temp(area: string, value: float)
 declare Smoke(area: string)

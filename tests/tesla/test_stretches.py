@@ -17,7 +17,7 @@ from workbench.core.domain import INT
 from workbench.errors import InputError, Refused
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.kernel.trigger_batch import match_triggers
-from workbench.executors.compiled.rules.trigger_batches import StretchRules
+from workbench.executors.compiled.rules.trigger_batches import BatchedRules
 from workbench.show.rule_set_plan import plan_text
 from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings
@@ -88,10 +88,10 @@ def see_stretches(seed: int, settings: EngineSettings = PLAIN) -> int:
     except Refused:
         return 0
     expected = published(one, case.events, cuts)
-    together = StretchRules(made, case.facts, settings, device, batch_size=stretch, candidates=1)
+    together = BatchedRules(made, case.facts, settings, device, batch_size=stretch, candidates=1)
     saved = random.randint(0, len(case.events))
     found = published(together, case.events[:saved], [cut for cut in cuts if cut < saved])
-    resumed = StretchRules(made, case.facts, settings, device, batch_size=stretch)
+    resumed = BatchedRules(made, case.facts, settings, device, batch_size=stretch)
     resumed.restore(together.snapshot())
     found += published(resumed, case.events[saved:])
     assert len(found) == len(expected), seed
@@ -122,7 +122,7 @@ def test_events_join_the_history_by_machine_code(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("text", TAKEN)
 def test_triggers_of_a_rule_are_matched_together(text: str) -> None:
     made = parse_rules(f"{TYPES}rule r: {text}")
-    StretchRules(made, {"G": [(1,)]}, PLAIN, PlainDevice())
+    BatchedRules(made, {"G": [(1,)]}, PLAIN, PlainDevice())
     assert "on a GPU: a thread for each trigger" in plan_text(SetPlan(made), made, timed=False)
 
 
@@ -130,13 +130,13 @@ def test_triggers_of_a_rule_are_matched_together(text: str) -> None:
 def test_triggers_of_a_rule_depend_on_each_other(text: str) -> None:
     made = parse_rules(f"{TYPES}rule r: {text}")
     with pytest.raises(Refused, match=f"triggers cannot be matched together: {LEFT[text]}"):
-        StretchRules(made, {}, PLAIN, PlainDevice())
+        BatchedRules(made, {}, PLAIN, PlainDevice())
     assert f"on a GPU: refused, since {LEFT[text][3:]}" in plan_text(SetPlan(made), made, timed=False)
 
 
 def test_numbers_beyond_words_take_a_stretch_back() -> None:
     made = parse_rules(f"{TYPES}from A and $s = SUM(B.x within 9 from A) emit P(x = $s)")
-    engine = StretchRules(made, {}, PLAIN, PlainDevice(), batch_size=4)
+    engine = BatchedRules(made, {}, PLAIN, PlainDevice(), batch_size=4)
     large = 2**63 - 1
     events = [("B", 0, 1), ("A", 1, 0), ("B", 2, large), ("A", 2, 0), ("A", 3, 1)]
     found = published(engine, [Occurrence(type, time, (x, "")) for type, time, x in events], [2])
@@ -145,7 +145,7 @@ def test_numbers_beyond_words_take_a_stretch_back() -> None:
 
 def test_threads_widen_bands() -> None:
     made = parse_rules(f"{TYPES}from A and each B(x >= A.x - 9, x < A.x + 90) within 9 from A emit P(x = B.x)")
-    engine = StretchRules(made, {}, PLAIN, PlainDevice(), batch_size=4)
+    engine = BatchedRules(made, {}, PLAIN, PlainDevice(), batch_size=4)
     events = [Occurrence("AB"[at % 2], at, (at * 7 % 50, "")) for at in range(12)]
     assert published(engine, events) == published(CompiledRules(made, {}, PLAIN), events)
     assert engine.takes_block(1)
@@ -154,7 +154,7 @@ def test_threads_widen_bands() -> None:
 
 def test_a_late_event_ends_a_block_behind_what_came_before() -> None:
     made = parse_rules(f"{TYPES}from A emit P(x = A.x)")
-    engine = StretchRules(made, {}, PLAIN, PlainDevice())
+    engine = BatchedRules(made, {}, PLAIN, PlainDevice())
     events = [Occurrence("A", time, (time, "")) for time in (3, 4, 2)]
     parts = iter(engine.process_block(event_block(made, events, engine.texts.put)))
     first = next(parts)

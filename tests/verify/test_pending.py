@@ -13,7 +13,7 @@ from workbench.errors import Overflow, PipelineError
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import outline
-from workbench.processors.held.group import flatten, with_room
+from workbench.processors.held.group import flatten, with_capacities
 from workbench.verify.answer.problem import check
 from workbench.verify.buffers.buffers import QueueStatus
 
@@ -114,7 +114,7 @@ def longest(whole: wb.Pipeline, steps: int) -> int:
     (queue,) = (node.pending for node in flat.nodes if node.pending)
     found = 0
     for events in itertools.product((False, True), repeat=steps):
-        executor = Reference(with_room(flat, {queue: 4 * steps}))
+        executor = Reference(with_capacities(flat, {queue: 4 * steps}))
         found = max(found, *(executor.step({"a": event}).queues[queue] for event in events))
     return found
 

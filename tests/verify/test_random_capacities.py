@@ -181,7 +181,7 @@ def attacked(seed, steps, longer, *, asked):
         return False
     for valued in (True, False):
         counting = RuleCounting(frame, valued)
-        counted = counting.count_rooms() | {f"one {name}": counting.count_caused(name) for name in types}
+        counted = counting.count_capacities() | {f"one {name}": counting.count_caused(name) for name in types}
         counted["a moment"] = counting.count_due()
         assert all(counted[name] >= most for name, most in needed.most.items()), text
     if asked:

@@ -256,7 +256,7 @@ def test_the_order_of_events_is_asked_of_models_in_which_rules_fire():
 def test_a_run_that_was_found_has_time_to_be_shown(monkeypatch, soft):
     """Where the time for larger models is over when it is found; a limit that people give stays what it is."""
     left, limit = list[float](), Budget(600, soft=soft)
-    asked, decode = check._ask_engines, replay.decode
+    asked, decode = check._query_engines, replay.decode
 
     def ask(*given):
         found = asked(*given)
@@ -267,7 +267,7 @@ def test_a_run_that_was_found_has_time_to_be_shown(monkeypatch, soft):
         left.append(remaining().seconds or 0.0)
         return decode(*given)
 
-    monkeypatch.setattr(check, "_ask_engines", ask)
+    monkeypatch.setattr(check, "_query_engines", ask)
     monkeypatch.setattr(replay, "decode", show)
     with suppress(LimitMet), limit:
         rule_problem(parse_rules(DECLARED + "from A emit D(x = 1)", "asked"), "never(D)", deepen=False).decide()

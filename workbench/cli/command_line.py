@@ -198,7 +198,7 @@ def _run_command(argv: list[str], *, program: bool) -> int:
         return _fail(interrupt.met, argv)
     except KeyboardInterrupt:
         _debug()
-        interrupts.say_interrupted()
+        interrupts.report_interrupt()
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output has closed it
         _close_output()

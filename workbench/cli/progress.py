@@ -16,7 +16,7 @@ from typing import ClassVar, Self
 from workbench.budget import uninterruptible, work
 from workbench.errors import printable
 
-_PATIENCE = 1.0
+_DELAY_SECONDS = 1.0
 """Seconds until the line appears on a terminal."""
 _INTERVAL = 0.2
 """Seconds between two updates of that line."""
@@ -68,7 +68,7 @@ class Progress:
 
     def _show(self) -> None:
         begin, terminal = time.monotonic(), sys.stderr.isatty()
-        wait = _PATIENCE if terminal else BETWEEN_LINES
+        wait = _DELAY_SECONDS if terminal else BETWEEN_LINES
         while not self._done.wait(wait):
             label = next((each.text for each in reversed(self._open) if each.text is not None), None)
             if terminal and label is None:

@@ -148,7 +148,7 @@ class Keeping(Processor):
         """The queues inside, with their capacities; more is an overflow. None: unbounded."""
 
     @abstractmethod
-    def with_rooms(self, capacities: Mapping[str, int]) -> Self:
+    def with_capacities(self, capacities: Mapping[str, int]) -> Self:
         """Return the processor with other capacities; those that are not named stay."""
 
     @abstractmethod
@@ -178,7 +178,7 @@ class Deferring(Keeping):
     def rooms(self) -> Mapping[str, int | None]:
         return {"pending": self.room} if self.defers else {}
 
-    def with_rooms(self, capacities: Mapping[str, int]) -> Self:
+    def with_capacities(self, capacities: Mapping[str, int]) -> Self:
         return self.with_room(capacities["pending"]) if "pending" in capacities else self
 
     def waiting(self, state: State) -> tuple[int, ...]:
@@ -198,7 +198,7 @@ class Deferring(Keeping):
         """Return a replacement for at most `max_fronts` fronts of which only its first event counts."""
         return self.with_room(max_fronts)
 
-    def check_room(self, waiting: int) -> None:
+    def check_capacity(self, waiting: int) -> None:
         """Raise Overflow if more positions wait than the capacity."""
         if self.room is not None and waiting > self.room:
             raise Overflow(
@@ -275,11 +275,11 @@ class Holder(Processor):
         return False
 
 
-Said = tuple[Any, ...]
+Answers = tuple[Any, ...]
 """The answers of the copies in one place to a front."""
-PlacePart = tuple[State, Callable[[State, tuple[Any, ...]], tuple[State, Said]]]
+PlacePart = tuple[State, Callable[[State, tuple[Any, ...]], tuple[State, Answers]]]
 """The first state of the copies in one place, and their step."""
-PlacesJoined = tuple[State, Callable[[State, Sequence[Said]], Stepped]]
+PlacesJoined = tuple[State, Callable[[State, Sequence[Answers]], Stepped]]
 """The first state of the joining part, and its step: from the answers of all places to what a holder emits."""
 
 

@@ -76,11 +76,11 @@ def _check_map_type(op: Operator, args: tuple[Term, ...]) -> Domain:
     """Return the domain of the map; new keys and values must be of its own domains."""
     domain = _map_of(op, args[0])
     for own, arg in zip((domain.key, domain.value), args[1:], strict=False):
-        _check_kept(op, own, arg.domain)
+        _check_contained(op, own, arg.domain)
     return domain
 
 
-def _check_kept(op: Operator, own: Domain, arg_domain: Domain) -> None:
+def _check_contained(op: Operator, own: Domain, arg_domain: Domain) -> None:
     """Check that values of a domain are values of a map's keys or values."""
     if unify(f"'{op.symbol}'", own, arg_domain) != own:
         raise TypingError(
@@ -127,7 +127,7 @@ def _word(op: Operator, value: Any, domain: Domain) -> Any:
         raise TypingError(f"'{op.symbol}' needs values of {domain}, not a tuple of {len(value)}")
     fields = [_word(op, item, field) for item, field in zip(value, domain.fields, strict=True)]
     for field, own in zip(fields, domain.fields, strict=True):
-        _check_kept(op, own, field.domain)
+        _check_contained(op, own, field.domain)
     return intern(tuple_of(len(fields)), tuple(fields), domain)
 
 
@@ -215,7 +215,7 @@ def put(m: Any, key: Any, value: Any) -> Any:
         return _PUT(m, key, value)
     same, value = _key(_PUT, m, key), _literal(value, m.domain.value)
     if isinstance(value, Term):
-        _check_kept(_PUT, m.domain.value, value.domain)
+        _check_contained(_PUT, m.domain.value, value.domain)
     value = as_term(value, m.domain.value)
     return Entries.of(
         m.domain, [(either(there, same(own)), ite(same(own), value, before)) for own, (there, before) in m.items()]

@@ -36,24 +36,24 @@ class Computed:
         return condition
 
 
-_ASKED: ContextVar[Computed | None] = ContextVar("computed", default=None)
+_COMPUTED: ContextVar[Computed | None] = ContextVar("computed", default=None)
 
 
 @contextmanager
 def strictly(guard: Term) -> Iterator[Computed]:
     """Collect the values that are computed in this context, which is entered when `guard` holds."""
     collector = Computed(guard)
-    token = _ASKED.set(collector)
+    token = _COMPUTED.set(collector)
     try:
         yield collector
     finally:
-        _ASKED.reset(token)
+        _COMPUTED.reset(token)
 
 
 @contextmanager
 def when(condition: Any) -> Iterator[None]:
     """Restrict the values that are computed in this context to where the condition (a term or a bool) holds."""
-    collector = _ASKED.get()
+    collector = _COMPUTED.get()
     if collector is None:
         yield
         return
@@ -67,7 +67,7 @@ def when(condition: Any) -> Iterator[None]:
 
 def mark_computed(values: Iterable[Any], present: Any = True) -> None:
     """Record that these values are computed here, where `present` holds."""
-    collector = _ASKED.get()
+    collector = _COMPUTED.get()
     if collector is not None:
         guard = both(collector.guard, as_term(present, BOOL))
         collector.found += [(value, guard) for value in values]
@@ -75,6 +75,6 @@ def mark_computed(values: Iterable[Any], present: Any = True) -> None:
 
 def leaves_domain(condition: Term) -> None:
     """Record a condition under which the step leaves a checked domain here."""
-    collector = _ASKED.get()
+    collector = _COMPUTED.get()
     if collector is not None:
         collector.known.append(both(collector.guard, condition))

@@ -36,7 +36,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class FoundColumn:
+class InspectedColumn:
     """One column of a file.
 
     Attributes
@@ -55,7 +55,7 @@ class FoundColumn:
 
 
 @dataclass(frozen=True)
-class FoundFile:
+class InspectedFile:
     """One file of a log.
 
     Attributes
@@ -66,7 +66,7 @@ class FoundFile:
 
     file: str
     rows: int
-    columns: tuple[FoundColumn, ...]
+    columns: tuple[InspectedColumn, ...]
     missing: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class FoundFile:
         return "\n".join([f"{self.file}, first {self.rows:,} rows", *lines, *self.missing])
 
 
-def look(path: LogPath | Sequence[LogPath], program: Ported, reading: Reading) -> Iterator[FoundFile]:
+def look(path: LogPath | Sequence[LogPath], program: Ported, reading: Reading) -> Iterator[InspectedFile]:
     """Yield the columns of each file of a log.
 
     Raises
@@ -121,7 +121,7 @@ def _leniently(
 
 def _describe_file(
     reader: RowReader, file_name: str, kinds: dict[str, str], cells: dict[str, list[Any]], needed: Sequence[str]
-) -> FoundFile:
+) -> InspectedFile:
     names = list(cells)
     columns = reader.match_columns(names)
     fed = _inputs(columns)
@@ -133,14 +133,14 @@ def _describe_file(
         wrong = next(filter(None, (_wrong(reader, domain, cells[name]) for _, domain in inputs)), "")
         input_texts = tuple(f"{path}: {domain}" for path, domain in inputs)
         descriptions.append(
-            FoundColumn(name, kinds.get(name) or guess_type(plain, reader.typed), empty, input_texts, wrong)
+            InspectedColumn(name, kinds.get(name) or guess_type(plain, reader.typed), empty, input_texts, wrong)
         )
     missing = (
         f"there is no column for input '{name}': {reader.domains[name]} ({did_you_mean(name, names)})"
         for name in needed
         if name not in columns.inputs
     )
-    return FoundFile(file_name, max(map(len, cells.values()), default=0), tuple(descriptions), tuple(missing))
+    return InspectedFile(file_name, max(map(len, cells.values()), default=0), tuple(descriptions), tuple(missing))
 
 
 def _inputs(columns: ColumnMap) -> dict[int, list[tuple[str, Domain]]]:

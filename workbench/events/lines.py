@@ -16,7 +16,7 @@ from workbench.events.packing import DerivedBytes
 
 SIZE = 1 << 21
 """Number of bytes of a block."""
-FEW = 1 << 14
+MIN_COLUMN_BYTES = 1 << 14
 """Size of a block in bytes below which single rows are faster than columns."""
 LONGEST = 1 << 27
 """Maximum number of bytes of a line."""
@@ -129,7 +129,7 @@ def whole_rows(data: bytes, between: str, quote: str = '"') -> int | None:
     if not quote or quote.encode() not in data:
         cut = data.rfind(b"\n") + 1
         return None if _returns(data[:cut]) else cut
-    if len(data) < FEW:
+    if len(data) < MIN_COLUMN_BYTES:
         return None  # single rows are read faster
     import numpy as np
 
@@ -182,7 +182,7 @@ def count_braced_lines(data: bytes) -> int | None:
     return len(ends) if within else None
 
 
-class KeptRow(list[str]):
+class RetainedRow(list[str]):
     """The cells of a row.
 
     Attributes
@@ -203,7 +203,7 @@ class OddLine(InputError):
         self.text = text
 
 
-class KeptLines:
+class RetainedLines:
     """Lines with a memory of those of the last row; of a bad row only the first is dropped.
 
     Attributes

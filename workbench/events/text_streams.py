@@ -87,9 +87,9 @@ class FilteredLines(TextBytes):
         if not self._skip and not comments:
             self._kept += lines.count(b"\n")
             return lines
-        return b"".join(line for line in lines.splitlines(keepends=True) if self._is_kept(line))
+        return b"".join(line for line in lines.splitlines(keepends=True) if self._is_retained(line))
 
-    def _is_kept(self, line: bytes) -> bool:
+    def _is_retained(self, line: bytes) -> bool:
         if self._skip:
             self._skip -= 1
         elif not self._comment or not line.startswith(self._comment):

@@ -43,7 +43,7 @@ from workbench.ir.ring_buffer import ENDLESS, Ring, is_long, most_waited
 from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, StateVariable, System, WatchedContract
 from workbench.ir.variable_contents import DEFAULT_CAPACITY, HeldDomains, canonical, capacities_of, guard_state
 from workbench.ir.wires import Wires, name_shared
-from workbench.processors.held.group import flatten, with_room
+from workbench.processors.held.group import flatten, with_capacities
 
 _WAITING = "say how many positions may wait: pending = 4"
 
@@ -71,7 +71,7 @@ def outline(pipeline: Program, capacity: int | Mapping[str, int] = DEFAULT_CAPAC
     """Compose the same system with counters of queues only: their contents are made when needed (`System.seen`)."""
     flat = flatten(pipeline)
     if not isinstance(capacity, int):
-        flat = with_room(flat, capacity)
+        flat = with_capacities(flat, capacity)
         capacity = {queue: size for queue, size in capacity.items() if queue not in flat.rooms}
     return _Crawl(flat, capacity, arrays).system()
 

@@ -75,7 +75,7 @@ class _Unrolled:
         """See `find_history_bound`."""
         slots = self.machine.slots
         longer = shorter = _type_slots([const(slot.initial, slot.domain) for slot in slots], slots)
-        for fronts in range(1, self._patience() + 1):
+        for fronts in range(1, self._max_fronts() + 1):
             fresh = {leaf: var(f"{leaf.name}@{fronts}", leaf.domain) for leaf in leaves(self.front)}
             longer = self._next(longer, fresh)
             if fronts > 1:
@@ -84,7 +84,7 @@ class _Unrolled:
                 return fronts
         return None
 
-    def _patience(self) -> int:
+    def _max_fronts(self) -> int:
         """Return the number of fronts after which nothing more is forgotten.
 
         A front moves from variable to variable, and small variables (the number of events so far) control it: a front

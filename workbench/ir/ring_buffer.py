@@ -18,7 +18,7 @@ from workbench.core.memory import EXTENT, MOST_EVENTS, Array, Cells
 from workbench.core.ops import EQ, GT, MOD, as_term, both, conjunction, either, ite, negate
 from workbench.core.processor import Maybe, Share, Slot, State
 
-FEW = 4
+MAX_VARIABLES = 4
 """The largest capacity for which a queue's events are variables of their own, which is faster."""
 
 ENDLESS = MOST_EVENTS
@@ -27,7 +27,7 @@ ENDLESS = MOST_EVENTS
 
 def is_long(capacities: Sequence[int]) -> bool:
     """Whether queues of these capacities use arrays, if available, rather than variables."""
-    return max(capacities) > FEW
+    return max(capacities) > MAX_VARIABLES
 
 
 def most_waited(queue: str) -> str:
@@ -80,7 +80,7 @@ class Ring:
             tuple(part for line, n in zip(lines, after, strict=True) for part in line.move_events(count, n)),
             tuple((fire, tuple(line.front(j) for line in lines)) for j, fire in enumerate(fires)),
             tuple(after),
-            tuple(GT(n, _room(line.store, line.capacity)) for n, line in zip(after, lines, strict=True)),
+            tuple(GT(n, _count_free(line.store, line.capacity)) for n, line in zip(after, lines, strict=True)),
         )
 
     def _parts(self, state: State, cells: Sequence[Cells]) -> list[tuple[Any, Any, Cells | None]]:
@@ -97,7 +97,7 @@ class Ring:
         front, lengths, overflows = [], [], []
         for arrival, (n, first, store), q in zip(arrivals, parts, self.capacities, strict=True):
             stays = both(arrival.present, negate(fires))
-            overflows.append(both(stays, EQ(n, _room(store, q))))
+            overflows.append(both(stays, EQ(n, _count_free(store, q))))
             if store is None:
                 front.append(arrival.value)
                 lengths.append(0)
@@ -166,7 +166,7 @@ def _place(position: Any, capacity: int) -> Any:
     return position if capacity == ENDLESS else MOD(position, _size(capacity))
 
 
-def _room(store: Cells | None, capacity: int) -> Any:
+def _count_free(store: Cells | None, capacity: int) -> Any:
     """Return the number of events that fit."""
     return EXTENT.build((store.columns[0],)) if store is not None and capacity == ENDLESS else capacity
 

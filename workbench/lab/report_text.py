@@ -25,7 +25,7 @@ _LATEX = {
 }  # fmt: skip
 _DIGITS = "Zero One Two Three Four Five Six Seven Eight Nine".split()
 _MEASURES = ("cpu_seconds", "wall_seconds", "peak_mb", "load", "steal", "reliable", "limited_by")
-LOG_SHOWN = 1500
+MAX_LOG_CHARS = 1500
 _PATH = re.compile(r"(?<![\w.:/~*>-])/[\w.@+=-]+(?:/[\w.@+=-]+)+")
 """An absolute path with at least two parts; not a URL, and nothing relative."""
 
@@ -69,7 +69,7 @@ def brief(suite: Suite, result: Result) -> dict[str, Any]:
     outputs = {name: m.outputs[name] for name in experiment.outputs if name in m.outputs}
     return {
         "id": result.id, "experiment": result.experiment, "point": point, "status": str(m.status),
-        "outputs": outputs, "reason": m.reason[-LOG_SHOWN:], "log": m.log[-LOG_SHOWN:],
+        "outputs": outputs, "reason": m.reason[-MAX_LOG_CHARS:], "log": m.log[-MAX_LOG_CHARS:],
         "cpu": round(m.cpu_seconds, 6), "wall": round(m.wall_seconds, 6), "peak": round(m.peak_mb, 1),
         "gpus": on_gpus(m.gpu_peak_mb, m.gpu_seconds),
         "limits": m.limited_by, "load": round(m.load, 2), "steal": round(m.steal, 4), "reliable": m.reliable,

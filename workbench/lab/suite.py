@@ -35,7 +35,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _Named = TypeVar("_Named", Experiment, Prerequisite, Table, Plot, Claim, Macro)
 
 
-class ShownFields(TypedDict, total=False):
+class DisplayFields(TypedDict, total=False):
     """The common fields of tables and plots: the selection of points, the title, and the text below."""
 
     where: Mapping[str, Scalar | Iterable[Scalar]] | None
@@ -117,7 +117,7 @@ class Suite:
         cells: Mapping[str, Statistic],
         columns: str | None = None,
         beside: Iterable[Beside] = (),
-        **options: Unpack[ShownFields],
+        **options: Unpack[DisplayFields],
     ) -> Table:
         """Add a table of results; see `Table`."""
         title, where, doc = _complete(name, options)
@@ -134,7 +134,7 @@ class Suite:
         series: str | None = None,
         kind: str = "line",
         log: str = "",
-        **options: Unpack[ShownFields],
+        **options: Unpack[DisplayFields],
     ) -> Plot:
         """Add a plot of results; see `Plot`."""
         title, where, doc = _complete(name, options)
@@ -190,10 +190,10 @@ class Suite:
         return item
 
 
-def _complete(name: str, options: ShownFields) -> tuple[str, Chosen, str]:
+def _complete(name: str, options: DisplayFields) -> tuple[str, Chosen, str]:
     """Return the title, the selection and the text of a table or plot; the title defaults to its name."""
     for each in options:
-        refuse_unknown("option", each, ShownFields.__annotations__)
+        refuse_unknown("option", each, DisplayFields.__annotations__)
     return options.get("title") or name, dict(options.get("where") or {}), options.get("doc", "")
 
 

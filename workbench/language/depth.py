@@ -20,7 +20,7 @@ _FRAMES = 10
 _BRACKET = re.compile(r'#[^\n]*|"[^"\n]*"|[(\[{]|[)\]}]')
 
 
-def make_room() -> None:
+def raise_recursion_limit() -> None:
     """Raise Python's recursion limit to fit `DEPTH`, for good: later readers of the tree recurse as deep."""
     if sys.getrecursionlimit() < DEPTH * _FRAMES:
         sys.setrecursionlimit(DEPTH * _FRAMES)

@@ -113,7 +113,9 @@ class Elaborator:
             )
         return value
 
-    def given(self, syntax: s.PipelineSyntax, items: tuple[s.Given, ...], scope: Evaluator) -> dict[str, Value]:
+    def given(
+        self, syntax: s.PipelineSyntax, items: tuple[s.ParameterArgument, ...], scope: Evaluator
+    ) -> dict[str, Value]:
         """Return the parameters between the angle brackets of a call: by position, then by name."""
         names = [p.name for p in syntax.parameters]
         values: dict[str, Value] = {}

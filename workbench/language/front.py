@@ -22,7 +22,7 @@ from lark import Token, UnexpectedInput
 from workbench.core.findings import Findings
 from workbench.errors import LanguageError, Location, WorkbenchError
 from workbench.language import syntax as s
-from workbench.language.depth import DEPTH, explain_depth, make_room, refuse_brackets
+from workbench.language.depth import DEPTH, explain_depth, raise_recursion_limit, refuse_brackets
 from workbench.language.grammar import grammar
 from workbench.language.lalr import Extent, LalrReader, Reduction, TooDeep, Unread
 from workbench.language.mistakes import Vocabulary, explain
@@ -86,7 +86,7 @@ def read(text: str, file: str, dialect: Dialect, start: str = "") -> Any:
     ------
     LanguageError: it cannot be read.
     """
-    make_room()
+    raise_recursion_limit()
     refuse_brackets(text, file)
     builder, tables, rule = dialect.builder(text, file), dialect.reader, start or dialect.starts[0]
     try:

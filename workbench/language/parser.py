@@ -89,8 +89,8 @@ _ROWS: dict[str, SemanticAction] = {
     "call": lambda c, extent, at: s.Call(str(c[0]), _without_none(c[1:]), where=at(extent)),
     "generic_call": lambda c, extent, at: s.Call(str(c[0]), _without_none(c[2:]), c[1], where=at(extent)),
     "instance": lambda c, extent, at: s.Instantiation(str(c[0]), c[1], where=at(extent)),
-    "given": lambda c, *_: tuple(each for each in c if isinstance(each, s.Given)),
-    "value": lambda c, extent, at: s.Given(c[0] and str(c[0]), c[2], where=at(extent)),
+    "given": lambda c, *_: tuple(each for each in c if isinstance(each, s.ParameterArgument)),
+    "value": lambda c, extent, at: s.ParameterArgument(c[0] and str(c[0]), c[2], where=at(extent)),
 }
 """Semantic actions of rules (or aliases) that take one line; see `TreeBuilder`."""
 

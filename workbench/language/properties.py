@@ -106,7 +106,9 @@ def suggest_property(text: str) -> str:
     return f"write {text}" if is_property(text) else ""
 
 
-def read_parameters(parameters: tuple[s.Given, ...], constants: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+def read_parameters(
+    parameters: tuple[s.ParameterArgument, ...], constants: Mapping[str, Value]
+) -> tuple[tuple[str, Value], ...]:
     """Return the parameters of a pipeline in a property; one that is given by its position has an empty name."""
     scope = Evaluator(constants, LIBRARY, {})
     return tuple((item.name or "", scope.value(item.value)) for item in parameters)

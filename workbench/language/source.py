@@ -147,7 +147,10 @@ class Source:
 
     def _parameters_of(self, reference: s.PipelineReference) -> dict[str, Value]:
         """Return the parameters that a property gives to the pipeline that it names."""
-        items = (s.Given(name or None, s.Literal(value), where=reference.where) for name, value in reference.params)
+        items = (
+            s.ParameterArgument(name or None, s.Literal(value), where=reference.where)
+            for name, value in reference.params
+        )
         return self._elaborator.given(self._reference(reference), tuple(items), Evaluator({}, {}, {}))
 
 

@@ -132,7 +132,7 @@ class TupleOf(Expression):
 
 
 @dataclass(frozen=True)
-class Given(Expression):
+class ParameterArgument(Expression):
     """A value for a parameter, `k = 3` or `3`, between the angle brackets of a call."""
 
     within: ClassVar[tuple[str, ...]] = ("value",)
@@ -147,7 +147,7 @@ class Call(Expression):
     within: ClassVar[tuple[str, ...]] = ("arguments",)
     name: str
     arguments: tuple[Expression, ...]
-    given: tuple[Given, ...] = ()
+    given: tuple[ParameterArgument, ...] = ()
 
     @property
     def name_place(self) -> Location:
@@ -160,7 +160,7 @@ class Instantiation(Expression):
     """`name<given>`: a pipeline with parameters, named but not applied."""
 
     name: str
-    given: tuple[Given, ...]
+    given: tuple[ParameterArgument, ...]
 
 
 @dataclass(frozen=True)

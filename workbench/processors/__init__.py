@@ -66,15 +66,15 @@ def _name(kind: type[Processor]) -> str:
     return kind.keyword or kind.__name__
 
 
-_FOUND = _discover()
-CLASSES = ProcessorTable(_FOUND, _name)
+_DISCOVERED = _discover()
+CLASSES = ProcessorTable(_DISCOVERED, _name)
 """Every processor class, by keyword (by class name where the language has no keyword for it)."""
 
-PROCESSORS = ProcessorTable({key: item for key, item in _FOUND.items() if item.keyword}, attrgetter("keyword"))
+PROCESSORS = ProcessorTable({key: item for key, item in _DISCOVERED.items() if item.keyword}, attrgetter("keyword"))
 """The processors that the language names."""
 
-__all__ = sorted(item.__name__ for item in _FOUND.values())
-globals().update({item.__name__: item for item in _FOUND.values()})
+__all__ = sorted(item.__name__ for item in _DISCOVERED.values())
+globals().update({item.__name__: item for item in _DISCOVERED.values()})
 
 
 def __dir__() -> list[str]:

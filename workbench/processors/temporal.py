@@ -127,7 +127,7 @@ class Streaming(Truth, Deferring):
         length = min(map(len, streams))
         if self.pending is not None:
             for n in range(length + 1):
-                self.check_room(n - len(self._list_known([stream[:n] for stream in streams])))
+                self.check_capacity(n - len(self._list_known([stream[:n] for stream in streams])))
         return (self._list_known([stream[:length] for stream in streams]),)
 
     def _list_known(self, streams: Sequence[Stream]) -> list[Value]:
@@ -161,7 +161,7 @@ class Streaming(Truth, Deferring):
         if decided:
             verdict = self.rule.verdict(*front)
             return (0,), (Events((verdict,) * (waiting + 1)) if waiting else event(verdict),)
-        self.check_room(waiting + 1)
+        self.check_capacity(waiting + 1)
         return (waiting + 1,), (NOTHING,)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:

@@ -92,7 +92,7 @@ def _place(run: Trace | None, drawn: list[tuple[Pipeline, list[Trace]]]) -> int 
 def _draw(pipeline: Pipeline, runs: Sequence[Trace]) -> str:
     """Return the drawing of a pipeline with space for the values of these runs; empty without graphviz."""
     try:
-        return inline(_name_parts(svg(pipeline, _room_on_pipes(runs), _room_in_queues(pipeline, runs))))
+        return inline(_name_parts(svg(pipeline, _measure_pipes(runs), _measure_queues(pipeline, runs))))
     except WorkbenchError:
         return ""
 
@@ -105,7 +105,7 @@ def _name_parts(text: str) -> str:
     return re.sub(r'\n<polygon fill="white" stroke="transparent"[^>]*>', "", text, count=1)
 
 
-def _room_on_pipes(runs: Sequence[Trace]) -> dict[str, str]:
+def _measure_pipes(runs: Sequence[Trace]) -> dict[str, str]:
     """Return a text as wide as the widest value of each pipe."""
     widths: dict[str, int] = {}
     for run in runs:
@@ -116,7 +116,7 @@ def _room_on_pipes(runs: Sequence[Trace]) -> dict[str, str]:
     return {name: "0" * width for name, width in widths.items()}
 
 
-def _room_in_queues(pipeline: Pipeline, runs: Sequence[Trace]) -> dict[str, int]:
+def _measure_queues(pipeline: Pipeline, runs: Sequence[Trace]) -> dict[str, int]:
     """Return the width that the contents of each queue need, in points."""
     widths: dict[str, int] = {}
     for queue, pipe in flatten(pipeline).sources.items():

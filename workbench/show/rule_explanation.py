@@ -30,13 +30,13 @@ SINGLE = {each.value for each in t.Policy if each.single}
 
 
 @dataclass(frozen=True)
-class ToldPiece:
+class AnswerPiece:
     """A piece of an answer: a heading, lines, a drawing, and pieces below."""
 
     heading: str
     lines: tuple[str, ...] = ()
     drawing: tuple[WindowLine, ...] = ()
-    parts: tuple[ToldPiece, ...] = ()
+    parts: tuple[AnswerPiece, ...] = ()
     outcome: str = ""
 
 
@@ -46,7 +46,7 @@ def explanation_text(explanation: RuleExplanation, width: int | None = None) -> 
     return "\n\n".join("\n".join(_text(each, explanation.record, wide)) for each in pieces(explanation))
 
 
-def _text(piece: ToldPiece, record: RunRecord, width: int, depth: int = 0) -> Iterator[str]:
+def _text(piece: AnswerPiece, record: RunRecord, width: int, depth: int = 0) -> Iterator[str]:
     yield piece.heading
     inner = [*piece.lines]
     if piece.drawing:
@@ -64,7 +64,7 @@ def explanation_page(explanation: RuleExplanation) -> str:
     return answer_page("explain", explanation.question, lines)
 
 
-def _html(piece: ToldPiece, record: RunRecord, depth: int = 2) -> Iterator[str]:
+def _html(piece: AnswerPiece, record: RunRecord, depth: int = 2) -> Iterator[str]:
     if depth > 2 and not (piece.lines or piece.drawing or piece.parts):
         yield f"<p>{escape(piece.heading)}</p>"
         return
@@ -81,7 +81,7 @@ def _html(piece: ToldPiece, record: RunRecord, depth: int = 2) -> Iterator[str]:
 # --- answers ----------------------------------------------------------------------------------------------
 
 
-def pieces(explanation: RuleExplanation) -> list[ToldPiece]:
+def pieces(explanation: RuleExplanation) -> list[AnswerPiece]:
     """Return the pieces of an answer."""
     tell = _Teller(explanation.record)
     sections = [] if explanation.missing is None else [tell.missing(explanation.missing)]
@@ -89,10 +89,10 @@ def pieces(explanation: RuleExplanation) -> list[ToldPiece]:
         count = len(explanation.composites) + explanation.more
         what = f"is part of {plural(f'{count:,}', 'composite')}"
         lines = () if count else ("it is bound in no match; --missing explains why something did not come",)
-        sections.append(ToldPiece(f"{tell.event(explanation.event)} {what}", lines))
+        sections.append(AnswerPiece(f"{tell.event(explanation.event)} {what}", lines))
     sections += [tell.composite(each) for each in explanation.composites]
     if explanation.more:
-        sections.append(ToldPiece(f"... and {explanation.more:,} more composites"))
+        sections.append(AnswerPiece(f"... and {explanation.more:,} more composites"))
     return sections
 
 
@@ -116,7 +116,7 @@ class _Teller:
     def labels(self, numbers: Sequence[int]) -> str:
         return _list_names([self.record.order.label(each) for each in numbers])
 
-    def composite(self, reason: CompositeReason) -> ToldPiece:
+    def composite(self, reason: CompositeReason) -> AnswerPiece:
         lines = []
         if reason.consumed:
             lines.append(f"consumes {self.labels(reason.consumed)}")
@@ -128,22 +128,22 @@ class _Teller:
         time = reason.event.time
         parts = (self.part(each) for each in reason.parts)
         where = tuple(f"{each.text}: {each.values}" for each in reason.where)
-        under = (*parts, *([ToldPiece("where", where)] if where else []), *map(ToldPiece, lines), *causes)
+        under = (*parts, *([AnswerPiece("where", where)] if where else []), *map(AnswerPiece, lines), *causes)
         drawing = tuple(window_lines(self.record, reason.parts, time))
-        return ToldPiece(f"{self.event(reason.event.number)}, of {reason.rule}", (), drawing, under, "holds")
+        return AnswerPiece(f"{self.event(reason.event.number)}, of {reason.rule}", (), drawing, under, "holds")
 
-    def part(self, part: SeenPart) -> ToldPiece:
+    def part(self, part: SeenPart) -> AnswerPiece:
         lines = []
         if part.bound is not None:
             lines.append(self.fit(part.bound) + self.choice(part))
         elif part.kind in ("not", "absent"):
-            lines.append(f"none{self.reach(part.window)}")
+            lines.append(f"none{self.describe_window(part.window)}")
         elif part.kind == "aggregate":
             lines += self.aggregate(part)
         if part.kind != "aggregate":
             lines += [f"${name} = {format_value(each)}" for name, each in part.parameters.items()]
         lines += [f"{each.text}: {each.values}" for each in part.conditions]
-        return ToldPiece(part.text if part.kind != "trigger" else f"from {part.text}", tuple(lines))
+        return AnswerPiece(part.text if part.kind != "trigger" else f"from {part.text}", tuple(lines))
 
     def aggregate(self, part: SeenPart) -> Iterator[str]:
         """Describe the values that an aggregate combines."""
@@ -152,7 +152,7 @@ class _Teller:
         what = f"{'facts' if facts else 'events'} {fits}" if part.fits else "nothing"
         values = f", values {_list_names([format_value(each) for each in part.values])}" if part.values else ""
         (named,) = part.parameters.items()
-        yield f"${named[0]} = {format_value(named[1])}: of {what}{values}{self.reach(part.window)}"
+        yield f"${named[0]} = {format_value(named[1])}: of {what}{values}{self.describe_window(part.window)}"
 
     def label(self, fit: Fit) -> str:
         return self.record.order.label(fit.number)
@@ -163,7 +163,7 @@ class _Teller:
             return ""
         return f", the {part.kind} of {count:,}" if part.kind in SINGLE else f", one of {count:,}"
 
-    def reach(self, window: SeenWindow | None) -> str:
+    def describe_window(self, window: SeenWindow | None) -> str:
         if window is None:
             return ""
         first = "the beginning" if window.first is None else self.record.show(window.first)
@@ -171,28 +171,28 @@ class _Teller:
 
     # --- what is missing --------------------------------------------------------------------------------
 
-    def missing(self, reason: MissingReason, inner: bool = False) -> ToldPiece:
+    def missing(self, reason: MissingReason, inner: bool = False) -> AnswerPiece:
         values = _values(reason.values)
         what = f"{reason.type}{f'({values})' if values else ''} at {self.record.show(reason.time)}"
         if reason.there:
-            return ToldPiece(f"{what} is there: {self.labels(reason.there)}", outcome="holds")
+            return AnswerPiece(f"{what} is there: {self.labels(reason.there)}", outcome="holds")
         parts = tuple(self.rule(each) for each in reason.rules)
-        return ToldPiece(f"{'there is no' if inner else 'no'} {what}", (), (), parts, "fails")
+        return AnswerPiece(f"{'there is no' if inner else 'no'} {what}", (), (), parts, "fails")
 
-    def rule(self, reason: RuleReason) -> ToldPiece:
+    def rule(self, reason: RuleReason) -> AnswerPiece:
         heading = f"rule {reason.rule}" if not reason.rule.startswith("rule ") else reason.rule
         if reason.triggers:
-            return ToldPiece(heading, (), (), tuple(self.trigger(each) for each in reason.triggers))
+            return AnswerPiece(heading, (), (), tuple(self.trigger(each) for each in reason.triggers))
         lines = [f"no event of type {reason.trigger} at {self.record.show(reason.time)}, which would trigger it"]
         for fit in reason.nearest:
             assert fit.event is not None
             away = fit.event.time - reason.time
             lines.append(f"{self.record.length(abs(away))} {'before' if away < 0 else 'later'}: {self.fit(fit)}")
-        return ToldPiece(
+        return AnswerPiece(
             heading, tuple(lines), (), () if reason.cause is None else (self.missing(reason.cause, inner=True),)
         )
 
-    def trigger(self, reason: TriggerReason) -> ToldPiece:
+    def trigger(self, reason: TriggerReason) -> AnswerPiece:
         lines = [f"made {self.labels(reason.composites)}"] if reason.composites else []
         count = len(reason.reasons)
         if reason.stopped > count:
@@ -200,9 +200,9 @@ class _Teller:
         if not reason.complete:
             lines.append("there are more partial matches, which were not examined")
         heading = f"triggered by {self.fit(reason.trigger)}"
-        return ToldPiece(heading, tuple(lines), (), tuple(self.reason(each) for each in reason.reasons))
+        return AnswerPiece(heading, tuple(lines), (), tuple(self.reason(each) for each in reason.reasons))
 
-    def reason(self, reason: PartialReason) -> ToldPiece:
+    def reason(self, reason: PartialReason) -> AnswerPiece:
         names = [self.named(each) for each in reason.seen if each.bound is not None]
         heading = f"{', '.join(names)}; then" if names else "the trigger itself:"
         heading += " all is there" if reason.finished else f" {reason.text}"
@@ -211,7 +211,7 @@ class _Teller:
         if reason.candidates is not None:
             lines += self.nearest(reason.candidates, f"not in {reason.text}: " if reason.finished else "")
         drawing = window_lines(self.record, reason.seen, None, reason)
-        return ToldPiece(heading, tuple(lines), tuple(drawing) if len(drawing) > 1 else (), (), "fails")
+        return AnswerPiece(heading, tuple(lines), tuple(drawing) if len(drawing) > 1 else (), (), "fails")
 
     def hindrance(self, hindrance: Hindrance) -> Iterator[str]:
         yield hindrance.text

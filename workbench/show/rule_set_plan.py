@@ -46,7 +46,8 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
             {
                 "number": each.number, "type": each.type, "filters": list(map(str, each.filters)),
                 "keys": list(map(str, each.keys)), "ordered_by": list(map(str, each.ordering)), "facts": each.fact,
-                "banded_by": banded_attribute(plan, each), "reach": _reach(each, timed), "used_by": _users(plan, each),
+                "banded_by": banded_attribute(plan, each), "reach": _describe_retention(each, timed),
+                "used_by": _users(plan, each),
             }
             for each in plan.columns
         ],
@@ -258,7 +259,7 @@ def _indexes(plan: SetPlan, type: str) -> Iterator[str]:
     yield from (f"{plural(count, 'rule')} {how}" for how, count in groups.items())
 
 
-def _reach(column: PlannedColumn, timed: bool) -> str:
+def _describe_retention(column: PlannedColumn, timed: bool) -> str:
     """Describe how long events are retained."""
     if column.fact:
         return "facts"

@@ -49,10 +49,10 @@ class RuleExplanation(Displayed):
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain data: rows of the log are called `5`, composites `#3`; times are as in the log."""
-        return _Told(self.record).answer(self)
+        return _PlainAnswer(self.record).answer(self)
 
 
-class _Told:
+class _PlainAnswer:
     """Converter of answers to plain data."""
 
     def __init__(self, record: RunRecord) -> None:

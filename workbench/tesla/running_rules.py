@@ -112,13 +112,13 @@ class RunningRules:
                 f"no type '{type}' of events is declared", hint=did_you_mean(type, self.engine.rules.events)
             )
         event = Occurrence(type, time * self._scale, self._values(type, values, self.engine.rules))
-        return self._tell(self.engine.process(event))
+        return self._publish(self.engine.process(event))
 
     def advance(self, time: int) -> list[Composite]:
         """Move the clock: no event with this time or an earlier one follows."""
-        return self._tell(self.engine.advance(time * self._scale))
+        return self._publish(self.engine.advance(time * self._scale))
 
-    def _tell(self, occurrences: list[Occurrence]) -> list[Composite]:
+    def _publish(self, occurrences: list[Occurrence]) -> list[Composite]:
         composites = [self._composite(each) for each in occurrences]
         for composite in composites:
             for type, subscriber in list(self._told):

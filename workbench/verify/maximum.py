@@ -17,7 +17,7 @@ TOGETHER = 8
 """Maximum number of values in one question: they share the reachable states."""
 
 
-class GivenUp(Exception):
+class SearchAbandoned(Exception):
     """The search ends without an answer; the reason is for the user."""
 
 
@@ -88,14 +88,14 @@ def find_most(counted: Counted) -> None:
             elif more and not maximum.is_complete:
                 if capacity >= counted.limit:
                     grows = "no stream was found that makes ever more wait"
-                    raise GivenUp(f"{maximum.at_least} {counted.unit} can wait, and {grows}")
+                    raise SearchAbandoned(f"{maximum.at_least} {counted.unit} can wait, and {grows}")
                 capacity *= counted.factor
         while maximum.at_least < maximum.at_most and not maximum.is_complete:
             numbers = spread(maximum.at_least, int(maximum.at_most) - 1)
             for number, more in zip(numbers, counted.exceeds(int(maximum.at_most), numbers), strict=True):
                 if more is False:
                     maximum.at_most = min(maximum.at_most, number)
-    except GivenUp as end:
+    except SearchAbandoned as end:
         maximum.reason = str(end)
 
 

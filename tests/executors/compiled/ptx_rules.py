@@ -8,7 +8,7 @@ from tests.tesla.test_stretches import published
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.executors.compiled.rules.cuda_device import CudaDevice
-from workbench.executors.compiled.rules.trigger_batches import StretchRules
+from workbench.executors.compiled.rules.trigger_batches import BatchedRules
 from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.occurrence import Facts, Occurrence
@@ -29,9 +29,9 @@ RULES = (
 )
 
 
-def engine(text: str = RULES, facts: Facts | None = None, stretch: int = 30) -> StretchRules:
+def engine(text: str = RULES, facts: Facts | None = None, stretch: int = 30) -> BatchedRules:
     """Rules on a device with few threads."""
-    return StretchRules(parse_rules(TYPES + text), facts or {}, EngineSettings(), CudaDevice(2, 4), batch_size=stretch)
+    return BatchedRules(parse_rules(TYPES + text), facts or {}, EngineSettings(), CudaDevice(2, 4), batch_size=stretch)
 
 
 def conformance(seeds: int) -> None:

@@ -22,14 +22,14 @@ from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.gpu.batch import Batch
 from workbench.executors.compiled.parallel.executor import Parallel
 from workbench.executors.reference.executor import Reference
-from workbench.ir.ring_buffer import FEW
+from workbench.ir.ring_buffer import MAX_VARIABLES
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Environment
 from workbench.verify.buffers.buffers import buffers
 
 LATE = "pipeline p(x: int, y: int) -> int { return x + trim(y, 2) }"
-FAR = f"pipeline p(x: float, y: float) -> float {{ return x - trim(y, {FEW + 3}) }}"
+FAR = f"pipeline p(x: float, y: float) -> float {{ return x - trim(y, {MAX_VARIABLES + 3}) }}"
 TEXTS = TEXTS | {
     "late": LATE,
     "far": FAR.replace("float", "int"),

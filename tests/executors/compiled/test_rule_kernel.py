@@ -266,7 +266,7 @@ def test_a_bound_narrows_a_range(relation, word, least, greatest):
 def test_the_window_of_a_step():
     running = memory("from B and each A within 9 from B and last A as A2 between A and B emit Q(x = 1)")
     running.scratch.registers[1:3] = 0, 1
-    running.history = running.history._replace(rows=records.room(2, records.ROW))
+    running.history = running.history._replace(rows=records.allocate(2, records.ROW))
     running.history.rows.time[:], running.history.rows.order[:] = (20, 14), (7, 3)
     by_time, between = (search.window_of(running.history, running.scratch, running.plan.steps[k]) for k in (1, 2))
     assert by_time == (11, 20, 0, 6)

@@ -123,7 +123,7 @@ def outcome(backend, text, files, options, folder, run):
 
 def test_all_is_as_without_spark(spark_session, logs, monkeypatch, tmp_path):
     monkeypatch.setattr("workbench.executors.spark.logs.LEAST", 8000)
-    monkeypatch.setattr("workbench.events.lines.FEW", 100)  # columns, where rows are plain
+    monkeypatch.setattr("workbench.events.lines.MIN_COLUMN_BYTES", 100)  # columns, where rows are plain
 
     def on_spark(pipeline, start):
         run_batch(SparkPipelineRun(choose(pipeline, backend), start), spark_session, "jsonl")

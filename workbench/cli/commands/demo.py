@@ -22,7 +22,7 @@ MODELS = "models/time2021"
 FOLDER = "build/demo"
 """The folder of the report, ignored by git because it contains times."""
 _SECONDS = 60.0
-_ROOM = 4
+_DEFAULT_N = 4
 """N, unless a constant of the models needs more."""
 
 
@@ -78,7 +78,7 @@ def problems_of(folder: str) -> list[Problem]:
     folder_problems: list[Problem] = []
     pipelines: list[Pipeline] = []
     for file in paths:
-        file_problems = problems(file, Settings(n=_ROOM, seconds=_SECONDS, grow=0), STANDARD)
+        file_problems = problems(file, Settings(n=_DEFAULT_N, seconds=_SECONDS, grow=0), STANDARD)
         for loaded, group in groupby(file_problems, lambda problem: problem.subject):
             if isinstance(loaded, Loaded) and loaded.pipeline not in pipelines:
                 pipelines.append(loaded.pipeline)

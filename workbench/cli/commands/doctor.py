@@ -81,9 +81,9 @@ def _compile() -> None:
     from workbench.executors.table import backend_row, refuse_missing
 
     refuse_missing(backend_row("compiled"))
-    from workbench.executors.compiled.rules.compiling import compile_aside, is_kept
+    from workbench.executors.compiled.rules.compiling import compile_aside, is_cached
 
-    if not is_kept():
+    if not is_cached():
         print("compiling the kernel of rules: up to twenty seconds", file=sys.stderr, flush=True)
         compile_aside()
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from workbench.lab.result import Result
     from workbench.lab.sweep_progress import Pace
 
-MOST_SHOWN = 10
+MAX_FAILURES = 10
 BETWEEN_LINES = 15.0
 """Seconds between two lines of progress without a terminal."""
 
@@ -128,15 +128,15 @@ def _follow(results: Iterator[Result], pace: Pace, options: str, *, as_json: boo
             elif result.measured.status is not Status.OK and result.key not in failed:
                 failed[result.key] = None  # a repeated point is reported once
                 progress.clear()
-                _tell_failure(result, len(failed), options)
+                _print_failure(result, len(failed), options)
             if not sys.stderr.isatty() and time.monotonic() - last_print > BETWEEN_LINES:
                 last_print = time.monotonic()
                 print(pace.line(), file=sys.stderr)
 
 
-def _tell_failure(result: Result, bad: int, options: str) -> None:
+def _print_failure(result: Result, bad: int, options: str) -> None:
     """Print the failure of a point, if it is one of the first."""
-    if bad <= MOST_SHOWN:
+    if bad <= MAX_FAILURES:
         point = ", ".join(f"{name}={value}" for name, value in result.point.items())
         reason = result.measured.reason.strip().splitlines() or [""]
         print(f"  {result.measured.status}: {result.experiment}({point}): {reason[0]}  [{result.id}]")
@@ -144,7 +144,7 @@ def _tell_failure(result: Result, bad: int, options: str) -> None:
             print(f"      {reason[-1].strip()}")
     if bad == 1:
         print(f"    all about it: workbench lab show {' '.join(filter(None, [options, result.id]))}")
-    elif bad == MOST_SHOWN + 1:
+    elif bad == MAX_FAILURES + 1:
         print("  ... and more; `workbench lab report` has all of them")
 
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 
 from workbench.interrupts import checkpoint
-from workbench.language.depth import make_room
+from workbench.language.depth import raise_recursion_limit
 
 Example = TypeVar("Example")
 Failure = TypeVar("Failure")
@@ -29,7 +29,7 @@ def smallest(
     failure: returns the failure of an example, or None; called again and again during shrinking.
     number: the seed, which determines the examples.
     """
-    make_room()  # hypothesis warns if the recursion limit changes during an example
+    raise_recursion_limit()  # hypothesis warns if the recursion limit changes during an example
     failures: list[Failure] = []
 
     @seed(number)

@@ -102,7 +102,7 @@ class _Asking:
         if key in self.refused:
             return None
         self.refused[key] = ""
-        if can_tell_apart(one, two):
+        if has_difference(one, two):
             return None
         if any(one.declarations[name].fact for rule in one.rules for name in rule.types):
             self.refused[key] = "it uses facts, whose values a model does not have"
@@ -135,7 +135,7 @@ def _isolate(rules: RuleSet, rule: t.Rule) -> RuleSet | None:
     return replace(rules, declarations=declared, rules=(rule,), warnings=())
 
 
-def can_tell_apart(one: RuleSet, other: RuleSet) -> bool:
+def has_difference(one: RuleSet, other: RuleSet) -> bool:
     """Whether a random stream shows a difference between two rule sets."""
     unit = "us" if has_units(one) else None
     one, other = in_units(one, unit), in_units(other, unit)

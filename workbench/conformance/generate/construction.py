@@ -67,7 +67,7 @@ class DrawnPipe(NamedTuple):
 DrawnNode = tuple[Processor, list[DrawnPipe]]
 
 
-def few(domain: Domain) -> bool:
+def is_small(domain: Domain) -> bool:
     """Whether a domain has few enough values for keys of slices."""
     return isinstance(domain, Integers) or (domain.size or 5) <= 4
 
@@ -134,7 +134,7 @@ class Growing:
             kinds += [self.window, self.group]
             if self.has(lambda d: isinstance(d, Integer | Integers)):
                 kinds.append(self.quantifier)
-            if self.has(few):
+            if self.has(is_small):
                 kinds.append(self.slice)
         kinds += [self.machine, self.ring]
         if self.leaves_ranges and self.has(lambda d: isinstance(d, Range)):
@@ -312,11 +312,11 @@ class Growing:
         return ResetLast(inner), [*read, self.pick(lambda d: isinstance(d, Bool))]
 
     def slice(self) -> DrawnNode:
-        read = self.several(self.pick(few))
+        read = self.several(self.pick(is_small))
         domains = tuple(pipe.domain for pipe in read)
         some = g.of_event if len(read) > 1 else lambda function: function
         choices = [g.ITSELF, *([f.EVEN] if numbers(domains[0]) else [])]
-        keys = [some(each) for each in choices] + ([g.SECOND] if few(domains[-1]) and len(read) > 1 else [])
+        keys = [some(each) for each in choices] + ([g.SECOND] if is_small(domains[-1]) and len(read) > 1 else [])
         key = self.draw(st.sampled_from(keys))
         held = self.draw_inner(domains)
         inner = Group(held) if isinstance(held, Pipeline) else held

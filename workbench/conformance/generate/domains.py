@@ -32,7 +32,7 @@ from workbench.core.domain import (
 from workbench.core.fields import FrozenMap, Map, Nullable, Record, Tuple
 from workbench.errors import DomainError
 
-FEW = 64
+MAX_LISTED_VALUES = 64
 """Maximum number of values of a domain whose values are drawn from a list."""
 
 integers = st.builds(Integer, st.integers(2, 5), st.sampled_from(Overflowing))
@@ -85,7 +85,7 @@ def values(domain: Domain, *, extremes: Extremes | None = None) -> st.SearchStra
     ------
     DomainError: the kind of the domain is unknown here.
     """
-    if domain.size is not None and domain.size <= FEW:
+    if domain.size is not None and domain.size <= MAX_LISTED_VALUES:
         return st.sampled_from(tuple(domain.values()))
     if isinstance(domain, Enum):
         return st.sampled_from(domain.labels)

@@ -16,7 +16,7 @@ from workbench.tesla.check import load_rules
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
 
-FEW = (2, 3, 6)
+VALUE_COUNTS = (2, 3, 6)
 """Numbers of values that an attribute may have in one stream: with more, values are rarely equal."""
 FACTS = 6
 """Maximum number of rows of a type of facts."""
@@ -34,7 +34,7 @@ def stream_case(rules: RuleSet, seed: int, max_events: int) -> RuleCase:
     constants = {domain: list(_values(rules, domain)) for domain in VALUES}
     gaps = [0, 0, 1, *_gaps(rules)] if rng.random() < 0.7 else [0, 1]
     pools = {
-        (name, domain): rng.choices([*constants[domain], *VALUES[domain][:3]], k=rng.choice(FEW))
+        (name, domain): rng.choices([*constants[domain], *VALUES[domain][:3]], k=rng.choice(VALUE_COUNTS))
         for declared in rules.declarations.values()
         for name, domain in declared.domains.items()
     }

@@ -208,7 +208,7 @@ def _falls_silent(run: Trace) -> Iterator[str]:
 def _dead(run: Trace, played: _Played) -> Iterator[str]:
     """Yield the assertion that no continuation has an output: it tries random inputs, as many steps as run now."""
     assert run.pipeline is not None
-    choices = {name: _few(domain.values()) for name, domain in run.pipeline.inputs}
+    choices = {name: _sample_values(domain.values()) for name, domain in run.pipeline.inputs}
     executor = Reference(run.pipeline, run.capacities)
     _execute(executor, played.inputs)
     choose = random.Random(0)
@@ -222,7 +222,7 @@ def _dead(run: Trace, played: _Played) -> Iterator[str]:
     yield "    assert not any(record.outputs.values())"
 
 
-def _few(values: Iterable[Value]) -> list[Value]:
+def _sample_values(values: Iterable[Value]) -> list[Value]:
     """Return the values of a domain, or an even selection of many."""
     all_values = list(values)
     return all_values[:: max(1, len(all_values) // 16)]

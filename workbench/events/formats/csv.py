@@ -29,9 +29,9 @@ from workbench.events.files import not_text
 from workbench.events.lines import (
     BOM,
     BegunRow,
-    KeptLines,
-    KeptRow,
     OddLine,
+    RetainedLines,
+    RetainedRow,
     arriving,
     count_rows,
     is_text,
@@ -107,13 +107,13 @@ class CsvReader(RowReader):
         first: the number of lines of the file before these.
         whole: whether nothing comes after them.
         """
-        line_buffer = None if self.reading.bad_rows == "error" else KeptLines(lines)
+        line_buffer = None if self.reading.bad_rows == "error" else RetainedLines(lines)
         parser = csv.reader(line_buffer or lines, **csv_dialect(self.between, self.quote))
         while True:
             try:
                 for row in parser:
                     number = first + (line_buffer.number if line_buffer else parser.line_num)
-                    row = KeptRow(row, line_buffer.pop_lines()) if line_buffer else row
+                    row = RetainedRow(row, line_buffer.pop_lines()) if line_buffer else row
                     if self.columns is not None or not self._is_header(row, self.place(file_name, first + 1)):
                         yield number, row
                 return
@@ -128,7 +128,7 @@ class CsvReader(RowReader):
                 yield first + line_buffer.number, OddLine(problem.what, text)
 
     def text(self, number: int, row: object) -> str:
-        assert isinstance(row, KeptRow | OddLine)
+        assert isinstance(row, RetainedRow | OddLine)
         return row.text
 
     def blocks(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[LogBlock]:
@@ -249,7 +249,7 @@ class CsvReader(RowReader):
             first += piece.count(b"\n")
 
     def _arrays(self, block: bytes) -> Columns | None:
-        short = len(block) < lines_of.FEW  # single rows are faster than pyarrow
+        short = len(block) < lines_of.MIN_COLUMN_BYTES  # single rows are faster than pyarrow
         if not self.plain or short or block.startswith(BOM) or not find_spec("pyarrow") or not is_text(block):
             return None
         from workbench.events.csv_tables import CsvTables

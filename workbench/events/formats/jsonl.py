@@ -91,7 +91,7 @@ class JsonReader(RecordReader):
         begins and ends with a brace, and there are as many objects as lines.
         """
         if (
-            len(lines) < lines_of.FEW or not find_spec("pyarrow") or not is_text(lines)
+            len(lines) < lines_of.MIN_COLUMN_BYTES or not find_spec("pyarrow") or not is_text(lines)
             or any(isinstance(domain, Tuple) or as_json(domain) for domain in self.domains.values())
             or (count := count_braced_lines(lines)) is None or (b"-0" in lines and _MINUS_ZERO.search(lines))
         ):  # fmt: skip

@@ -194,7 +194,7 @@ class Dataflow(Overlapped):
             return
         from workbench.executors.dataflow.machine.run import MachineRun
 
-        patience = self._patience
+        patience = self._warm_up_steps
         if patience > 0:
             first = run(itertools.islice(steps, patience))
             yield first
@@ -208,7 +208,7 @@ class Dataflow(Overlapped):
         yield run(steps)
 
     @property
-    def _patience(self) -> int:
+    def _warm_up_steps(self) -> int:
         """Return how many steps Python still runs before machine code does, where all vertices are compiled."""
         from workbench.executors.dataflow.machine.run import is_code_cached
 
@@ -217,7 +217,7 @@ class Dataflow(Overlapped):
     @property
     def runs_machine_now(self) -> bool:
         """Whether machine code runs the next step, too."""
-        return self.runs_machine and self._patience <= 0
+        return self.runs_machine and self._warm_up_steps <= 0
 
     def _machine_plan(self) -> FlowPlan:
         """Build the plan of what machine code runs without Python."""

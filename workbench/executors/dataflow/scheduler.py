@@ -19,7 +19,7 @@ from workbench.executors.dataflow.listings import Listings, Pair, Variant, check
 from workbench.executors.dataflow.minima import least_before, next_below, set_least
 from workbench.executors.dataflow.numbering import NumberedGraph
 
-ROOM = 64
+INITIAL_CAPACITY = 64
 """Initial capacity in phases."""
 
 
@@ -60,7 +60,7 @@ class Scheduler:
         """For each vertex the heap of its full phases."""
         self._ready: set[Pair] = set()
         self._shift = 1
-        self._own, self._least = self._trees(ROOM)
+        self._own, self._least = self._trees(INITIAL_CAPACITY)
 
     # --- queries ------------------------------------------------------------------------------------------
 
@@ -93,7 +93,7 @@ class Scheduler:
         self.begun += 1
         phase, sources = self.begun, self._sources
         if phase - self._shift >= len(self._own) >> 1:
-            self._make_room()
+            self._ensure_capacity()
         self._waiting[phase] = set(sources)
         self._heaps[phase] = list(sources)
         self._partial[phase] = []
@@ -116,7 +116,7 @@ class Scheduler:
         self.begun += 1
         phase = self.begun
         if phase - self._shift >= len(self._own) >> 1:
-            self._make_room()
+            self._ensure_capacity()
         heap = sorted(set(receivers))
         self._waiting[phase], self._heaps[phase], self._partial[phase] = set(heap), heap, []
         at, cap = phase - self._shift, self._size
@@ -263,7 +263,7 @@ class Scheduler:
             self.complete += 1
             del self._waiting[self.complete], self._heaps[self.complete], self._partial[self.complete]
 
-    def _make_room(self) -> None:
+    def _ensure_capacity(self) -> None:
         """Move the incomplete phases to the beginning, or double the capacity where they are many."""
         shift, half = self.complete + 1, len(self._own) >> 1
         incomplete = slice(half + shift - self._shift, half + self.begun - self._shift)

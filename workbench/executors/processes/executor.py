@@ -22,7 +22,7 @@ from typing import Any, NoReturn, Self
 
 from workbench.child_processes import Forked
 from workbench.core.domain import Value
-from workbench.core.kinds import Divisible, Push, Said, keeps_copies
+from workbench.core.kinds import Answers, Divisible, Push, keeps_copies
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, State, Stepped
 from workbench.core.program import Program
@@ -68,7 +68,7 @@ class Processes(Overlapped):
         self.processes = processes
         self._batch, self._ahead = (1, 1) if live else (BATCH, AHEAD)
         self.divided = divided(flatten(pipeline))
-        self._arrived: dict[str, deque[Sequence[Said | Failed | None]]] = {name: deque() for name in self.divided}
+        self._arrived: dict[str, deque[Sequence[Answers | Failed | None]]] = {name: deque() for name in self.divided}
         self._workers: list[Forked] = []
         self._finalizer: weakref.finalize[..., Processes] | None = None
         self._stopped = ""

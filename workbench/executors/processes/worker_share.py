@@ -16,7 +16,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple
 
-from workbench.core.kinds import Divisible, FailedCopy, Push, Said
+from workbench.core.kinds import Answers, Divisible, FailedCopy, Push
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import NOTHING, State, Stepped
 from workbench.errors import WorkbenchError
@@ -51,7 +51,7 @@ class WorkerShare(Reference):
             name: holder.share(index, count) for name, holder in flat.typed.items()
             if name in divided and isinstance(holder, Divisible)
         }  # fmt: skip
-        self.said: dict[str, list[Said | Failed]] = {}
+        self.said: dict[str, list[Answers | Failed]] = {}
         super().__init__(before(flat, divided), {})
         self._holds = [_anything for _ in self._holds]  # the parent checks the inputs
 
@@ -80,7 +80,7 @@ class WorkerShare(Reference):
             if cell.node.name in self._divided:
                 self._states[index] = self._divided[cell.node.name][0]
 
-    def answer(self, steps: Sequence[Any]) -> tuple[dict[str, list[Said | Failed]], str]:
+    def answer(self, steps: Sequence[Any]) -> tuple[dict[str, list[Answers | Failed]], str]:
         """Return the answers of its copies on the fronts of some steps, by holder, and why it has stopped, if so."""
         self.said = {name: [] for name in self._divided}
         try:

@@ -20,7 +20,7 @@ from workbench.errors import DomainError, Overflow, PipelineError
 from workbench.executors.backend import Oracle, check_support
 from workbench.executors.reference.cell import ABSENT, JOINED, Cell, Saved, failure
 from workbench.executors.reference.generated_step import WrittenOut, write_out
-from workbench.processors.held.group import with_room
+from workbench.processors.held.group import with_capacities
 
 
 class Network:
@@ -36,7 +36,7 @@ class Network:
     ) -> None:
         self.pipeline = pipeline
         self.oracle = oracle
-        self.flat = with_room(check_support(pipeline, self.name), capacities or {})
+        self.flat = with_capacities(check_support(pipeline, self.name), capacities or {})
         self.capacities = self._checked(self.flat.capacities if capacities is None else capacities)
         self._pipes = [name for name, _ in self.flat.inputs] + [p for n in self.flat.nodes for p in n.outputs]
         slots = {pipe: slot for slot, pipe in enumerate(self._pipes)}

@@ -19,7 +19,7 @@ from workbench.executors.reference.executor import Reference
 from workbench.processors.held.group import Group
 from workbench.processors.held.quantifiers import ForAll
 
-FEW = 3
+MAX_CULPRITS = 3
 """Maximum number of culprits in a text, at each level."""
 
 
@@ -70,8 +70,8 @@ class Refutation:
 
 def listed(culprits: Sequence[Culprit]) -> str:
     """Format culprits, some of them."""
-    more = f" and {len(culprits) - FEW:,} more" if len(culprits) > FEW else ""
-    return ", ".join(map(str, culprits[:FEW])) + more
+    more = f" and {len(culprits) - MAX_CULPRITS:,} more" if len(culprits) > MAX_CULPRITS else ""
+    return ", ".join(map(str, culprits[:MAX_CULPRITS])) + more
 
 
 class Refutations:

@@ -70,7 +70,7 @@ class Certificate:
                 hint="certify the processor itself: workbench.certify(pipeline)",
             )
         genuine = bool(self.trusted_by) or self._established == self._identity
-        if (genuine and self.domains == domains) or self._is_found_again(processor, inputs):
+        if (genuine and self.domains == domains) or self._is_restorable(processor, inputs):
             return
         if genuine:
             raise Refused(
@@ -83,7 +83,7 @@ class Certificate:
             hint="workbench.certify(pipeline), or workbench.vouch(pipeline, history, by=NAME) to answer for it",
         )
 
-    def _is_found_again(self, processor: Processor, inputs: tuple[Domain, ...]) -> bool:
+    def _is_restorable(self, processor: Processor, inputs: tuple[Domain, ...]) -> bool:
         certificate = by_structure(processor, inputs)
         if certificate is None:
             return False

@@ -30,7 +30,7 @@ from workbench.executors.reference.cell import failure
 from workbench.executors.threaded.launcher import Launcher, Results
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.placement import Placement, Stage, balance_cuts
-from workbench.executors.threaded.prefetch import CAPACITY, Ahead, check_room
+from workbench.executors.threaded.prefetch import CAPACITY, Ahead, check_capacity
 from workbench.interrupts import hold
 from workbench.processors.held.group import flatten
 
@@ -84,7 +84,7 @@ class Threaded(Overlapped):
         flat = flatten(pipeline)
         self.manager = manager
         self.placement = default_placement(flat, manager.limit) if placement is None else placement
-        self.ahead = check_room(ahead)
+        self.ahead = check_capacity(ahead)
         self._parts = self.placement.parts(flat)
         copies = self.placement.copies
         managers = copies if isinstance(copies, Mapping) else dict.fromkeys(copies, manager)

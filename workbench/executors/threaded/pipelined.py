@@ -23,7 +23,7 @@ from workbench.executors.reference.pull import PullPipe, PullSource
 from workbench.executors.threaded.certificate import Certificate, vouch_for
 from workbench.executors.threaded.launcher import Front, Launcher, Results
 from workbench.executors.threaded.manager import ThreadManager
-from workbench.executors.threaded.prefetch import CAPACITY, Prefetch, check_room
+from workbench.executors.threaded.prefetch import CAPACITY, Prefetch, check_capacity
 from workbench.executors.threaded.pulled_pipeline import PulledPipeline, graph_of
 from workbench.processors.held.group import Group, flatten
 
@@ -101,7 +101,7 @@ class Pipelined(PulledPipeline):
         check_support(pipeline, "threaded")
         if batch < 1:
             raise PipelineError(f"a copy is given at least one event, not {batch}")
-        self.ahead, self.batch = check_room(ahead), batch
+        self.ahead, self.batch = check_capacity(ahead), batch
         self._node, processor = as_processor(pipeline)
         certificate.check(processor, self.pipeline.input_domains)
         pipes = self._node.outputs

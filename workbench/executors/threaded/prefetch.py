@@ -24,7 +24,7 @@ CAPACITY = 64
 """Default capacity of a queue in events."""
 
 
-def check_room(capacity: int) -> int:
+def check_capacity(capacity: int) -> int:
     """Return the capacity; PipelineError where no event would ever fit."""
     if type(capacity) is not int or capacity < 1:
         raise PipelineError(
@@ -61,7 +61,7 @@ class Prefetch(Generic[T]):
 
     def __init__(self, pulls: Mapping[str, Callable[[], T]], manager: ThreadManager, capacity: int = CAPACITY) -> None:
         self.manager = manager
-        self.capacity = check_room(capacity)
+        self.capacity = check_capacity(capacity)
         self._pulls = dict(pulls)
         self._queues: dict[str, deque[Done[T]]] = {name: deque() for name in pulls}
         self._open = dict.fromkeys(pulls, True)

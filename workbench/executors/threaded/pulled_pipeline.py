@@ -18,7 +18,7 @@ from workbench.errors import PipelineError
 from workbench.executors.threaded.executor import Threaded
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.placement import Copying, Placement
-from workbench.executors.threaded.prefetch import CAPACITY, Prefetch, check_room
+from workbench.executors.threaded.prefetch import CAPACITY, Prefetch, check_capacity
 
 
 def graph_of(pipeline: object) -> Pipeline:
@@ -98,7 +98,7 @@ class PullGroup(PulledPipeline):
         self, pipeline: Program, manager: ThreadManager, capacity: int = CAPACITY, *, copies: Copying = ()
     ) -> None:
         super().__init__(pipeline, manager)
-        self.capacity = check_room(capacity)
+        self.capacity = check_capacity(capacity)
         self._inner = Threaded(pipeline, manager, Placement(copies=copies), capacities={})
         self._pullers: dict[str, Callable[[], Value]] = {}
 

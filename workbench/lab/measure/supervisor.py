@@ -113,7 +113,7 @@ class Supervisor:
             except OSError as error:
                 problem = f"prerequisite '{prerequisite.name}': {error}"
                 return Measured(Status.CRASH, reason=problem)
-            except _NotMadeError as error:
+            except _PreparationError as error:
                 return error.measured
         whole = {**task, "files": files, "memory_mb": self._rlimit(experiment.limits)}
         return self._run(experiment, whole, experiment.limits, persistent=experiment.kept)
@@ -137,7 +137,7 @@ class Supervisor:
                 experiment = self.suite.get(task["experiment"])
                 outcome = self._run(experiment, job, limits, persistent=False)
                 if outcome.status is not Status.OK:
-                    raise _NotMadeError(prerequisite.name, outcome)
+                    raise _PreparationError(prerequisite.name, outcome)
                 aside.rename(file)
         Path(f"{file}.lock").unlink(missing_ok=True)
         return file
@@ -280,7 +280,7 @@ def _wait_for(pid: int, deadline: float) -> None:
             os.close(handle)
 
 
-class _NotMadeError(Exception):
+class _PreparationError(Exception):
     def __init__(self, name: str, outcome: Measured) -> None:
         problem = f"prerequisite '{name}': {outcome.status}: {outcome.reason}"
         self.measured = Measured(

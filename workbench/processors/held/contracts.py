@@ -43,7 +43,7 @@ UNMONITORED = "without --check-contracts the run goes on there"
 
 
 @dataclass(frozen=True)
-class Kept(Processor):
+class EnforcedContract(Processor):
     """Passes the stream of a contract, and ends the run where it carries `false`, as leaving a checked domain does.
 
     Parameters
@@ -88,7 +88,7 @@ def monitored(program: Program) -> Pipeline:
     """Return the flat pipeline that ends with an error at the first step that breaks a contract, also of its groups."""
     flat = watch(program)
     nodes = [
-        Node(f"{each.name}{MONITOR}", Kept(str(each)), (each.name,), (f"{each.name}{MONITOR}",), each.where)
+        Node(f"{each.name}{MONITOR}", EnforcedContract(str(each)), (each.name,), (f"{each.name}{MONITOR}",), each.where)
         for each in flat.contracts
     ]
     return replace(flat, nodes=(*flat.nodes, *nodes))

@@ -423,7 +423,7 @@ def flatten(program: Program, *, faults: bool = True) -> Pipeline:
     return inject(flat, list_planned_faults(pipeline)) if faults else flat
 
 
-def with_room(flat: Pipeline, capacities: Mapping[str, int]) -> Pipeline:
+def with_capacities(flat: Pipeline, capacities: Mapping[str, int]) -> Pipeline:
     """Set these capacities of queues inside processors of a flat pipeline; other capacities are ignored."""
     if not any(queue in capacities for node in flat.nodes for queue in node.inside):
         return flat
@@ -435,7 +435,7 @@ def _roomy(node: Node, capacities: Mapping[str, int]) -> Node:
     sizes = {queue: capacities[f"{node.name}.{queue}"] for queue in node.rooms if f"{node.name}.{queue}" in capacities}
     if not sizes or not isinstance(node.processor, Keeping):
         return node
-    return replace(node, processor=node.processor.with_rooms(sizes))
+    return replace(node, processor=node.processor.with_capacities(sizes))
 
 
 def list_planned_faults(pipeline: Pipeline) -> tuple[Fault, ...]:

@@ -19,6 +19,7 @@ from workbench.core.domain import BOOL, INT, Anything, Domain, Value
 from workbench.core.fields import Map, Tuple
 from workbench.core.function import Function, TypedFunction, as_function, on_values, same_domain
 from workbench.core.kinds import (
+    Answers,
     Deferring,
     Divisible,
     Each,
@@ -26,7 +27,6 @@ from workbench.core.kinds import (
     PlacePart,
     PlacesJoined,
     Push,
-    Said,
     begin_stepping,
     in_turn,
 )
@@ -156,7 +156,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
         length = min(map(len, streams))
         if self.pending is not None and self.defers:
             for n in range(length + 1):
-                self.check_room(n - len(self._verdicts([stream[:n] for stream in streams])))
+                self.check_capacity(n - len(self._verdicts([stream[:n] for stream in streams])))
         return (self._verdicts([stream[:length] for stream in streams]),)
 
     def _verdicts(self, streams: Sequence[Stream]) -> list[Value]:
@@ -189,7 +189,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
             push = begin_stepping(self._inner, each, jobs)
         after = [at if isinstance(at, bool) else self._feed(at, front, push) for at in positions]
         known = _count_known(after)
-        self.check_room(len(after) - known)
+        self.check_capacity(len(after) - known)
         return tuple(after[known:]), (emission(after[:known]),)
 
     def _copies(self, front: tuple[Any, ...]) -> list[tuple[Value, State]]:
@@ -246,7 +246,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
         return f"no more than {self.pending} positions may wait, which are counted in one place" if counted else ""
 
     def share(self, index: int, count: int) -> PlacePart:
-        def step(state: State, front: tuple[Any, ...]) -> tuple[State, Said]:
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, Answers]:
             number, oldest, positions = state
             after: list[Any] = []
             if number % count == index:
@@ -265,7 +265,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
         return (0, index, ()), step
 
     def joint(self, count: int) -> PlacesJoined:
-        def step(state: State, answers: Sequence[Said]) -> Stepped:
+        def step(state: State, answers: Sequence[Answers]) -> Stepped:
             turn, before = state
             waiting = [[*old, *new] for old, new in zip(before, answers, strict=True)]
             verdicts: list[Value] = []

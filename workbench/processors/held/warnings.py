@@ -24,27 +24,27 @@ from workbench.errors import Location, PipelineError
 from workbench.processors.held.lags import lag_warnings
 
 LOG = logging.getLogger("workbench")
-_said = deque[str](maxlen=1000)
+_issued = deque[str](maxlen=1000)
 """The warnings that have been given."""
 _ESCAPED = re.compile(r"\\\\[bBdDsSwW]")
 """What is seldom meant in a pattern: a backslash of the log, and behind it the letter of a class."""
-MOST_SAID = 5
+MAX_JOIN_WARNINGS = 5
 """Maximum number of warnings about joins of one pipeline; the number of further ones is one line."""
 
 
 def report_warnings(pipeline: Pipeline, say: Callable[[str], object] = LOG.warning) -> None:
     """Report each warning of a pipeline once, of joins at most the first few, however often it is loaded and run."""
     texts = [str(each) for each in pipeline.derive("lag warnings", lambda: lag_warnings(pipeline))]
-    if len(texts) > MOST_SAID:
-        more = len(texts) - MOST_SAID
-        texts[MOST_SAID:] = [
+    if len(texts) > MAX_JOIN_WARNINGS:
+        more = len(texts) - MAX_JOIN_WARNINGS
+        texts[MAX_JOIN_WARNINGS:] = [
             f"{more} more joins in {pipeline.name} pair events of different times (draw marks them all)"
         ]
     texts += map(str, pipeline.derive("division warnings", lambda: division_warnings(pipeline)))
     texts += map(str, pipeline.derive("pattern warnings", lambda: pattern_warnings(pipeline)))
     for text in texts:
-        if text not in _said:
-            _said.append(text)
+        if text not in _issued:
+            _issued.append(text)
             say(text)
 
 

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, Self
 from workbench.core import function as f
 from workbench.core.domain import Bool, Domain, Range, Value
 from workbench.core.fields import Tuple
-from workbench.core.kinds import Divisible, Each, FailedCopy, PlacePart, PlacesJoined, Said, in_turn, stepping
+from workbench.core.kinds import Answers, Divisible, Each, FailedCopy, PlacePart, PlacesJoined, in_turn, stepping
 from workbench.core.ops import EQ, GE, LT, both, ite
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
@@ -156,7 +156,7 @@ class Window(SingleHolder, Divisible):
         return "" if self.copies else "there are no copies: it is folded, at the same cost for every width"
 
     def share(self, index: int, count: int) -> PlacePart:
-        def step(state: State, front: tuple[Any, ...]) -> tuple[State, Said]:
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, Answers]:
             number, past_events = state
             if number % count != index:
                 fronts = (*past_events, front if self._fold is None else front[0])

@@ -17,12 +17,12 @@ from workbench.core.domain import BOOL, Bool, Domain, Value
 from workbench.core.fields import MOST_KEYS, FrozenMap, Map
 from workbench.core.function import Function, TypedFunction, as_function, on_values
 from workbench.core.kinds import (
+    Answers,
     Divisible,
     Each,
     FailedCopy,
     PlacePart,
     PlacesJoined,
-    Said,
     begin_stepping,
     in_turn,
     keeps_copies,
@@ -238,7 +238,7 @@ class Slice(SingleHolder, Divisible):
         return "what is in its slices acts at the end of the stream" if self._inner.finishes else ""
 
     def share(self, index: int, count: int) -> PlacePart:
-        def step(state: State, front: tuple[Any, ...]) -> tuple[State, Said]:
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, Answers]:
             inner, *last = state
             if self.to_all is not None and self.to_all(*front):
                 fed: Iterable[tuple[Value, State]] = inner.items()
@@ -261,7 +261,7 @@ class Slice(SingleHolder, Divisible):
         return next(iter(FrozenMap(dict.fromkeys(orders))))  # their order in a map does not depend on the others
 
     def joint(self, count: int) -> PlacesJoined:
-        def step(state: State, answers: Sequence[Said]) -> Stepped:
+        def step(state: State, answers: Sequence[Answers]) -> Stepped:
             return self._emit(state[0], state, itertools.chain.from_iterable(answers))
 
         return self.initial(), step

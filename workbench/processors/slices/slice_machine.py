@@ -121,11 +121,11 @@ class MapMachine(SliceMachine):
     """The machine of `Slice`: the last event of each slice is remembered."""
 
     def memory(self, inputs: tuple[Domain, ...]) -> Sequence[Slot]:
-        self.kept = self._find_kept(inputs)
+        self.kept = self._find_retained(inputs)
         last_slot = Slot("shown", self.map.value, self.map.value.default)
         return (Slot("is_present", BOOL, False), *((last_slot,) if self.kept is None else ()))
 
-    def _find_kept(self, inputs: tuple[Domain, ...]) -> int | None:
+    def _find_retained(self, inputs: tuple[Domain, ...]) -> int | None:
         if self.slice.until is not None or self.inner.finish is not None:
             return None
         after, out = symbolic_step(self.inner, inputs)

@@ -37,9 +37,9 @@ from workbench.tesla.rule_set import RuleSet
 
 RunPiece = EventBlock | Sequence[Occurrence]
 """Successive events of a run, all from outside or all composites."""
-MOST_TOLD = 10
+MAX_EXPLAINED = 10
 """The default limit on composites that are explained."""
-FEW = 256
+MAX_LISTED = 256
 """The number of composites at a time above which they are kept as columns."""
 _NAMED = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s+at\s+(\S.*?)\s*", re.DOTALL)
 _VALUE = re.compile(r"""\s*(\w+)\s*==?\s*("[^"]*"|'[^']*'|[^,"']*?)\s*(?:,|$)""")
@@ -75,7 +75,7 @@ class RuleQuestion:
     event: int | None = None
     output: int | str | None = None
     missing: str | None = None
-    most: int = MOST_TOLD
+    most: int = MAX_EXPLAINED
 
     def __post_init__(self) -> None:
         if sum(each is not None for each in (self.event, self.output, self.missing)) != 1:
@@ -249,7 +249,7 @@ class RecordingSession(RuleSession):
         self._began = time
         if self._named is not None:
             rules = self.engine.rules
-            lookaheads = [_reach(rules.rules[each]) for each in emitting(rules, self._named.type)]
+            lookaheads = [_compute_lookahead(rules.rules[each]) for each in emitting(rules, self._named.type)]
             self._time = self._read_time(self._named.time) + max(lookaheads)
 
     def _read_time(self, text: str) -> int:
@@ -270,7 +270,7 @@ class RecordingSession(RuleSession):
     def _keep(self, piece: RunPiece) -> None:
         if len(piece):
             self._told += len(piece)
-            self._found.append(self._pack(piece) if isinstance(piece, list) and len(piece) > FEW else piece)
+            self._found.append(self._pack(piece) if isinstance(piece, list) and len(piece) > MAX_LISTED else piece)
 
     def _join(self, pieces: Sequence[RunPiece]) -> EventBlock:
         """Join successive events of the run into one block."""
@@ -285,7 +285,7 @@ class RecordingSession(RuleSession):
         return event_block(self.engine.rules, events, text_codes, large=True)
 
 
-def _reach(rule: t.Rule) -> int:
+def _compute_lookahead(rule: t.Rule) -> int:
     """Return how long after a trigger the rule may still depend on events."""
     windows = (part.window for part in rule.predicates)
     return max((each.far or 0 for each in windows if each is not None and not each.counts_events), default=0)

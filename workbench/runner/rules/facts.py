@@ -46,7 +46,7 @@ def facts_of(rules: RuleSet, start: Start) -> Facts:
     """
     facts: Any = start.options.facts
     if isinstance(facts, Mapping):
-        return _read_given_facts(rules, facts, start)
+        return _read_python_facts(rules, facts, start)
     return read_named_facts(rules, [facts] if isinstance(facts, str | Path) else facts, start)
 
 
@@ -203,18 +203,18 @@ def _rows_of(declared: Declaration, path: str) -> Iterator[tuple[Any, ...]]:
     return (tuple(map(row.get, declared.domains)) for row in read_events(path, ports))
 
 
-def _read_given_facts(rules: RuleSet, facts: Mapping[str, Any], start: Start) -> Facts:
+def _read_python_facts(rules: RuleSet, facts: Mapping[str, Any], start: Start) -> Facts:
     rows: dict[str, list[tuple[Any, ...]]] = {}
     for name, declared in rules.declarations.items():
         if declared.fact and name not in facts and name in list_needed_facts(rules, start):
             raise InputError(f"there are no facts of type '{name}'", hint=f"give them: facts={{'{name}': [...]}}")
         if declared.fact:
             read = row_reader(declared, dict.fromkeys(declared.domains, ANY))
-            rows[name] = [read(row) for row in _list_given_rows(name, facts.get(name, ()))]
+            rows[name] = [read(row) for row in _list_python_rows(name, facts.get(name, ()))]
     return rows
 
 
-def _list_given_rows(name: str, rows: Any) -> Iterator[Mapping[str, Value]]:
+def _list_python_rows(name: str, rows: Any) -> Iterator[Mapping[str, Value]]:
     """Yield the rows of a table, a frame, or mappings; InputError for other data."""
     if not isinstance(rows, Mapping) and (stream := record_batches(rows)) is not None:
         rows = itertools.chain.from_iterable(batch.to_pylist() for batch in stream[1])

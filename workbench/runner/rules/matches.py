@@ -44,7 +44,7 @@ def match_table(matches: MatchBlock) -> Any:
 COMPILED_MATCHES = later("workbench.executors.compiled.rules.matches", "CompiledMatches")
 COUNT, ROWS = "count", "rows"
 """The values of `--matches`: the number of matches of each rule, or the events that they consist of."""
-STRETCH = 1 << 14
+BATCH_EVENTS = 1 << 14
 """Number of events that are counted at a time, without interruption."""
 
 
@@ -69,7 +69,7 @@ class MatchSession(Session):
         self.outputs = Ports(opened.rules.name, (), tuple(ports), kind=opened.rules.kind)
 
     def block_size(self, rows: int) -> int:
-        return min(rows, STRETCH)
+        return min(rows, BATCH_EVENTS)
 
     @property
     def is_done(self) -> bool:

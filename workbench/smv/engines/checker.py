@@ -19,10 +19,10 @@ from .ending import NO_FAIR_PATH, NO_INITIAL_STATE, RejectedError, deadlock
 from .engine import slowest_last
 
 Emit = Callable[[Frame], None]
-_TOLD_EVERY = 0.2  # seconds between two frames that report the progress of the search for the states
+_REPORT_SECONDS = 0.2  # seconds between two frames that report the progress of the search for the states
 
 
-class Reach:
+class ReachableStates:
     """The reachable states of a model, layer by layer, computed on demand."""
 
     def __init__(self, model: LoadedModel, emit: Emit) -> None:
@@ -47,7 +47,7 @@ class Reach:
         self.layers.append(layer)
         self._frontier = self.model.post(layer) & ~self.states
         self.states = self.states | self._frontier
-        if time.monotonic() - self._told > _TOLD_EVERY:
+        if time.monotonic() - self._told > _REPORT_SECONDS:
             self._told = time.monotonic()
             self._emit({"depth": len(self.layers)})
         return True
@@ -98,7 +98,7 @@ def check(
         emit({"formula": words})  # the last one is to blame if NuSMV exits while reading it
         formulas.append((kind, model.formula(kind, words)))
     watched = (tuple(watch), model.symbols(watch))
-    reachable = Reach(model, emit)
+    reachable = ReachableStates(model, emit)
     # From here on NuSMV has accepted the text: if the process ends now, the text is not to blame.
     emit({"phase": "search"})
     _refuse_vacuous(model, reachable, any(kind != "invar" for kind, _ in queries))
@@ -120,7 +120,7 @@ def check(
     decide(required, len(formulas))
 
 
-def _refuse_vacuous(model: LoadedModel, reachable: Reach, temporal: bool) -> None:
+def _refuse_vacuous(model: LoadedModel, reachable: ReachableStates, temporal: bool) -> None:
     """Refuse a model of which everything is true because it has no (infinite, fair) run at all."""
     if reachable.states.is_false():
         raise RejectedError(*NO_INITIAL_STATE)
@@ -146,13 +146,15 @@ class QueryResult(NamedTuple):
     length: int | None = None
 
 
-def _decide_invariant(model: LoadedModel, reachable: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
+def _decide_invariant(
+    model: LoadedModel, reachable: ReachableStates, formula: ParsedQuery, refuted: Refuted
+) -> QueryResult:
     del refuted
     path = reachable.path(~model.satisfying(formula.node))
     return QueryResult(not path, path)
 
 
-def _decide_ctl(model: LoadedModel, reachable: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
+def _decide_ctl(model: LoadedModel, reachable: ReachableStates, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
     model.share_reachable(reachable.all())
     always = formula.always()
     if always is not None:
@@ -178,13 +180,15 @@ def _fold(path: list[Any]) -> tuple[list[Any], int | None]:
     return path, None
 
 
-def _decide_ltl(model: LoadedModel, reachable: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
+def _decide_ltl(model: LoadedModel, reachable: ReachableStates, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
     model.share_reachable(reachable.all())
     holds, states, loop = model.ltl(formula, refuted)
     return QueryResult(holds, states if loop is None else states[:-1], loop)
 
 
-def _decide_longest(model: LoadedModel, reachable: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
+def _decide_longest(
+    model: LoadedModel, reachable: ReachableStates, formula: ParsedQuery, refuted: Refuted
+) -> QueryResult:
     """Peel off, round by round, the states that cannot stay in the set any longer."""
     del refuted
     left = model.satisfying(formula.node) & reachable.all() & model.fair()
@@ -197,7 +201,7 @@ def _decide_longest(model: LoadedModel, reachable: Reach, formula: ParsedQuery, 
     return QueryResult(True, [], length=length)
 
 
-def _find_staying(model: LoadedModel, reachable: Reach, states: Any) -> tuple[list[Any], int]:
+def _find_staying(model: LoadedModel, reachable: ReachableStates, states: Any) -> tuple[list[Any], int]:
     """Return a lasso whose loop stays in a set of reachable states, each of which has a successor in it."""
     path = reachable.path(states)
     begin = len(path) - 1
@@ -209,7 +213,7 @@ def _find_staying(model: LoadedModel, reachable: Reach, states: Any) -> tuple[li
         path.append(following)
 
 
-_DECIDE: dict[str, Callable[[LoadedModel, Reach, ParsedQuery, Refuted], QueryResult]] = {
+_DECIDE: dict[str, Callable[[LoadedModel, ReachableStates, ParsedQuery, Refuted], QueryResult]] = {
     "invar": _decide_invariant,
     "ctl": _decide_ctl,
     "ltl": _decide_ltl,

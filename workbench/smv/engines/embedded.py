@@ -96,7 +96,7 @@ class Worker(FramedProcess):
 
 INSTALL_HINT = "install the extra 'nusmv' as the installation guide says, or put a NuSMV executable on PATH"
 _EMBEDDED = "NuSMV 2.5.4"  # the version inside pynusmv 1.0rc8, the only release that builds
-_KEPT = 4  # idle workers; each holds 30 MB, mostly shared
+_MAX_IDLE_WORKERS = 4  # idle workers; each holds 30 MB, mostly shared
 
 
 class PynusmvEngine:
@@ -254,7 +254,7 @@ class PynusmvEngine:
             worker.kill()
             raise
         with self._lock:
-            if len(self._idle) < _KEPT:
+            if len(self._idle) < _MAX_IDLE_WORKERS:
                 self._idle.append(worker)
                 return
         worker.close()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from workbench.errors import DeadlockError, EngineError, Location
 
-from .engine import EngineLimits, patience
+from .engine import EngineLimits, limit_side_questions
 
 MODEL_FILE = "model.smv"
 """The file name of the model, which messages of engines mention; relative, so they show no folder."""
@@ -43,8 +43,8 @@ class Deadline:
     def begin_side_questions(self) -> None:
         """Limit the rest of the task to what `patience` allows."""
         now = time.monotonic()
-        if self.limit is TIME and now + patience(now - self._begin) < self._end:
-            self._end, self.limit = now + patience(now - self._begin), PATIENCE
+        if self.limit is TIME and now + limit_side_questions(now - self._begin) < self._end:
+            self._end, self.limit = now + limit_side_questions(now - self._begin), PATIENCE
 
 
 def out_of_memory(log: str) -> bool:

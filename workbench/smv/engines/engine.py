@@ -103,7 +103,7 @@ class EngineLimits:
         return "" if megabytes is None else memory_limit(megabytes)
 
 
-def patience(seconds: float) -> float:
+def limit_side_questions(seconds: float) -> float:
     """Return the seconds for side questions, after the required ones took `seconds`."""
     return max(2.0, 4 * seconds)
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from workbench.budget import report
 
 from .ending import MODEL_FILE, PATIENCE, Ending, defect
-from .engine import Answer, EngineLimits, Query, QueryKind, Reached, Task, TaskResult, patience
+from .engine import Answer, EngineLimits, Query, QueryKind, Reached, Task, TaskResult, limit_side_questions
 from .executable import ExecutableEngine, one_line, read_commands
 from .output import read_answer
 
@@ -77,7 +77,7 @@ class SatEngine:
         until = None if limits.seconds is None else begin + limits.seconds
         for index, query in enumerate(task.queries):
             if index == task.required:  # side questions from here on
-                patient = time.monotonic() + patience(time.monotonic() - begin)
+                patient = time.monotonic() + limit_side_questions(time.monotonic() - begin)
                 until = patient if until is None or not task.required else min(until, patient)
             left = None if until is None else max(0.01, until - time.monotonic())
             answer, ending, seconds = self._decide(task, query, replace(limits, seconds=left))

@@ -82,9 +82,9 @@ class FactCache:
             self.evict()
         self.rows += entry.size
         self.entries[entry.key] = entry
-        self.mark_kept(entry)
+        self.note_entry(entry)
 
-    def mark_kept(self, entry: CachedAnswer) -> None:
+    def note_entry(self, entry: CachedAnswer) -> None:
         """Note a new entry for the policy; a dict has it at its end already."""
 
     def evict(self) -> None:

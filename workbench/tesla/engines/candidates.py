@@ -51,9 +51,9 @@ def fact_extension(step: RuleStep, facts: Facts) -> ExtendsMatch:
     if tables is None or table is None:
         memory_facts = StepFacts(step, facts.get(step.type, ()))
         return extension(step, memory_facts.find, memory_facts.fits)
-    from workbench.tesla.engines.facts.query import AskedFacts, drop_failed
+    from workbench.tesla.engines.facts.query import DatabaseFacts, drop_failed
 
-    table_facts = AskedFacts(step, table, tables)
+    table_facts = DatabaseFacts(step, table, tables)
     extend = extension(step, table_facts.find, table_facts.fits, aggregate_of=table_facts.aggregate_of)
     return drop_failed(extend, partial(tables.drop, step.type)) if tables.settings.failure == "drop" else extend
 

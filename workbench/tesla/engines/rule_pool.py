@@ -110,7 +110,7 @@ class RulePool(FixedRules):
         if self._failure is None:
             check_time(int(block.times[0]), self._now, self._passed)
         self._now = int(block.times[-1])
-        yield self._ask(("block", block), len(block))
+        yield self._query_workers(("block", block), len(block))
         if self._failure is not None:
             raise self._failure
 
@@ -118,7 +118,7 @@ class RulePool(FixedRules):
         """Move the clock to a time, and return the composites that this causes."""
         self._passed = time if self._passed is None else max(time, self._passed)
         self._now = self._passed if self._now is None else max(self._now, self._passed)
-        composites = self._ask(("clock", time))
+        composites = self._query_workers(("clock", time))
         if self._failure is not None:
             raise self._failure
         return composites
@@ -127,7 +127,7 @@ class RulePool(FixedRules):
         """Yield the composites of events; an error is raised after those of the events before it."""
         good, wrong = self._check(events)
         if good:
-            yield self._ask(("events", [(each.type, each.time, each.values) for each in good]), len(good))
+            yield self._query_workers(("events", [(each.type, each.time, each.values) for each in good]), len(good))
         if wrong := self._failure or wrong:
             raise wrong
 
@@ -141,7 +141,7 @@ class RulePool(FixedRules):
             self._now = event.time
         return events, None
 
-    def _ask(self, request: PoolRequest, events: int = 0) -> list[Occurrence]:
+    def _query_workers(self, request: PoolRequest, events: int = 0) -> list[Occurrence]:
         """Return the composites of all workers for some events, as one process publishes them, up to the first failure.
 
         After a failure no more requests are sent: the workers are out of step.

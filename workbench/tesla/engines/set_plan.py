@@ -25,7 +25,7 @@ from workbench.tesla.rule_set import RuleSet
 
 MOST_CHOSEN = 16
 """Maximum number of columns of one type with constant filters: each event is tested for all of them."""
-FEW_TRIGGERED = 8
+MIN_INDEXED_RULES = 8
 """Minimum number of rules with one trigger type for an index, which is slower for fewer rules."""
 CROWDED = (
     "; its constant filter is evaluated there: too many filters of this type to evaluate for each event",
@@ -218,7 +218,7 @@ class SetPlan:
         Equations are preferred, and among them the attribute that distinguishes most rules.
         """
         step = self.plans[rule].trigger
-        if not self.indexed or len(self.triggered[step.type]) < FEW_TRIGGERED:
+        if not self.indexed or len(self.triggered[step.type]) < MIN_INDEXED_RULES:
             return None
 
         def telling(each: TriggerIndex) -> tuple[bool, int]:

@@ -242,7 +242,7 @@ def _find_stopped(
     emitted: list[Selected] = []
     passed = 0
     for match in finished:
-        stop = _explain_kept_back(view, match)
+        stop = _explain_blocked(view, match)
         if stop:
             stops.append(_Stop(end, match, stop))
             continue
@@ -261,7 +261,7 @@ def _find_stopped(
     return stops
 
 
-def _explain_kept_back(view: RuleView, match: Selected) -> tuple[Hindrance, ...]:
+def _explain_blocked(view: RuleView, match: Selected) -> tuple[Hindrance, ...]:
     """Return the forbidden events that came, and the conditions that are not true."""
     hindrances = failing_conditions(WHERE, explain_conditions(view.rule.where_clause, match))
     if view.absent is None:

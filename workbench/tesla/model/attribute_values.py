@@ -31,7 +31,7 @@ AttributeKey = tuple[str, str]
 """A type and the name of an attribute; or a rule and the name of a parameter, with its sign."""
 MOST_OF_FACTS = 4
 """Maximum number of values that an attribute of facts contributes to the attributes compared with it."""
-FEW = 2
+DEFAULT_VALUE_COUNT = 2
 """Default number of values of an attribute that rules compare for equality only."""
 
 
@@ -142,7 +142,7 @@ def value_tables(
     rows: the rows of the other facts: events are compared with their values.
     variety: a factor for the default numbers of values, and for the values around constants.
     """
-    count = FEW * variety if count is None else count
+    count = DEFAULT_VALUE_COUNT * variety if count is None else count
     tables: dict[AttributeKey, ValueTable] = {}
     compared = (each for rules in rule_sets for rule in rules.resolved for each in _rule_comparisons(rule))
     grouped = comparison_classes((*compared, *_fact_comparisons(rule_sets, rows or {})))

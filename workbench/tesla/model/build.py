@@ -19,7 +19,7 @@ from workbench.tesla.model.encoding import COMES, ValueEncoding, pause_domain
 from workbench.tesla.model.guarded_values import ValueTable
 from workbench.tesla.model.layout import lay_out
 from workbench.tesla.model.machine import ModelledRules
-from workbench.tesla.model.needs import LEAST, chain_needed, rooms_for
+from workbench.tesla.model.needs import LEAST, chain_needed, choose_capacities
 from workbench.tesla.model.rates import ANY_TYPE, EventRate, RuleRate
 from workbench.tesla.model.run_constants import MEMORY, RuleFrame, waiting_of
 from workbench.tesla.model.time_degrees import deciding, time_degree
@@ -249,7 +249,7 @@ class FrameSearch:
         keys = [(name, each) for rules, name in composites for each in rules.declarations[name].domains]
         whole = {**dict.fromkeys(keys, ValueTable(())), **tables}
         frames, without = [], frozenset(each for rules in rule_sets for each in _time_attributes(rules))
-        needed = rooms_for(rule_sets, bounds.growth)
+        needed = choose_capacities(rule_sets, bounds.growth)
         rest = needed if bounds.room is None else dict.fromkeys(needed, bounds.room)
         layouts = lay_out(rule_sets, whole, bounds.rooms, rest, bounds.trex)
         for rules, layout in zip(rule_sets, layouts, strict=True):
@@ -263,7 +263,7 @@ class FrameSearch:
             )
             frames.append(frame)
         if self.rates and roomy:
-            frames = [frame.with_rooms(_count_rooms(frames, bounds)) for frame in frames]
+            frames = [frame.with_capacities(_count_capacities(frames, bounds)) for frame in frames]
         outputs = {key: whole[key] for key in keys if key not in without}
         for rules, frame in zip(rule_sets, frames, strict=True):
             fed = (*(self.fed or rules.primitives), *frame.fact_inputs)
@@ -272,11 +272,11 @@ class FrameSearch:
         return frames
 
 
-def _count_rooms(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[str, int]:
+def _count_capacities(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[str, int]:
     """Return capacities that suffice by rates, smallest first up to a total; the same for all rule sets."""
     capacities: dict[str, float] = {}
     for frame in frames:
-        for name, capacity in RuleCounting(frame).count_rooms().items():
+        for name, capacity in RuleCounting(frame).count_capacities().items():
             capacities[name] = max(capacities.get(name, 1), capacity)
     smallest: dict[str, int] = {}
     for name, capacity in sorted(capacities.items(), key=lambda each: each[1]):

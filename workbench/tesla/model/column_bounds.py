@@ -51,7 +51,7 @@ class RuleCounting:
         """The rules of the model."""
         return self.frame.rules
 
-    def count_rooms(self) -> dict[str, float]:
+    def count_capacities(self) -> dict[str, float]:
         """Bound the contents of each column, and the number of waiting matches of each rule."""
         columns = {name: self.count_retained(column) for name, column in self.frame.layout.columns.items()}
         return columns | {waiting_of(rule): self.count_waiting(rule) for rule in self.frame.absences}
@@ -121,7 +121,7 @@ class RuleCounting:
         roles = {role.place: role for role in roles_of(rule, self.frame.layout.trex)}
         count, bound = 1.0, [(rule.trigger.type, 0)]
         for index, part in enumerate(rule.predicates, 1):
-            if self._too_few(rule, roles.get(index)):
+            if self._needs_too_many(rule, roles.get(index)):
                 return 0
             if not isinstance(part, t.Predicate) or not part.policy.binds:
                 continue
@@ -133,7 +133,7 @@ class RuleCounting:
             count = _product(count, max_candidates if part.policy.many else min(max_candidates, 1))
         return count
 
-    def _too_few(self, rule: ResolvedRule, role: Role | None) -> bool:
+    def _needs_too_many(self, rule: ResolvedRule, role: Role | None) -> bool:
         """Whether a rule requires more events by a count than there can be."""
         if role is None or not isinstance(role.part, t.Aggregate) or not aggregate_row(role.part).counts:
             return False

@@ -16,7 +16,7 @@ from workbench.tesla.model.guarded_values import GuardedValue, ValueTable
 
 NULL = "null"
 """The name of null on a pipe of a model."""
-FEW_TICKS = 12
+MAX_FREE_TICKS = 12
 """Maximum length of a step for which every number of ticks is possible."""
 COMES = Enum(("comes",))
 """The domain of streams of events without attributes in a model."""
@@ -102,7 +102,7 @@ def pause_domain(max_ticks: int, least: int = 1) -> Domain:
 
     Every pause is a sum of such steps; a search of all states is faster with fewer successors.
     """
-    if max_ticks <= FEW_TICKS or not least:  # if time never passes by itself, pauses are not sums
+    if max_ticks <= MAX_FREE_TICKS or not least:  # if time never passes by itself, pauses are not sums
         return Range(least, max_ticks)
     powers = (str(1 << i) for i in range(max_ticks.bit_length()) if 1 << i < max_ticks)
     return Enum((*powers, str(max_ticks)))

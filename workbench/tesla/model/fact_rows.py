@@ -19,7 +19,7 @@ ModelRow = tuple[Term, Mapping[str, GuardedValue]]
 """The condition under which a row exists, and its attributes."""
 
 
-class GivenFacts(NamedTuple):
+class FixedFacts(NamedTuple):
     """The rows of a type of facts.
 
     Attributes
@@ -34,15 +34,15 @@ class GivenFacts(NamedTuple):
     rows: tuple[tuple[Any, ...], ...]
 
     @staticmethod
-    def template(type: str, tables: Mapping[str, ValueTable], max_rows: int) -> GivenFacts:
+    def template(type: str, tables: Mapping[str, ValueTable], max_rows: int) -> FixedFacts:
         """Make state variables for at most this number of rows."""
         rows = (
             tuple(VariablePart(f"{type}{row}_{name}", table.domain, 0) for name, table in tables.items())
             for row in range(1, max_rows + 1)
         )
-        return GivenFacts(tables, VariablePart(f"{type}_rows", Range(0, max_rows), 0), tuple(rows))
+        return FixedFacts(tables, VariablePart(f"{type}_rows", Range(0, max_rows), 0), tuple(rows))
 
-    def with_row(self, when: Term, values: Mapping[str, GuardedValue]) -> GivenFacts:
+    def with_row(self, when: Term, values: Mapping[str, GuardedValue]) -> FixedFacts:
         """Append a row, if `when` holds and there is capacity."""
         indices = [values[name].place_in(table)[0] for name, table in self.tables.items()]
         rows = tuple(
@@ -50,12 +50,12 @@ class GivenFacts(NamedTuple):
             for number, row in enumerate(self.rows)
         )
         count = restrict_to_range(ADD(self.count, ite(when, 1, 0)), Range(0, len(self.rows)))
-        return GivenFacts(self.tables, count, rows)
+        return FixedFacts(self.tables, count, rows)
 
-    def without_rows(self) -> GivenFacts:
+    def without_rows(self) -> FixedFacts:
         """Remove all rows."""
         none = tuple(tuple(const(0, table.domain) for table in self.tables.values()) for _ in self.rows)
-        return GivenFacts(self.tables, const(0, Range(0, len(self.rows))), none)
+        return FixedFacts(self.tables, const(0, Range(0, len(self.rows))), none)
 
     def order_rows(self, ordering: Sequence[t.OrderedBy]) -> list[ModelRow]:
         """Return the rows in the stated order, ties in their own order."""

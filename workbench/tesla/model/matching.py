@@ -20,7 +20,7 @@ from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate import AggregateRow
 from workbench.tesla.aggregate_table import aggregate_row
-from workbench.tesla.model.fact_rows import GivenFacts, ModelRow
+from workbench.tesla.model.fact_rows import FixedFacts, ModelRow
 from workbench.tesla.model.guarded_values import GuardedValue, Lookup, apply, choose_value, evaluate, holds
 from workbench.tesla.model.retained import EventLine, RetainedEvent
 from workbench.tesla.occurrence import Facts, sort_facts
@@ -67,7 +67,7 @@ class RuleMatching:
     rule: ResolvedRule
     line: EventLine
     facts: Facts
-    given: Mapping[str, GivenFacts] = field(default_factory=dict)
+    given: Mapping[str, FixedFacts] = field(default_factory=dict)
 
     def matches(self, when: Term, trigger: Mapping[str, GuardedValue]) -> list[GuardedMatch]:
         """Return all matches of a trigger, in order, with `where`; a trigger of `absent` is still undecided."""

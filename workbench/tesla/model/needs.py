@@ -23,7 +23,7 @@ AT_FIRST = 4
 """Maximum initial capacity for the requirements of rules."""
 
 
-def rooms_for(rule_sets: Sequence[RuleSet], growth: int) -> dict[str, int]:
+def choose_capacities(rule_sets: Sequence[RuleSet], growth: int) -> dict[str, int]:
     """Return default capacities of columns and of waiting matches, with a factor for growth."""
     names, needed = dict[str, None](), Counter[str]()
     for rules in rule_sets:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from workbench.core.domain import BOOL, Range, Value
 from workbench.core.term import TRUE, exactly
 from workbench.tesla import tree as t
-from workbench.tesla.model.fact_rows import GivenFacts
+from workbench.tesla.model.fact_rows import FixedFacts
 from workbench.tesla.model.guarded_values import GuardedValue, ValueTable
 from workbench.tesla.model.layout import LineLayout, Tables
 from workbench.tesla.model.rates import EventRate
@@ -46,7 +46,7 @@ class CourseState(NamedTuple):
     apart: tuple[NewestEvent, ...]
     since: tuple[tuple[Any, ...], ...]
     waiting: tuple[tuple[WaitingMatch, ...], ...]
-    given: tuple[GivenFacts, ...]
+    given: tuple[FixedFacts, ...]
     begun: Any
     recent: tuple[tuple[Any, ...], ...]
 
@@ -137,7 +137,7 @@ class RuleFrame:
         columns = {name: column.room for name, column in self.layout.columns.items()}
         return columns | {waiting_of(rule): self.waits[rule.name] for rule in self.absences}
 
-    def with_rooms(self, capacities: Mapping[str, int]) -> RuleFrame:
+    def with_capacities(self, capacities: Mapping[str, int]) -> RuleFrame:
         """Return the frame with other capacities; those that are not named are unchanged."""
         columns = {name: each.with_room(capacities.get(name)) for name, each in self.layout.columns.items()}
         waits = {rule.name: capacities.get(waiting_of(rule), self.waits[rule.name]) for rule in self.absences}
@@ -177,7 +177,7 @@ class RuleFrame:
             apart,
             since=tuple(self._since(n, rule) for n, rule in enumerate(self.pausing, 1)),
             waiting=tuple(self._waiting(n, rule) for n, rule in enumerate(self.absences, 1)),
-            given=tuple(GivenFacts.template(*each) for each in facts),
+            given=tuple(FixedFacts.template(*each) for each in facts),
             begun=VariablePart("begun", BOOL, False) if self.tracks_start else TRUE,
             recent=tuple(tuple(VariablePart(*each) for each in rate.variables(f"rate{n}")) for n, rate in rates),
         )

@@ -140,8 +140,8 @@ class RulesInTicks(RuleProcessor, Keeping):
     def rooms(self) -> Mapping[str, int | None]:
         return dict(self.frame.rooms)
 
-    def with_rooms(self, capacities: Mapping[str, int]) -> Self:
-        return replace(self, frame=self.frame.with_rooms(capacities))
+    def with_capacities(self, capacities: Mapping[str, int]) -> Self:
+        return replace(self, frame=self.frame.with_capacities(capacities))
 
     def waiting(self, state: State) -> tuple[int, ...]:
         _, memory, events, *_ = state

@@ -100,7 +100,7 @@ def lead(settings: Settings) -> int:
     return max(settings.q if isinstance(settings.q, int) else DEFAULT_CAPACITY, 1)
 
 
-ROOMS = 1, 2, 4
+CAPACITY_FACTORS = 1, 2, 4
 """Factors by which the queues of a truncation are longer than the pipeline's, in the order of trial."""
 
 
@@ -118,7 +118,7 @@ class Truncated:
         Within bounds a verdict is about the runs on which no queue of the pipeline overflows. If a queue of the
         truncation overflows first with any capacity, nothing is known.
         """
-        for times in ROOMS:
+        for times in CAPACITY_FACTORS:
             verdict = discount_early(self._compare(mode, times))
             if not verdict.meets_bounds:
                 return verdict
@@ -158,7 +158,7 @@ class Truncated:
         return verdict
 
     def _put_beside(self, mode: EquivalenceMode, times: int = 1) -> tuple[Pipeline, Property, Settings]:
-        """Return both side by side, the property that they agree, and settings with capacities; see `ROOMS`."""
+        """Return both side by side, the property that they agree, and settings with capacities (`CAPACITY_FACTORS`)."""
         whole, truncated = replace(self.pipeline, name="whole"), replace(self.truncated, name="truncated")
         both, same = side_by_side(whole, truncated, mode)
         sizes = _spread(flatten(both), self.settings)

@@ -17,7 +17,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE
 from workbench.errors import DeadlockError, EngineDisagreement, LimitMet
 from workbench.processors.held.group import flatten
-from workbench.smv.engines.engine import Answer, EngineLimits, patience
+from workbench.smv.engines.engine import Answer, EngineLimits, limit_side_questions
 from workbench.verify.answer.advice import describe_state
 from workbench.verify.answer.grounds import (
     beyond,
@@ -60,12 +60,12 @@ def decide(pipeline: Pipeline, prop: Property, settings: Settings) -> Verdict:
     if contradiction:
         undecided = make_undecided(pipeline.name, str(prop), settings)
         return undecided.mark_vacuous(Vacuity(contradiction), unknown=True)
-    decision = _ask_engines(prepared)
+    decision = _query_engines(prepared)
     ranges = decision.answers.get("ranges")  # no engine is queried about what is true by construction
     if ranges is not None and ranges.truth is False:  # the run ends there: nothing follows from later steps
         with phase("preparing the question up to where a number leaves its range"):
             prepared = prepare(pipeline, prop, settings, up_to_escapes=True)
-        decision = _ask_engines(prepared)
+        decision = _query_engines(prepared)
     verdict = _Conclusion(prepared, decision).verdict()
     if contradiction is None:
         note = Ground("legality", "it was not decided whether the assumptions contradict each other")
@@ -80,7 +80,7 @@ def make_undecided(pipeline: str, prop: str, settings: Settings, reason: str = "
     return Verdict(pipeline, prop, Outcome.UNKNOWN, "none", 0.0, 0.0, *bounds, (), reason=reason, system=system)
 
 
-def _ask_engines(prepared: Prepared) -> Decision:
+def _query_engines(prepared: Prepared) -> Decision:
     """Query the engines; return the answers by role, and the total cost."""
     if prepared.trivial:
         return Decision(dict.fromkeys(("property", "overflow", "wraps", "clamps"), Answer(True)), "none needed")
@@ -99,7 +99,7 @@ def _ask_engines(prepared: Prepared) -> Decision:
         limits, known = _limit_deciding(), decision.answers.get("property")
         needless = part is prepared.ranges or (known is not None and known.trace is not None)
         if limits.seconds is not None and needless:  # the outcome does not depend on this part
-            limits = replace(limits, seconds=min(limits.seconds / 4, patience(0)))
+            limits = replace(limits, seconds=min(limits.seconds / 4, limit_side_questions(0)))
         with phase(f"deciding whether the bounds are met with {decider.name}"):
             second = decider.decide(part, limits)
         cpu_seconds = decision.cpu_seconds + second.cpu_seconds

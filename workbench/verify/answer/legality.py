@@ -16,7 +16,7 @@ from workbench.core.ops import AND, GE, LT, NOT, ite
 from workbench.core.term import FALSE, Term, var
 from workbench.ir.reduce import Model, focus, observe
 from workbench.ir.system import Input, StateVariable, System
-from workbench.smv.engines.engine import patience
+from workbench.smv.engines.engine import limit_side_questions
 from workbench.verify.answer.grounds import list_assumptions
 from workbench.verify.ask.formula import atom, build, weaken
 from workbench.verify.decide.deciders import get_decider
@@ -39,12 +39,12 @@ def find_contradiction(prepared: Prepared) -> str | None:
     if not inputs or prepared.trivial or prepared.settings.environment.driven:
         return ""
     model = focus(prepared.question.system, [each.present for each in inputs])
-    questions = {each.name: _ask_forever(model, each) for each in inputs}
+    questions = {each.name: _query_forever(model, each) for each in inputs}
     if model.overflow is not FALSE:
         questions[ENDS] = Asked("invar", atom(NOT(model.overflow)), side=True)
     decider, limits = get_decider(prepared.settings.engine), remaining_limits()
     if limits.seconds is not None:
-        limits = replace(limits, seconds=min(limits.seconds / 4, patience(0)))
+        limits = replace(limits, seconds=min(limits.seconds / 4, limit_side_questions(0)))
     with phase("deciding whether the assumptions contradict each other"):
         answers = decider.decide(prepared.part(model, questions, idle=True), limits).answers
     ends = ENDS in questions and answers[ENDS].truth is not True  # beyond that nothing is known
@@ -62,7 +62,7 @@ def _list_restricted(prepared: Prepared) -> Iterator[Input]:
     yield from (each for each in prepared.question.system.arrivals if each.name in read)
 
 
-def _ask_forever(model: Model, source: Input) -> Asked:
+def _query_forever(model: Model, source: Input) -> Asked:
     """Return the question whether events stop on an input; without a state, one event shows that they need not."""
     silent = atom(NOT(source.present))
     if not model.system.is_restricted_by_state:

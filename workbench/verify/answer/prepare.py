@@ -88,17 +88,17 @@ class Prepared:
             question = replace(question, exercised=(*question.exercised, *_find_implications(self.model.system)))
         self.question = question
         self.hidden = FALSE if question.about_overflow else self.model.overflow
-        self.bound, self.settled = self._ask_bound(), dict[str, bool]()
-        self.main, self.ranges = self.part(self.model, self._ask_all()), self._ask_ranges()
+        self.bound, self.settled = self._query_bound(), dict[str, bool]()
+        self.main, self.ranges = self.part(self.model, self._list_queries()), self._query_ranges()
 
     @property
     def trivial(self) -> bool:
         """Whether the property is the constant true."""
         return self.question.formula.term is TRUE and self.question.kind != "longest"
 
-    def _ask_all(self) -> dict[str, Asked]:
+    def _list_queries(self) -> dict[str, Asked]:
         """Return the questions to the engines about the cone of the property, side questions last."""
-        questions = self._ask_property()
+        questions = self._query_property()
         if self.structure and self.settings.engine != "all":  # `all` queries the engines, too
             self.settled["property"] = True
             del questions["property"]
@@ -108,10 +108,10 @@ class Prepared:
             else:
                 # for a wanted run, bounds that other runs meet do not matter
                 unless = "property" if self.question.wanted else ""
-                questions[role] = _ask_never(term, side=role != "overflow")._replace(unless=unless)
-        return questions | self._ask_besides()
+                questions[role] = _query_never(term, side=role != "overflow")._replace(unless=unless)
+        return questions | self._list_side_queries()
 
-    def _ask_property(self) -> dict[str, Asked]:
+    def _query_property(self) -> dict[str, Asked]:
         """Return the question about the property itself, as far as overflow does not hide it."""
         question = self.question
         measures = question.kind == "longest"  # measure only what overflow does not hide
@@ -138,7 +138,7 @@ class Prepared:
             return condition
         return self.model.overflow
 
-    def _ask_ranges(self) -> Part | None:
+    def _query_ranges(self) -> Part | None:
         """Return the question whether numbers outside the model stay in their ranges."""
         system = self.question.system
         if self.question.about_overflow or not any(each.has_obligations for each in self.pipeline.typed.values()):
@@ -147,14 +147,14 @@ class Prepared:
         escapes = escape_in(system, names, Overflowing.CHECKED)
         if escapes is FALSE:
             return None
-        return self.part(focus(system, (escapes,)), {"ranges": _ask_never(escapes)})
+        return self.part(focus(system, (escapes,)), {"ranges": _query_never(escapes)})
 
     def _list_obliged(self, names: Iterable[str]) -> list[str]:
         """Return the names whose processors compute numbers that have to stay in their ranges."""
         obliged = {name for name, processor in flatten(self.pipeline).typed.items() if processor.has_obligations}
         return [name for name in names if instance_of(name) in obliged]
 
-    def _ask_besides(self) -> dict[str, Asked]:
+    def _list_side_queries(self) -> dict[str, Asked]:
         """Return the questions how far the bounds reach, and whether the cases occur that the property needs."""
         question, questions = self.question, dict[str, Asked]()
         if question.in_bounds and self.hidden is not FALSE:
@@ -167,7 +167,7 @@ class Prepared:
                 questions[role] = Asked("invar", case, side=True, unless="property")
         return questions
 
-    def _ask_bound(self) -> Part | None:
+    def _query_bound(self) -> Part | None:
         """Return the question whether the bounds are ever met, without the data that only the property reads."""
         question, model = self.question, self.model
         if question.about_overflow or model.overflow is FALSE:
@@ -175,7 +175,7 @@ class Prepared:
         alone = flag_alone(question.system, model)
         if len(alone.system.variables) + len(alone.system.free) == len(model.system.variables) + len(model.system.free):
             return None
-        return self.part(alone, {"overflow": _ask_never(alone.overflow)})
+        return self.part(alone, {"overflow": _query_never(alone.overflow)})
 
     def part(self, model: Model, questions: Mapping[str, Asked], *, idle: bool = False) -> Part:
         """Return a part with a model in the environment of the question.
@@ -200,7 +200,7 @@ def cases_of(question: Question) -> Iterator[tuple[str, str, Term]]:
         yield f"case {number}", words, term
 
 
-def _ask_never(term: Term, *, side: bool = False) -> Asked:
+def _query_never(term: Term, *, side: bool = False) -> Asked:
     return Asked("invar", atom(NOT(term)), side)
 
 

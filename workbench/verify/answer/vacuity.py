@@ -53,7 +53,7 @@ def find_vacuity(
     if never:
         # for a condition beside `x < 0` it is not known whether numbers below zero would make it true
         known = [each.bound for each in branches if not each.bound.startswith("int")]
-        capacity = _name_room(model) if outcome is Outcome.WITHIN_BOUNDS else ""
+        capacity = _name_capacities(model) if outcome is Outcome.WITHIN_BOUNDS else ""
         return Vacuity(_write_sentence(never[0]), next(iter(known), capacity), certain=bool(known))
     return branches[0] if branches else None
 
@@ -63,7 +63,7 @@ def _write_sentence(words: str) -> str:
     return f"{words.replace(chr(39), '')} is never true" if condition else f"no run on which {words}"
 
 
-def _name_room(model: Model) -> str:
+def _name_capacities(model: Model) -> str:
     """Name the capacities that limit the model."""
     sizes = {queue.capacity for queue in model.queues}
     return f"Q = {sizes.pop()}" if len(sizes) == 1 else ", ".join(f"{q.name} = {q.capacity}" for q in model.queues)

@@ -18,7 +18,7 @@ from workbench.verify.ask.properties import OverDomains, Property, Question, inv
 
 
 @dataclass(frozen=True, repr=False)
-class ContractKept(Property):
+class ContractHolds(Property):
     """The property that no run breaks a contract at a step up to which it meets the assumptions.
 
     Attributes
@@ -51,7 +51,7 @@ class ContractKept(Property):
 
 def contract_property(of: str, number: int) -> Property:
     """Return the property that a contract, by its number, is kept: `guarantee(1)`, `meets(2)`."""
-    return ContractKept(f"{of}({number})", _unposed, of=of, number=number)
+    return ContractHolds(f"{of}({number})", _unposed, of=of, number=number)
 
 
 def _unposed(system: System) -> Question:

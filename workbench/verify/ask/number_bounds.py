@@ -28,7 +28,7 @@ from workbench.processors.moore import Transition
 K = TypeVar("K")
 
 
-class NumberReach(NamedTuple):
+class NumberCoverage(NamedTuple):
     """The numbers that cover all cases: `low` to `high`, and as many beyond as there are remainders by `period`.
 
     A single equality needs no number above its constant (`alone`) if there is one below it that is not negative.
@@ -46,24 +46,24 @@ class NumberReach(NamedTuple):
         return high + (self.period - (self.low == self.high) if self.period > 1 else 0)
 
     @property
-    def whole(self) -> NumberReach:
+    def whole(self) -> NumberCoverage:
         """A reach of the same numbers, all distinguished."""
-        return NumberReach(self.low, self.top)
+        return NumberCoverage(self.low, self.top)
 
-    def shift(self, by: float) -> NumberReach:
+    def shift(self, by: float) -> NumberCoverage:
         """Return the reach of these numbers plus a constant."""
         return self._replace(low=math.floor(self.low + by), high=math.ceil(self.high + by))
 
-    def times(self, by: float, period: float) -> NumberReach:
+    def times(self, by: float, period: float) -> NumberCoverage:
         """Return the reach of these numbers times a constant; a negative one reverses them."""
         low, high = sorted((self.low * by, self.high * by))
-        return NumberReach(math.floor(low), math.ceil(high), max(1, math.ceil(period)), alone=self.alone and by > 0)
+        return NumberCoverage(math.floor(low), math.ceil(high), max(1, math.ceil(period)), alone=self.alone and by > 0)
 
-    def add_to(self, reach_by_key: dict[K, NumberReach], key: K) -> None:
+    def add_to(self, reach_by_key: dict[K, NumberCoverage], key: K) -> None:
         """Extend the reach of `key` in `reach_by_key` to cover the cases of both."""
         known = reach_by_key.get(key, self)
         low, high, period = min(known.low, self.low), max(known.high, self.high), math.lcm(known.period, self.period)
-        reach_by_key[key] = NumberReach(low, high, period, alone=self.alone and known == self)
+        reach_by_key[key] = NumberCoverage(low, high, period, alone=self.alone and known == self)
 
 
 class ConstantComparison(NamedTuple):
@@ -74,11 +74,11 @@ class ConstantComparison(NamedTuple):
     operand: Term
 
     @property
-    def needs(self) -> NumberReach:
+    def needs(self) -> NumberCoverage:
         """The whole numbers around the constant that the comparison distinguishes."""
         low = math.floor(self.constant) if self.symbol in (">", "<=") else math.ceil(self.constant) - 1
         high = math.ceil(self.constant) if self.symbol in ("<", ">=") else math.floor(self.constant) + 1
-        return NumberReach(low, high, alone=self.symbol in ("=", "!="))
+        return NumberCoverage(low, high, alone=self.symbol in ("=", "!="))
 
     def find_truth(self, low: float, high: float) -> bool | None:
         """Return the result for all whole numbers from `low` to `high`; None if both results occur."""
@@ -127,9 +127,9 @@ def inputs_of(node: Node, variable: str) -> tuple[str, ...]:
 class Reaches(NamedTuple):
     """The reach of numbers: by pipe, by type, and by type including everything computed from them."""
 
-    pipes: dict[str, NumberReach]
-    compared: dict[type[Domain], NumberReach]
-    computed: dict[type[Domain], NumberReach]
+    pipes: dict[str, NumberCoverage]
+    compared: dict[type[Domain], NumberCoverage]
+    computed: dict[type[Domain], NumberCoverage]
 
 
 StandsFor = Callable[[str], Iterable[str]]
@@ -150,9 +150,9 @@ def reaches(
     nodes = [node for node in flat.nodes if cone is None or node.name in cone]
     bodies = {node.name: list(bodies_in(flat.typed[node.name])) for node in nodes}
     terms = list(conditions)
-    bounds, needed, condition_terms = _reach_back(flat, nodes, bodies, terms, {}, greatest)
+    bounds, needed, condition_terms = _trace_comparisons(flat, nodes, bodies, terms, {}, greatest)
     if bounds.pipes:  # once more, for comparisons with these pipes
-        bounds, needed, condition_terms = _reach_back(flat, nodes, bodies, terms, bounds.pipes, greatest)
+        bounds, needed, condition_terms = _trace_comparisons(flat, nodes, bodies, terms, bounds.pipes, greatest)
     bounds.computed.update(bounds.compared)
     tops = {pipe: extent.top for pipe, extent in bounds.pipes.items()}
     for node in nodes:
@@ -165,12 +165,12 @@ def reaches(
     return bounds
 
 
-def _reach_back(
+def _trace_comparisons(
     flat: Pipeline,
     nodes: Sequence[Node],
     bodies: Mapping[str, Sequence[Any]],
     conditions: Sequence[Term],
-    known: Mapping[str, NumberReach],
+    known: Mapping[str, NumberCoverage],
     greatest: Mapping[str, float],
 ) -> tuple[Reaches, dict[str, list[Term]], list[list[Term]]]:
     """Compute the reach from comparisons back to inputs; also return the terms that matter, by node and by condition.
@@ -204,10 +204,14 @@ def _combines(node: Node, bodies: Iterable[Any]) -> bool:
 
 
 def _go_back(
-    bounds: Reaches, body: Any, demands: Iterable[NumberReach], stands_for: StandsFor, known: Mapping[str, NumberReach]
+    bounds: Reaches,
+    body: Any,
+    demands: Iterable[NumberCoverage],
+    stands_for: StandsFor,
+    known: Mapping[str, NumberCoverage],
 ) -> list[Term]:
     """Extend `bounds` by what a body and its result need; return the terms that matter there, arguments first."""
-    needs: dict[Term, NumberReach] = {}
+    needs: dict[Term, NumberCoverage] = {}
     terms = terms_in(body)
     for extent in demands:
         for leaf in leaves(body):
@@ -228,8 +232,8 @@ def _go_back(
 
 
 def _compare_pipes(
-    terms: Iterable[Term], stands_for: StandsFor, known: Mapping[str, NumberReach]
-) -> Iterator[tuple[Term, NumberReach]]:
+    terms: Iterable[Term], stands_for: StandsFor, known: Mapping[str, NumberCoverage]
+) -> Iterator[tuple[Term, NumberCoverage]]:
     """Yield numbers that are compared with pipes, and their reach: past what makes a difference there."""
     for term in terms:
         if term.op is not None and term.op.holds and not any(arg.is_const for arg in term.args):
@@ -237,7 +241,7 @@ def _compare_pipes(
                 for pipe in stands_for(other.name) if other.is_var and one.domain.numeric else ():
                     if pipe in known:
                         low, top = known[pipe].low, known[pipe].top
-                        yield one, NumberReach(low - 1, top + 1, known[pipe].period)
+                        yield one, NumberCoverage(low - 1, top + 1, known[pipe].period)
 
 
 def _go_forward(bounds: Reaches, terms: Iterable[Term], pipes: Mapping[str, int], stands_for: StandsFor) -> int:
@@ -260,7 +264,7 @@ def _go_forward(bounds: Reaches, terms: Iterable[Term], pipes: Mapping[str, int]
             tops[term] = arg_tops[0] if term.op in (ops.SUB, ops.DIV) else max(arg_tops)
         top = math.ceil(tops[term])
         if term.op in (ops.ADD, ops.SUB, ops.MUL):
-            NumberReach(0, top).add_to(bounds.computed, type(term.domain))
+            NumberCoverage(0, top).add_to(bounds.computed, type(term.domain))
     return top
 
 
@@ -271,14 +275,14 @@ def _pipe_of(flat: Pipeline, variable: str) -> tuple[str, ...]:
     return (variable,) if variable else ()
 
 
-def _arguments(term: Term, extent: NumberReach | None) -> Iterator[tuple[Term, NumberReach]]:
+def _arguments(term: Term, extent: NumberCoverage | None) -> Iterator[tuple[Term, NumberCoverage]]:
     """Yield how far the arguments of an operation must reach for its result."""
     op, args = term.op, term.args
     constant = next(filter(None, map(number_of, args)), None)
     if op in (ops.EVEN, ops.ODD) or (op is ops.MOD and args[1].is_const):
-        yield args[0], NumberReach(0, 0, math.ceil(abs(constant or 2)))
+        yield args[0], NumberCoverage(0, 0, math.ceil(abs(constant or 2)))
     elif op is ops.DIV and extent and args[0].is_const:
-        yield args[1], NumberReach(-1, 1).times(abs(constant or 0) + 1, 1)
+        yield args[1], NumberCoverage(-1, 1).times(abs(constant or 0) + 1, 1)
     elif op is ops.SUB and extent:
         yield args[0], extent.shift(constant or 0)
         yield args[1], extent.times(-1, extent.period).shift(constant or 0)

@@ -24,7 +24,7 @@ from workbench.core.program import Program
 from workbench.display import Displayed
 from workbench.errors import DomainError, LimitMet, PipelineError
 from workbench.language import program_of
-from workbench.processors.held.group import flatten, with_room
+from workbench.processors.held.group import flatten, with_capacities
 from workbench.verify.answer.grounds import (
     FOR_EVERY_N,
     depends_on_no_n,
@@ -248,35 +248,35 @@ class _BufferSearch:
     def _find(self, node: Node, queue: str) -> None:
         inside = queue == node.pending
         if not inside and node.boundless:  # the queues of the processor do not depend on it
-            self.regions = Regions(with_room(self.flat, {node.pending: 1}))
+            self.regions = Regions(with_capacities(self.flat, {node.pending: 1}))
         start = time.monotonic()
         try:
             number = len(self.found) + 1
             part = phase(f"queue {number} of {len(self.queues)}", part=True)
             with share(len(self.queues) - len(self.found)), part:
-                known = search_waiting(self._ask(self.flat, queue)) if inside else self._search(queue)
-                self.found.append(_report(self._ask(self.regions.pipeline, queue), known, start))
+                known = search_waiting(self._query(self.flat, queue)) if inside else self._search(queue)
+                self.found.append(_report(self._query(self.regions.pipeline, queue), known, start))
         except LimitMet as met:
             self.found.append(self._give_up(queue, met))
         if inside:
             capacity = self.found[-1].capacity
-            self.flat = self.flat if capacity is None else with_room(self.flat, {queue: capacity})
+            self.flat = self.flat if capacity is None else with_capacities(self.flat, {queue: capacity})
             self.regions = Regions(self.flat)
 
-    def _ask(self, pipeline: Pipeline, queue: str) -> QueueQuestion:
+    def _query(self, pipeline: Pipeline, queue: str) -> QueueQuestion:
         proven = {each.queue: each.capacity for each in self.found if each.capacity is not None}
         return QueueQuestion(pipeline, queue, proven, self.settings, self.most)
 
     def _search(self, queue: str) -> QueueMost:
         """Find the capacity of a queue in front of a processor."""
-        question = self._ask(self.regions.pipeline, queue)
+        question = self._query(self.regions.pipeline, queue)
         boundless = [node.pending for node in question.upstream().nodes if node.boundless]
         if boundless:
             return QueueMost(reason=depends_on(boundless))
         return self.regions.find(question) or QueueSearch(question).run()
 
     def _give_up(self, queue: str, met: LimitMet) -> Buffer:
-        return _report(self._ask(self.flat, queue), QueueMost(reason=met.what, engine="none"))
+        return _report(self._query(self.flat, queue), QueueMost(reason=met.what, engine="none"))
 
 
 def _report(question: QueueQuestion, maximum: QueueMost, start: float = math.inf) -> Buffer:
@@ -315,7 +315,7 @@ def _show(pipeline: Pipeline, queue: str, maximum: QueueMost) -> Trace | None:
     if maximum.growth:
         capacity = (ROUNDS + 1) * (maximum.at_least + maximum.growth.by)
         return show_growth(
-            with_room(maximum.part, {queue: capacity}) if maximum.part else pipeline, queue, maximum.growth
+            with_capacities(maximum.part, {queue: capacity}) if maximum.part else pipeline, queue, maximum.growth
         )
     if maximum.part or not maximum.at_least:
         return maximum.witness

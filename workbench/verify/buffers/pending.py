@@ -16,7 +16,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE
 from workbench.ir.compose import outline
 from workbench.ir.system import instance_of
-from workbench.processors.held.group import with_room
+from workbench.processors.held.group import with_capacities
 from workbench.processors.held.waiting_copies import waiting_place
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.settings import Settings
@@ -25,7 +25,7 @@ from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import invariant, overflow_of
 from workbench.verify.buffers.pumping import cone, find_growth, record_run
 from workbench.verify.buffers.search import QueueMost, QueueQuestion, depends_on
-from workbench.verify.maximum import Counted, GivenUp, find_most
+from workbench.verify.maximum import Counted, SearchAbandoned, find_most
 
 LEFT = "a number can leave its checked domain, and nothing is concluded from what follows"
 
@@ -38,13 +38,13 @@ def search_waiting(question: QueueQuestion) -> QueueMost:
     if unknown := sorted(others - set(proven)):
         maximum.reason = depends_on(unknown)
         return maximum
-    part = maximum.part = with_room(part, {name: proven[name] for name in others})
+    part = maximum.part = with_capacities(part, {name: proven[name] for name in others})
     q = {name: proven[name] for name in part.queues}
     settings = replace(question.settings, q=q)
 
     def exceeds(_: int, numbers: Sequence[int]) -> list[bool | None]:
         length = numbers[len(numbers) // 2]  # one at a time
-        verdict = _decide_room(part, queue, length, settings)
+        verdict = _decide_capacity(part, queue, length, settings)
         run = verdict.counterexample if verdict.outcome is Outcome.FAILS else None
         if run is None or maximum.at_most == math.inf:
             maximum.verdict, maximum.engine = verdict, verdict.engine
@@ -52,20 +52,20 @@ def search_waiting(question: QueueQuestion) -> QueueMost:
             maximum.at_least, maximum.witness = length + 1, run
             maximum.growth = _find_growth(part, queue, q, run) if maximum.at_most == math.inf else None
         elif verdict.outcome is not Outcome.HOLDS:
-            raise GivenUp(verdict.reason or LEFT)
+            raise SearchAbandoned(verdict.reason or LEFT)
         return [run is not None if number == length else None for number in numbers]
 
     find_most(Counted(maximum, exceeds, "positions", max(question.most, 1), 2))
     return maximum
 
 
-def _decide_room(part: Pipeline, queue: str, capacity: int, settings: Settings) -> Verdict:
+def _decide_capacity(part: Pipeline, queue: str, capacity: int, settings: Settings) -> Verdict:
     """Decide whether never more positions wait than this."""
     text = f"more than {capacity} positions wait in queue({queue})"
     prop = invariant(
         f"{queue} has capacity left", lambda s: negate(overflow_of([s.queues[queue]])), text, about_overflow=True
     )
-    return check(with_room(part, {queue: capacity}), prop, settings)
+    return check(with_capacities(part, {queue: capacity}), prop, settings)
 
 
 def _find_growth(part: Pipeline, queue: str, q: Mapping[str, int], run: Trace) -> Growth | None:

@@ -42,7 +42,7 @@ from workbench.verify.ask.formula import atom
 from workbench.verify.buffers.pumping import Course
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.part import Asked, Part, remaining_limits
-from workbench.verify.maximum import Counted, GivenUp, Most, find_most
+from workbench.verify.maximum import Counted, Most, SearchAbandoned, find_most
 
 
 @dataclass(kw_only=True)
@@ -170,7 +170,7 @@ class QueueSearch:
     def _exceeds(self, capacity: int, lengths: Sequence[int]) -> list[bool | None]:
         """Return whether the queue can get longer than each of these lengths, none of them above `capacity`."""
         answers = list[bool | None]()
-        for length, inputs in zip(lengths, self._ask(capacity, lengths), strict=True):
+        for length, inputs in zip(lengths, self._find_runs(capacity, lengths), strict=True):
             known = inputs is None or (length < capacity and length < self.found.at_least)
             answers.append(inputs is not None if known else self._learn(length, inputs or ()))
         return answers
@@ -193,18 +193,18 @@ class QueueSearch:
             return True
         others = sorted(self.open.intersection(course.moments))
         if not others:
-            raise GivenUp(f"model gap: a run of the model does not make more than {length} events wait")
+            raise SearchAbandoned(f"model gap: a run of the model does not make more than {length} events wait")
         if never_ahead(self.pipeline, self.queue):
             self.found.at_most, self.found.argument = 0, NEVER_AHEAD
             return None
         self.room *= 2
         if self.room > self.most:
-            raise GivenUp(depends_on(others))
+            raise SearchAbandoned(depends_on(others))
         return None
 
     # --- the engine ---------------------------------------------------------------------------------------
 
-    def _ask(self, capacity: int, lengths: Sequence[int]) -> list[InputSteps | None]:
+    def _find_runs(self, capacity: int, lengths: Sequence[int]) -> list[InputSteps | None]:
         """Return the inputs of runs of the model on which the queue gets longer than these lengths; None: no run."""
         system, conditions = self._make_system(capacity, lengths)
         # no other queue overflows, so none needs the flag, except those inside processors, whose capacity is given
@@ -236,7 +236,7 @@ class QueueSearch:
         if not overflows and model.overflow is not FALSE and result.answers[str(len(conditions))].truth is not True:
             full = f"queue {', '.join(queue.name for queue in model.queues)} can overflow" if model.queues else ""
             what = full or "a number can leave its checked domain"
-            raise GivenUp(f"{what}, and nothing is concluded from what follows")
+            raise SearchAbandoned(f"{what}, and nothing is concluded from what follows")
         return [self._read_inputs(system, smv, answer) for answer in answers]
 
     def _make_system(self, capacity: int, lengths: Sequence[int]) -> tuple[System, list[Term]]:
@@ -250,12 +250,12 @@ class QueueSearch:
     def _find_limits(self) -> EngineLimits:
         left = remaining_limits()
         if left.seconds == 0.0:
-            raise GivenUp(left.time)
+            raise SearchAbandoned(left.time)
         return left
 
     def _read_inputs(self, system: System, smv: SmvModel, answer: Answer) -> InputSteps | None:
         if answer.truth is None:
-            raise GivenUp(answer.reason)
+            raise SearchAbandoned(answer.reason)
         if answer.truth:
             return None
         env, steps = self.settings.environment, answer.trace.steps if answer.trace else ()

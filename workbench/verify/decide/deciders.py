@@ -21,7 +21,7 @@ from workbench.core.fold import postorder
 from workbench.core.ops import ADD, MUL, SUB
 from workbench.errors import EngineDisagreement, EngineMissing, TextTooLong
 from workbench.ir.system import StateVariable, System
-from workbench.smv.engines.engine import Answer, Engine, EngineLimits, Reached, patience, unshown
+from workbench.smv.engines.engine import Answer, Engine, EngineLimits, Reached, limit_side_questions, unshown
 from workbench.verify.decide.part import Decider, Decision, Part
 from workbench.verify.decide.table import EngineRow, Turn, engine_rows, get_engine, single_engines
 
@@ -115,7 +115,9 @@ def _decide_besides(part: Part, decision: Decision, limits: EngineLimits) -> Dec
     if not rest.asked:
         return decision
     try:
-        more = get_decider("bmc").decide(rest, limits.within(_limit_turn(Turn(0.25, patience(0)), limits.seconds)))
+        more = get_decider("bmc").decide(
+            rest, limits.within(_limit_turn(Turn(0.25, limit_side_questions(0)), limits.seconds))
+        )
     except EngineMissing:
         return decision
     joined = _join(part, decision, more, "bmc")

@@ -118,7 +118,7 @@ class _Certificate:
                 Simulation(each, self.problem, self.settings, Random(seed)).compare(runs) for each in self.obligations
             )
         with phase("deciding the conditions"):
-            decided = self._ask_command(solver) if solver else self._ask_z3()
+            decided = self._decide_by_command(solver) if solver else self._decide_by_z3()
         count = sum(len(list(each.queries(proof))) for each, proof in self.pairs)
         settings = self.settings
         bounds = f"Q = {settings.q}, {settings.domain}, inputs {settings.environment.arrivals}"
@@ -179,7 +179,7 @@ class _Certificate:
 
     # --- the conditions
 
-    def _ask_z3(self) -> str:
+    def _decide_by_z3(self) -> str:
         """Have z3 decide the conditions, each by itself; return its name."""
         from workbench.verify.decide.smt.session import OutOfLimits, Z3Session, z3_version
 
@@ -199,7 +199,7 @@ class _Certificate:
                 self._judge(words, satisfiable)
         return version
 
-    def _ask_command(self, command: str) -> str:
+    def _decide_by_command(self, command: str) -> str:
         """Have a command decide the conditions; return it."""
         words = [words for obligation, proof in self.pairs for words, _ in obligation.queries(proof)]
         with TemporaryDirectory() as folder:

@@ -72,7 +72,7 @@ class _Search:
             return
         if self.invariants.add(self._list_equalities(part)):
             yield self.invariants.proved
-        yield from self._ask_spacer()
+        yield from self._search_by_spacer()
         while self.invariants.extend():
             yield self.invariants.proved
 
@@ -81,7 +81,7 @@ class _Search:
         translate = self.transition.translate
         return [translate(one) == translate(other) for one, other in correspond(part.model.system).equal.items()]
 
-    def _ask_spacer(self) -> Iterator[Sequence[Any]]:
+    def _search_by_spacer(self) -> Iterator[Sequence[Any]]:
         """Yield the invariant of property-directed reachability, if it finds one in its share of the time."""
         session = self.transition.session
         deadline = session.deadline

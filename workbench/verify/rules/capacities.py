@@ -31,7 +31,7 @@ from workbench.verify.answer.trace import Growth, InputSteps
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, can, pipe_named
 from workbench.verify.finding import RULES, Finding, findings_in_turn
-from workbench.verify.maximum import Counted, GivenUp, Most, find_most
+from workbench.verify.maximum import Counted, Most, SearchAbandoned, find_most
 from workbench.verify.rules import measurement
 from workbench.verify.rules.firing import firing
 from workbench.verify.rules.measurement import ELAPSED, MeasuredRules, StepMeasure, growths
@@ -40,17 +40,17 @@ from workbench.verify.rules.rule_subject import RuleSubject
 from workbench.verify.rules.stream import RuleStream, find_modelled
 from workbench.verify.rules.variants import count_true
 
-PATIENCE = 20.0
+QUESTION_SECONDS = 20.0
 """Seconds for a question to the model, if there is no other limit."""
 MOST_MODELLED = 24
 """Maximum total capacity of columns in models."""
 MOST_RICHER = 4
 """Maximum number of events that are added to a stream to reach more."""
-MOST_KEPT = 64
+MAX_CAPACITY = 64
 """Default of the largest capacity to check."""
 VALUED = ", with these values"
 COUNTED = "counting: no more come in so much time, by their rates and what rules make of them"
-FEW_KINDS = "counting: the kinds of events that are retained, one event of each"
+COUNTED_KINDS = "counting: the kinds of events that are retained, one event of each"
 
 
 CAPACITY = {**RULES, **{name: name for name in ("capacity", "at_least", "growth")}}
@@ -108,7 +108,7 @@ class RuleMost(Most):
         return replace(finding, verdict=self.verdict, runs=runs, data=data, form=CAPACITY)
 
 
-def capacities(subject: RuleSubject, *, most: int = MOST_KEPT) -> tuple[Finding, ...]:
+def capacities(subject: RuleSubject, *, most: int = MAX_CAPACITY) -> tuple[Finding, ...]:
     """Return the smallest capacity of each column and waiting list, with a stream that needs it, or makes it grow.
 
     The rates of the bounds limit how often events come.
@@ -144,13 +144,15 @@ class CapacitySearch:
     def __post_init__(self) -> None:
         self.model, self.rules = find_modelled(self.subject.model()), self.subject.rules
         self.measured = MeasuredRules(self.model)
-        self.counted, self.surely = (RuleCounting(self.model.frame, valued).count_rooms() for valued in (True, False))
+        self.counted, self.surely = (
+            RuleCounting(self.model.frame, valued).count_capacities() for valued in (True, False)
+        )
         self.firings: dict[str, InputSteps] = {}
         self.most = self.most if self.subject.deepen else 0
         # settled, so that streams of parts are streams of the whole
         self.subject = replace(self.subject.settle(), deepen=bool(self.most))
         if remaining().seconds is None and self.subject.settings.seconds is None:
-            self.subject = replace(self.subject, settings=replace(self.subject.settings, seconds=PATIENCE))
+            self.subject = replace(self.subject, settings=replace(self.subject.settings, seconds=QUESTION_SECONDS))
 
     @property
     def columns(self) -> Sequence[str]:
@@ -183,7 +185,7 @@ class CapacitySearch:
                 searched.growth = self._find_growth(searched)
         has_capacity = not searched.queue or (searched.at_least < self.most and not self._is_too_late(searched.queue))
         if has_capacity and not searched.is_complete:
-            self._ask(searched)
+            self._search_streams(searched)
         yield searched.finding(self.model)
 
     def _measure_outside(self, searched: RuleMost) -> None:
@@ -193,7 +195,7 @@ class CapacitySearch:
         column = self.model.frame.layout.columns[type]
         kinds = column.newest is not None and not column.places  # where events are counted, others push some out
         if whole and (kinds or not values) and len(values) <= searched.at_most:
-            searched.at_most, searched.argument = len(values), FEW_KINDS
+            searched.at_most, searched.argument = len(values), COUNTED_KINDS
         if searched.at_most == WITHOUT_END:
             searched.growth = Growth(({type: values[0]},), 0, 1)
             return
@@ -204,7 +206,7 @@ class CapacitySearch:
     def _fill(self, searched: RuleMost) -> None:
         """Try streams on which rules fire as often as rates allow; that may be the maximum."""
         bounded = searched.at_most != WITHOUT_END
-        limit = int(min(searched.at_most, self.most or MOST_KEPT)) if bounded else measurement.MOST_IN_TURN
+        limit = int(min(searched.at_most, self.most or MAX_CAPACITY)) if bounded else measurement.MOST_IN_TURN
         firings = [each for each in map(self._find_firing, searched.causing) if each]
         for inputs in firings:
             self._try(itertools.chain([inputs], self.measured.with_more_events(inputs, limit)), searched)
@@ -271,14 +273,14 @@ class CapacitySearch:
                 return tuple(step.inputs for step in verdict.counterexample.steps)
         return ()
 
-    def _ask(self, searched: RuleMost) -> None:
+    def _search_streams(self, searched: RuleMost) -> None:
         """Let the model find streams that reach more, until there are none; for a column, until it never overflows."""
         about = {rule.name for rule in (*searched.causing, *searched.looking)}
         subject = self.subject.about(about)
         names = {name for rule in subject.rules.rules for name in (*rule.types, waiting_of(rule))}
-        capacity_of = {name: self._find_room(name) for name in self.model.rooms if name in names}
+        capacity_of = {name: self._choose_initial_capacity(name) for name in self.model.rooms if name in names}
         if searched.queue:
-            self._give_room(capacity_of, searched.queue, searched.at_least)
+            self._raise_capacity(capacity_of, searched.queue, searched.at_least)
 
         def exceeds(_: int, numbers: Sequence[int]) -> list[bool | None]:
             roomy = replace(subject.bounds, rooms={**subject.bounds.rooms, **capacity_of})
@@ -287,7 +289,7 @@ class CapacitySearch:
                 larger = replace(subject, bounds=roomy, deepen=False)
                 verdict = growing_problem(larger, prop, subject.rules.rule_names).decide()
             except Refused as error:  # a larger capacity may mean too many values
-                raise GivenUp(error.what) from error
+                raise SearchAbandoned(error.what) from error
             return [self._learn(searched, verdict, capacity_of), *[None] * (len(numbers) - 1)]
 
         find_most(Counted(searched, exceeds, searched.unit, WITHOUT_END, 0))
@@ -299,32 +301,32 @@ class CapacitySearch:
         more = run is not None and searched.learn(*self._run(tuple(s.inputs for s in run.steps), searched.measure))
         if verdict.counterexample is not None and not more:
             raise AssertionError(f"{searched.about}: a run of the model is no run of the rules")
-        if more and (verdict.counterexample is not None or self._give_room(capacity_of, queue, searched.at_least)):
+        if more and (verdict.counterexample is not None or self._raise_capacity(capacity_of, queue, searched.at_least)):
             return True
         if verdict.outcome is Outcome.FAILS and capacity_of.get(queue, 0) > searched.at_least:
             capacity_of[queue] = searched.at_least  # in the middle of a step it may need more than it holds then
         elif verdict.outcome is Outcome.FAILS:
             searched.verdict = verdict
             return False
-        elif not self._double_room(verdict, capacity_of):
+        elif not self._double_capacities(verdict, capacity_of):
             searched.verdict = verdict
-            raise GivenUp(self._explain_unknown(verdict, searched))
+            raise SearchAbandoned(self._explain_unknown(verdict, searched))
         return None
 
-    def _give_room(self, capacity_of: dict[str, int], queue: str, capacity: int) -> bool:
+    def _raise_capacity(self, capacity_of: dict[str, int], queue: str, capacity: int) -> bool:
         """Raise the capacity of a column, if models may have as much; return whether they may."""
         fits = sum(capacity_of.values()) + max(0, capacity - capacity_of[queue]) <= min(self.most, MOST_MODELLED)
         if fits:
             capacity_of[queue] = max(capacity_of[queue], capacity)
         return fits
 
-    def _find_room(self, name: str) -> int:
+    def _choose_initial_capacity(self, name: str) -> int:
         """Return the initial capacity of a column in the model."""
         if self.proved.get(name, MOST_MODELLED) < MOST_MODELLED:
             return self.proved[name]
         return self.model.rooms[name] or 0
 
-    def _double_room(self, verdict: Verdict, capacity_of: dict[str, int]) -> bool:
+    def _double_capacities(self, verdict: Verdict, capacity_of: dict[str, int]) -> bool:
         """Whether full columns could get a larger capacity; a column that grows without end would be full again."""
         names = _find_full(verdict)
         more = capacity_of | {name: max(1, 2 * capacity_of[name]) for name in names}
@@ -358,7 +360,7 @@ def _longer(queue: str, length: int) -> Property:
 STATIC = "counting: a rule makes no more of a trigger than there are matches of what columns hold"
 
 
-def effects(subject: RuleSubject, *, most: int = MOST_KEPT) -> tuple[Finding, ...]:
+def effects(subject: RuleSubject, *, most: int = MAX_CAPACITY) -> tuple[Finding, ...]:
     """Return the maximum number of composites that one event causes, for each type from outside that triggers rules.
 
     For rules with `absent`, return the same for a moment at which an absence is decided. Parameters and errors are

@@ -81,7 +81,7 @@ def _compare_both_ways(
             text = f"{b.name} emits all that {a.name} does{limits(verdict)}{why}"
             yield Finding(about, "covered", text, verdict)
         elif (stream := stream_of(verdict)) is not None:
-            yield _report_not_covered(a, b, verdict, stream.made_by(rules))
+            yield _report_not_covered(a, b, verdict, stream.with_rules(rules))
         else:
             yield report_unknown(about, verdict)
 

@@ -53,7 +53,7 @@ def find_firing(subject: RuleSubject, rule: Rule) -> tuple[Verdict, RuleStream |
     """Return whether a rule can fire, and the shortest stream on which it does."""
     verdict = firing(subject, rule)
     stream = stream_of(verdict) if verdict.outcome is Outcome.HOLDS else None
-    return verdict, stream and stream.made_by(subject.rules)
+    return verdict, stream and stream.with_rules(subject.rules)
 
 
 def _report_firing(subject: RuleSubject, rule: Rule) -> Iterator[Finding]:

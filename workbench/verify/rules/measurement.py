@@ -75,7 +75,7 @@ class MeasuredRules:
         layout = model.frame.layout
         columns = {name: replace(each, apart=()) for name, each in layout.columns.items()}
         frame = replace(model.frame, layout=replace(layout, columns=columns), depth=LONGEST_CHAIN)
-        self.model = replace(model, frame=frame.with_rooms(dict.fromkeys(model.rooms, sys.maxsize)))
+        self.model = replace(model, frame=frame.with_capacities(dict.fromkeys(model.rooms, sys.maxsize)))
 
     def run(self, inputs: Sequence[Mapping[str, Value]]) -> list[MeasuredStep]:
         """Return the measurements of each step, up to one with an endless chain of composites."""

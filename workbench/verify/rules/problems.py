@@ -27,7 +27,13 @@ from workbench.verify.answer.verdict import Depth, Outcome, Verdict, deeper
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property
 from workbench.verify.rules.growing_question import LARGEST_CAPACITY, GrowingQuestion
-from workbench.verify.rules.rule_subject import WITH_TIME, RuleSubject, can_any_fire, rules_asked_of, slice_difference
+from workbench.verify.rules.rule_subject import (
+    WITH_TIME,
+    RuleSubject,
+    can_any_fire,
+    find_relevant_rules,
+    slice_difference,
+)
 
 SHORTER = 2.0
 """Seconds for each other rule to fire on a shorter stream, once one rule is known to fire."""
@@ -161,8 +167,8 @@ def rule_problem(
     subject = RuleSubject(cut_silent(rules), bounds or RuleBounds(), settings, deepen)
     if not isinstance(prop, PropertySyntax):
         return growing_problem(subject, prop, rules.rule_names)
-    emitting = rules_asked_of(rules, prop)
-    alone = [len(subject.about([name]).rules.rules) for name in emitting if _type_asked(rules, prop)]
+    emitting = find_relevant_rules(rules, prop)
+    alone = [len(subject.about([name]).rules.rules) for name in emitting if _is_about_type(rules, prop)]
     if len(alone) < 2 or settings.engine != "auto" or len(subject.about(emitting).rules.rules) in alone:
         return growing_problem(subject, prop, emitting)
     less = replace(settings, grow=settings.grow / (len(alone) + 1))
@@ -192,8 +198,8 @@ def growing_problem(
         return subject.within(more).settle().about(names).problem(prop)
 
     if isinstance(prop, PropertySyntax):
-        about = names if _outputs_asked(rules, prop) else ()
-        itself = _type_asked(rules, prop)
+        about = names if _is_about_outputs(rules, prop) else ()
+        itself = _is_about_type(rules, prop)
         if subject.deepen and not itself:
             larger = (replace(bounds, growth=growth) for growth in (1, 2, 4))
             bounds = next((more for more in larger if _is_typed(problem_with(more))), bounds)
@@ -222,13 +228,13 @@ def _never(rule_sets: Sequence[RuleSet], names: Collection[str]) -> str:
     return f"no {' and no '.join(types)} comes" if types else ""
 
 
-def _type_asked(rules: RuleSet, prop: PropertySyntax) -> bool:
+def _is_about_type(rules: RuleSet, prop: PropertySyntax) -> bool:
     """Whether a property is about the presence of a type of composites."""
     type = prop.argument.name if isinstance(prop.argument, Identifier) else ""
     return PROPERTIES[prop.name].presence and type in rules.composites
 
 
-def _outputs_asked(rules: RuleSet, prop: PropertySyntax) -> bool:
+def _is_about_outputs(rules: RuleSet, prop: PropertySyntax) -> bool:
     """Whether a property is about composites, not about events and columns alone."""
     if not isinstance(prop.argument, Expression):
         return not PROPERTIES[prop.name].of_queues

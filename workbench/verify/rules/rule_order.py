@@ -89,7 +89,7 @@ def _exchange_events(subject: RuleSubject) -> list[Finding]:
         with share(len(parts) - number + (len(parts) > 1), TELLING):
             findings.append(_exchange_in_part(part))
         if findings[-1].runs:
-            streams = {name: stream.made_by(subject.rules) for name, stream in findings[-1].runs.items()}
+            streams = {name: stream.with_rules(subject.rules) for name, stream in findings[-1].runs.items()}
             if len(parts) == 1 or RuleStream.differs_from(*streams.values()):
                 return [replace(findings[-1], runs=streams)]
     if all(each.answer == ANSWERS[1] for each in findings):

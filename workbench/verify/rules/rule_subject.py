@@ -157,7 +157,7 @@ def slice_difference(
     return dict(zip(sides, (each.rules for each in parts), strict=True)), parts[0].bounds
 
 
-def rules_asked_of(rules: RuleSet, syntax: PropertySyntax) -> tuple[str, ...]:
+def find_relevant_rules(rules: RuleSet, syntax: PropertySyntax) -> tuple[str, ...]:
     """Return the rules whose composites a condition on single steps is about; all if it may be about something else."""
     if PROPERTIES[syntax.name].one_step and isinstance(syntax.argument, Expression):
         inside = list(walk(syntax.argument))

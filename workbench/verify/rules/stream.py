@@ -57,7 +57,7 @@ class RuleStream:
         model_facts = tuple(_list_facts(facts, model.frame.given))
         return cls(model.scaled, tuple(model.happenings(inputs)), model.unit, facts, model_facts)
 
-    def made_by(self, rules: RuleSet) -> RuleStream:
+    def with_rules(self, rules: RuleSet) -> RuleStream:
         """Return the same stream for other rules."""
         unit = "us" if has_units(rules) else self.unit
         return replace(self, rules=in_units(rules, unit), unit=unit)

@@ -69,7 +69,7 @@ class Variation:
             inputs = [step.inputs for step in verdict.counterexample.steps]
             models = zip(sides.items(), build_models((one, other), bounds), strict=True)
             streams = {
-                name: RuleStream.of(find_modelled(each), inputs).made_by(rules) for (name, rules), each in models
+                name: RuleStream.of(find_modelled(each), inputs).with_rules(rules) for (name, rules), each in models
             }
             yield Finding(about, self.answers[0], self.says[0], verdict, streams)
         elif verdict.outcome.is_proved:

@@ -179,7 +179,7 @@ class StepBody:
         is marked as a continuation.
         """
         block, count = self._lowering.block, _count(j)
-        here = op("min", count, room_var(j))
+        here = op("min", count, name_capacity(j))
         last = self._outputs[j][-1 - self._places]
 
         def changes(more: ir.Expr) -> list[ir.Statement]:
@@ -248,7 +248,7 @@ def _count(j: int) -> ir.Var:
     return ir.number(f"n{j}")
 
 
-def room_var(j: int) -> ir.Var:
+def name_capacity(j: int) -> ir.Var:
     """Return the name of the capacity of an output."""
     return ir.number(f"r{j}")
 

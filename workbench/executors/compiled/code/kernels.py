@@ -41,7 +41,7 @@ def at(position):
 
 
 @numba.njit(nogil=True)
-def room(array):
+def get_output_capacity(array):
     """Return the capacity of an output: its array has one entry more, which may be overwritten."""
     return len(array) - 1
 
@@ -336,7 +336,7 @@ divide, sqrt, round_even, round_down, round_up = (
 
 _CALLED = (
     at, find, find_entry, find_pair, first_linked, first_row, first_row_of_pair, free, int_above, int_below, int_same,
-    link_rows, next_linked, order_rows, pick, quotient_overflows, room, soon,
+    link_rows, next_linked, order_rows, pick, quotient_overflows, get_output_capacity, soon,
     divide, sqrt, round_even, round_down, round_up, exp, log, power,
 )  # fmt: skip
 SCOPE = {f.__name__: f for f in _CALLED} | {

@@ -22,8 +22,8 @@ from workbench.executors.compiled.code.body import (
     array_vars,
     column_vars,
     input_names,
+    name_capacity,
     output_vars,
-    room_var,
     variable_names,
 )
 from workbench.executors.compiled.code.lowering import ROW_VAR, Lowering
@@ -147,12 +147,12 @@ def loop_function(
             columns,
             (
                 *(ir.Let(name.name, entry) for name, entry in counts),
-                *(ir.Let(room_var(j).name, op("room", outputs[j][0])) for j in many),
+                *(ir.Let(name_capacity(j).name, op("room", outputs[j][0])) for j in many),
             ),
             ir.For(STEP.name if single else start.name, FIRST, LAST, tuple(steps), len(phases)),
             (
                 *(ir.Store(entry, name) for name, entry in counts),
-                *(ir.Store(BAD, op("or", BAD, op("gt", counts[j][0], room_var(j)))) for j in many),
+                *(ir.Store(BAD, op("or", BAD, op("gt", counts[j][0], name_capacity(j)))) for j in many),
             ),
         )
     )

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from workbench.executors.pending import Pool
     from workbench.ir.system import System
 
-PATIENCE = 20_000
+WARM_UP_STEPS = 20_000
 """Steps run in plain Python before the loop is compiled, which takes as long as some 100 000 of them."""
 
 SEARCHED = 32
 """Weight of a step that may search all rows of a table or all entries of a map."""
 
 
-class _NoRoom(Exception):
+class _OutOfCapacity(Exception):
     """A failure where a queue may have had too little room."""
 
 
@@ -77,7 +77,7 @@ class Compiled:
         pipeline: Program,
         capacities: Mapping[str, int] | None = None,
         *,
-        patience: int = PATIENCE,
+        patience: int = WARM_UP_STEPS,
         machine: bool = True,
         maps: bool = True,
         schedule: StepSchedule | None = None,
@@ -285,7 +285,7 @@ class Compiled:
             outputs = self._run(columns, count if wrong is None else wrong[0], with_steps, kind, reuse, saved)
             if wrong is not None:
                 raise wrong[1].retold(f"step {self.steps}: {wrong[1].what}", where="").at(step=self.steps)
-        except _NoRoom:
+        except _OutOfCapacity:
             self._state.restore(saved)
             self.steps = before
             self.widen()
@@ -310,7 +310,7 @@ class Compiled:
         if not full and not kind:
             inputs += [np.ones(count, np.bool_) if c.present is None else c.present for c in ordered]
         start = self.steps
-        outputs = self._room(count, with_steps, reuse=reuse)
+        outputs = self._allocate(count, with_steps, reuse=reuse)
         kind = kind or ("dense" if full else "sparse")
         before = [self._state.content(pipe.slots[0].value) for _, _, pipe in self.results]
         for first, last, loop in self._plan(count, kind, with_steps):
@@ -323,7 +323,7 @@ class Compiled:
                 elif self._state.enlarge(snapshot, FULL, last - first) or self._state.lengthen(snapshot, self.steps):
                     snapshot, outputs.counts[:] = self._state.keep(), counts
                 elif self.narrow:
-                    raise _NoRoom
+                    raise _OutOfCapacity
                 else:
                     self._examine(snapshot, first, last, inputs, kind)
                     break
@@ -337,12 +337,12 @@ class Compiled:
         whole, real, *memories = self.state
         return bool(loop(first, last, whole, real, outputs.counts, *memories, *inputs, *outputs.arrays, *outputs.spots))
 
-    def _room(self, count: int, with_steps: bool, *, reuse: bool = False) -> OutputArrays:
+    def _allocate(self, count: int, with_steps: bool, *, reuse: bool = False) -> OutputArrays:
         """Allocate arrays for the outputs of `count` steps from here."""
-        from workbench.executors.compiled.execute.outputs import OutputArrays, room
+        from workbench.executors.compiled.execute.outputs import OutputArrays, compute_capacity
 
         self._pool.begin()
-        sizes = [room(pipe, count, self._state) for _, _, pipe in self.results]
+        sizes = [compute_capacity(pipe, count, self._state) for _, _, pipe in self.results]
         empty = self._pool.empty if reuse else self._columns.empty
         fields, texts = [fields for _, fields in self.form.results], self.texts.reader()
         return OutputArrays(self.results, fields, sizes, empty, with_steps=with_steps, texts=texts)
@@ -388,7 +388,7 @@ class Compiled:
         for position in range(first, last):
             here = [array[position : position + 1] for array in inputs]
             saved = self._state.copy()
-            while self._bad(loop, 0, 1, here, self._room(1, False)):
+            while self._bad(loop, 0, 1, here, self._allocate(1, False)):
                 if not (self._state.enlarge(saved, FULL) or self._state.lengthen(saved, self.steps)):
                     self._state.restore(saved)
                     raise overflow_in(self.system, self.form, self.state, self.steps + position - first, here, kind)

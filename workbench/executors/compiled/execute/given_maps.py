@@ -29,7 +29,7 @@ class NewMaps(NamedTuple):
     columns: tuple[Any, ...]
 
 
-class GivenMaps:
+class InputMaps:
     """The maps that have come since the last time that maps were moved into the arrays of a state.
 
     Attributes

@@ -20,7 +20,7 @@ OutputSource = tuple[str, Domain, Pipe]
 """An output: its name, domain and pipe."""
 
 
-def room(pipe: Pipe, count: int, state: LoopArrays) -> int:
+def compute_capacity(pipe: Pipe, count: int, state: LoopArrays) -> int:
     """Return the room that an output needs for `count` steps from the present state; with many changes, for one."""
     waiting = 0 if pipe.more is None else state.number(pipe.more.name)
     rows = rows_of(pipe)

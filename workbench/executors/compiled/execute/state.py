@@ -180,7 +180,7 @@ class LoopArrays:
             self.restore(state)
         for each in short:
             arrays = self.arrays[each.places]
-            self._check_room(each, arrays, step)
+            self._check_memory(each, arrays, step)
             size, waiting = len(arrays[0]), self.number(each.length)
             indices: Any = self.number(each.first) + np.arange(waiting)
             for position, array in enumerate(arrays, each.places.start):
@@ -188,7 +188,7 @@ class LoopArrays:
                 self.arrays[position][indices & 2 * size - 1] = array[indices & size - 1]
         return bool(short)
 
-    def _check_room(self, queue: EndlessQueue, arrays: Sequence[Any], step: int) -> None:
+    def _check_memory(self, queue: EndlessQueue, arrays: Sequence[Any], step: int) -> None:
         """Refuse to enlarge the arrays of a queue where memory is too small."""
         megabytes = COPIES * 2 * sum(array.nbytes for array in arrays) / 2**20
         if megabytes <= spare_mb():

@@ -23,7 +23,7 @@ from workbench.executors.compiled.code.text_number import short_text, text_code
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.code.code_table import CodeTable
-    from workbench.executors.compiled.execute.given_maps import GivenMaps
+    from workbench.executors.compiled.execute.given_maps import InputMaps
 
 MOST_FORGOTTEN = 1 << 16
 """Maximum number of unused texts in the dictionary."""
@@ -34,7 +34,7 @@ MANY = 1 << 14
 MANY_FORGOTTEN = 1 << 21
 """Maximum number of unused texts in a table."""
 
-FEW = 256
+MAX_PLAIN_CODES = 256
 """Maximum number of codes that are looked up without a library."""
 
 
@@ -75,11 +75,11 @@ class TextCodes:
         self.put(self._constants)
 
     @cached_property
-    def maps(self) -> GivenMaps:
+    def maps(self) -> InputMaps:
         """The input maps, by number."""
-        from workbench.executors.compiled.execute.given_maps import GivenMaps
+        from workbench.executors.compiled.execute.given_maps import InputMaps
 
-        return GivenMaps(self)
+        return InputMaps(self)
 
     def __len__(self) -> int:
         return len(self._texts) if self._table is None else len(self._table)
@@ -202,7 +202,7 @@ def store_texts(texts: Sequence[str]) -> StoredTexts:
 
 def different(codes: Any) -> tuple[Any, list[int]]:
     """Return, per entry, an index into the distinct codes; and these."""
-    if len(codes) > FEW:
+    if len(codes) > MAX_PLAIN_CODES:
         try:
             import pyarrow as pa
         except ImportError:

@@ -173,7 +173,7 @@ class Batch:
         for name, domain in self._one.flat.inputs:
             here: Any = np.zeros((length, len(traces)), np.bool_)
             kinds = [kind for _, kind in scalars(domain)]
-            fields = tuple(np.zeros((length, len(traces)), _choose_shown_type(self._columns, kind)) for kind in kinds)
+            fields = tuple(np.zeros((length, len(traces)), _choose_output_type(self._columns, kind)) for kind in kinds)
             for number, trace in enumerate(traces):
                 there = [name in step for step in trace]
                 column = self._columns.column(name, domain, [step.get(name) for step in trace], there, self._texts)
@@ -206,7 +206,7 @@ class Batch:
             counts = np.array([len(pieces[0]) for pieces in rows], np.int64)
             fields = []
             for number, kind in enumerate(self._fields[name]):
-                table = np.zeros((int(counts.max(initial=0)), work.traces), _choose_shown_type(self._columns, kind))
+                table = np.zeros((int(counts.max(initial=0)), work.traces), _choose_output_type(self._columns, kind))
                 for trace, pieces in enumerate(rows):
                     table[: counts[trace], trace] = pieces[number]
                 fields.append(table)
@@ -407,7 +407,7 @@ class _Work:
         return self.present[name] if name in self.present else np.ones((self.steps, self.traces), np.bool_)
 
 
-def _choose_shown_type(columns: Any, kind: Domain) -> Any:
+def _choose_output_type(columns: Any, kind: Domain) -> Any:
     """Return the array type of a scalar domain, with texts as Python objects."""
     return object if isinstance(kind, Texts) else columns.dtype(kind)
 

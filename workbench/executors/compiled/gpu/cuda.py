@@ -159,7 +159,7 @@ def send_array(array: Any) -> Any:
     return cuda.to_device(np.ascontiguousarray(array))
 
 
-def room(rows: int, columns: int, kind: Any) -> Any:
+def allocate(rows: int, columns: int, kind: Any) -> Any:
     """Allocate an uninitialized array on the device."""
     return cuda.device_array((rows, columns), kind)
 

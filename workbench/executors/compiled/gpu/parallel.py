@@ -162,7 +162,7 @@ class _OnGpu(Attempt):
         new_counts, self.bad = cuda.send_array(np.zeros((len(self.counts), self.count), np.int64)), self._good()
         widths = [pipe.width for _, _, pipe in of.one.results]
         self.views = [
-            cuda.room((self.length + 1) * widths[j] + 1, self.count, y.dtype)
+            cuda.allocate((self.length + 1) * widths[j] + 1, self.count, y.dtype)
             for j, y in zip(self.owners, self.written, strict=True)
         ]
         cuda.launch(

@@ -19,7 +19,7 @@ from workbench.executors.compiled.code.loop import Target, loop_source
 from workbench.executors.compiled.code.placement import RowPerKey
 from workbench.executors.compiled.code.plain import PlainKeys
 from workbench.executors.compiled.execute import columns
-from workbench.executors.compiled.execute.executor import PATIENCE, Compiled
+from workbench.executors.compiled.execute.executor import WARM_UP_STEPS, Compiled
 from workbench.executors.compiled.execute.loops import Loop
 from workbench.executors.compiled.execute.outputs import OutputArrays
 from workbench.executors.compiled.keyed.runs import CompiledRuns
@@ -44,7 +44,13 @@ class CompiledKeys(CompiledRuns):
     """
 
     def __init__(
-        self, one: Compiled, *, threads: int = 1, patience: int = PATIENCE, machine: bool = True, costly: float = COSTLY
+        self,
+        one: Compiled,
+        *,
+        threads: int = 1,
+        patience: int = WARM_UP_STEPS,
+        machine: bool = True,
+        costly: float = COSTLY,
     ) -> None:
         super().__init__(one)
         self.states = KeyedStates(one)
@@ -116,7 +122,7 @@ class CompiledKeys(CompiledRuns):
 
     def _run(self, loop: Loop, batch: KeyedRows, parts: int, part: KeyPart) -> None:
         """Run the remaining rows of some keys."""
-        outputs = self._room(batch.rows - part.stop)
+        outputs = self._allocate(batch.rows - part.stop)
         part.stop = loop(
             part.number, parts, part.stop, batch.rows, *self.states.arrays[:2], outputs.counts,
             *self.states.arrays[2:], *batch.inputs, *outputs.arrays, *outputs.spots, batch.codes,
@@ -141,7 +147,7 @@ class CompiledKeys(CompiledRuns):
         part.stop += 1
         return None
 
-    def _room(self, rows: int) -> OutputArrays:
+    def _allocate(self, rows: int) -> OutputArrays:
         """Allocate arrays for the output of `rows` rows."""
         waiting = [0 if p.more is None else int(self.states.column(p.more.name).sum()) for _, _, p in self.one.results]
         sizes = [

@@ -20,7 +20,7 @@ from workbench.events.values import Words
 from workbench.executors.keyed import Keys
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-PATIENCE = 20_000
+WARM_UP_ROWS = 20_000
 """Rows whose keys Python numbers before machine code does."""
 
 
@@ -82,7 +82,7 @@ class ColumnKeys(Keys):
                 known[index] = self.number(column.texts[index])
             return known[column.numbers]
         self._rows += len(column)
-        if self._machine and self._table is None and self._rows > PATIENCE:
+        if self._machine and self._table is None and self._rows > WARM_UP_ROWS:
             self._table = self._make_table()
         if self._table is not None:
             return self._table.codes(self._convert_column(column))

@@ -47,7 +47,7 @@ class MapHeap(Array):
         return Memory(name, self, self.columns(name), (), ())
 
 
-def find_given_maps(domain: Domain) -> Iterator[Map]:
+def find_input_maps(domain: Domain) -> Iterator[Map]:
     """Yield the maps of any size in the domain of an input.
 
     Raises

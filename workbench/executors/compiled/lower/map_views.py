@@ -192,7 +192,7 @@ class OneOf(MapView):
 
 
 @dataclass(frozen=True, eq=False)
-class GivenMap(MapView):
+class InputMap(MapView):
     """A map that has come in, given its number."""
 
     domain: Map
@@ -223,9 +223,9 @@ class GivenMap(MapView):
         return size
 
     def or_else(self, condition: Any, otherwise: MapView) -> MapView:
-        if not isinstance(otherwise, GivenMap | NoEntries):
+        if not isinstance(otherwise, InputMap | NoEntries):
             return OneOf(condition, self, otherwise)
-        return GivenMap(self.domain, ite(condition, self.number, number_of(otherwise)))
+        return InputMap(self.domain, ite(condition, self.number, number_of(otherwise)))
 
     def some(self, index: Term, guard: Term, condition: Term) -> Term:
         """Return whether a condition holds for the index of some entry; searched only where `guard` holds."""
@@ -235,7 +235,7 @@ class GivenMap(MapView):
 
 def number_of(view: MapView) -> Term:
     """Return the number of an input map; Refused for a map that a step has made."""
-    if isinstance(view, GivenMap):
+    if isinstance(view, InputMap):
         return view.number
     if isinstance(view, NoEntries):
         empty: Term = const(0, MapNumber(view.domain))
@@ -249,7 +249,7 @@ def choose_value(condition: Any, then: Any, otherwise: Any) -> Any:
         return then
     if condition is FALSE:
         return otherwise
-    if isinstance(then, NoEntries) and isinstance(otherwise, GivenMap):
+    if isinstance(then, NoEntries) and isinstance(otherwise, InputMap):
         return otherwise.or_else(negate(condition), then)
     if isinstance(then, MapView):
         return then.or_else(condition, otherwise)

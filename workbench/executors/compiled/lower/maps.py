@@ -29,7 +29,7 @@ from workbench.executors.compiled.lower.given_maps import (
     number_domain,
 )
 from workbench.executors.compiled.lower.map_views import (
-    GivenMap,
+    InputMap,
     InTable,
     MapTable,
     MapView,
@@ -78,18 +78,18 @@ class _Tabled:
         coming = {leaf for source in system.inputs for leaf in leaves(source.value) if large(leaf.domain)}
         columns = (column for memory in system.memories for column in memory.columns)
         self.arrays = {c: number_array(c) for c in columns if _elements(c) in {each.domain for each in coming}}
-        self.given = self._replace_given(coming | self.arrays.keys())
+        self.given = self._replace_input_maps(coming | self.arrays.keys())
         self.lower = _Lower({**self._meanings(held), **self.given, **self.arrays})
         self.ending = Substitute({end.now: FALSE for end in system.ends.values()})
 
-    def _replace_given(self, terms: set[Term]) -> dict[Term, GivenMap]:
-        """Return the `GivenMap` of each map that comes in or waits in an array, and of variables that may be one."""
+    def _replace_input_maps(self, terms: set[Term]) -> dict[Term, InputMap]:
+        """Return the `InputMap` of each map that comes in or waits in an array, and of variables that may be one."""
         before = -1
         while before < len(terms):
             before = len(terms)
             terms |= {each for each, after in self.nexts.items() if not terms.isdisjoint(list_choices(after))}
         return {
-            each: GivenMap(each.domain, var(each.name, MapNumber(each.domain))) for each in terms if large(each.domain)
+            each: InputMap(each.domain, var(each.name, MapNumber(each.domain))) for each in terms if large(each.domain)
         }
 
     def _empty(self) -> set[Term]:
@@ -311,27 +311,27 @@ class _Lower(Fold[Any]):
     def on_read(self, term: Term, column: Term, *position: Any) -> Any:
         assert term.op is not None
         entry = term.op.build((column, *position))
-        return GivenMap(entry.domain.of, entry) if isinstance(entry.domain, MapNumber) else entry
+        return InputMap(entry.domain.of, entry) if isinstance(entry.domain, MapNumber) else entry
 
     on_recall = on_read
 
     def on_map_size(self, term: Term, m: MapView) -> Any:
-        if isinstance(m, GivenMap):
+        if isinstance(m, InputMap):
             return as_term(m.size, term.domain)
         return as_term(maps.size(m.entry), term.domain)
 
     def on_map_all(self, _: Term, m: MapView) -> Any:
-        if isinstance(m, GivenMap):
+        if isinstance(m, InputMap):
             return negate(m.some(row_of(0), _SEARCHING, negate(m.value(row_of(0)))))
         return maps.all_values(m.entry)
 
     def on_map_any(self, _: Term, m: MapView) -> Any:
-        if isinstance(m, GivenMap):
+        if isinstance(m, InputMap):
             return m.some(row_of(0), _SEARCHING, m.value(row_of(0)))
         return maps.any_value(m.entry)
 
     def on_map_sum(self, term: Term, m: MapView) -> Any:
-        if isinstance(m, GivenMap):
+        if isinstance(m, InputMap):
             raise Refused("the values of a map that comes in are added up", hint="let a field of the event say the sum")
         return as_term(maps.sum_values(m.entry), term.domain)
 
@@ -342,7 +342,7 @@ class _Lower(Fold[Any]):
         if isinstance(m, OneOf):
             then, otherwise = (self.on_some_key(term, each, key, condition) for each in (m.then, m.otherwise))
             return either(both(m.condition, then), both(negate(m.condition), otherwise))
-        if not isinstance(m, InTable | GivenMap):
+        if not isinstance(m, InTable | InputMap):
             raise Refused(
                 "a quantifier ranges over a map in the same step in which it changes",
                 hint="let it range over keep_last of the map, once the stream has ended, and that read one input",
@@ -350,7 +350,7 @@ class _Lower(Fold[Any]):
         if can_escape([condition], Integers) or can_escape([condition], Overflowing.CHECKED):
             raise Refused("a quantifier over a map does arithmetic that can leave its domain")
         row = row_of(maps.level(term.args[1]))
-        if isinstance(m, GivenMap):
+        if isinstance(m, InputMap):
             return m.some(row, _SEARCHING, substitute(condition, {next(leaves(key)): m.key(row)}))
         columns, words = m.cells.columns, len(list(leaves(key)))
         own = [READ.build((column, row)) for column in columns[1 + len(m.prefix) :][:words]]

@@ -34,7 +34,7 @@ def _no_fraction(term: Term) -> None:
         )
 
 
-def _only_told_apart(term: Term) -> None:
+def _refuse_text_operations(term: Term) -> None:
     """Refuse operations on the order or the letters of texts, which compiled code represents by codes."""
     values = term.args[1:] if term.op is ITE else term.args
     if term.op in (*READS, *FINDS, FIND_ENTRY, SOME_ROW_OF):
@@ -57,7 +57,7 @@ def refuse_large(term: Term) -> None:
     Refused: a constant has more than 64 bits, a result over a finite domain may have, or its domain is not numeric.
     """
     if term.op is not None and any(isinstance(each.domain, Texts) for each in (term, *term.args)):
-        _only_told_apart(term)
+        _refuse_text_operations(term)
     if term.domain.numeric and not isinstance(term.domain, Reals):
         _no_fraction(term)
     if term.is_const and isinstance(term.domain, Integers):

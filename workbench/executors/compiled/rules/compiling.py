@@ -160,7 +160,7 @@ def _address(array: Any) -> int:
     return address
 
 
-def is_kept() -> bool:
+def is_cached() -> bool:
     """Whether the kernel has been compiled; loads it if so."""
     return _machine_loop(run).ready(_examples(run))
 
@@ -172,7 +172,7 @@ def is_startable(events: int) -> bool:
     """
     if events <= SHORT_RUN:
         return False
-    if is_kept():
+    if is_cached():
         return True
     return events > LONG_RUN and not _compilation().is_alive()  # where nothing can be stored, this process compiles it
 

@@ -27,7 +27,7 @@ def constant_index(plan: SetPlan, rule: int) -> TriggerIndex | None:
     return index if index and index.operator == "==" and not isinstance(index.constant, float) else None
 
 
-def constraints_to_ask(plan: SetPlan, rule: int) -> list[t.Expression]:
+def list_remaining_constraints(plan: SetPlan, rule: int) -> list[t.Expression]:
     """Return the constraints of a rule's trigger, without the one that its index decides."""
     index, constraints = constant_index(plan, rule), plan.plans[rule].trigger.part.constraints
     return [each for each in constraints if index is None or index_of(expand_parameters(each, own=True)) != index]

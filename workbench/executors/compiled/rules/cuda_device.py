@@ -20,7 +20,7 @@ from workbench.executors.compiled.rules import records
 from workbench.executors.compiled.rules.compiling import link_functions
 from workbench.executors.compiled.rules.kernel.memory_prefetch import fetch
 from workbench.executors.compiled.rules.kernel.trigger_batch import match_triggers
-from workbench.executors.compiled.rules.trigger_batches import StretchRules
+from workbench.executors.compiled.rules.trigger_batches import BatchedRules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
@@ -29,7 +29,7 @@ BLOCKS, THREADS = 128, 64
 """Blocks of a launch, and threads per block."""
 
 
-def gpu_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> StretchRules:
+def gpu_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> BatchedRules:
     """Start an engine that matches triggers on a GPU.
 
     Raises
@@ -40,7 +40,7 @@ def gpu_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> Stretch
     if why := missing_device():
         hint = "`workbench doctor` shows devices, and what they need; --backend compiled needs none"
         raise EngineMissing(f"the engine 'gpu' needs an NVIDIA GPU: {why}", hint=hint)
-    return StretchRules(rules, facts, settings, CudaDevice())
+    return BatchedRules(rules, facts, settings, CudaDevice())
 
 
 class CudaDevice:

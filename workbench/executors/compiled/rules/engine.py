@@ -37,7 +37,7 @@ from workbench.executors.compiled.rules.memory import KernelMemory
 from workbench.executors.compiled.rules.plan import build_tables
 from workbench.executors.compiled.rules.records import FAR, LEAST_WORD, EventWords, KernelStatus
 from workbench.executors.compiled.rules.refusals import refuse_unsupported
-from workbench.executors.compiled.rules.texts import MOST_LETTERS, forget_texts, make_room, text_literals
+from workbench.executors.compiled.rules.texts import MOST_LETTERS, forget_texts, supply_memory, text_literals
 from workbench.executors.compiled.rules.transfer import (
     is_complete,
     list_held_events,
@@ -307,7 +307,7 @@ class CompiledRules:
             elif status >= KernelStatus.BEYOND:
                 return
             elif status != KernelStatus.DONE:
-                make_room(memory, status, self.texts, self._block_texts)
+                supply_memory(memory, status, self.texts, self._block_texts)
 
     def advance(self, time: int) -> list[Occurrence]:
         """Return the composites that the clock causes up to a time."""

@@ -71,14 +71,14 @@ class KernelMemory:
         rules, sizes = self.plan.rules, rule_tables.sizes
         columns = len(rule_tables.columns) + int((rules.timeout != records.NONE).sum())
         self.history = records.EventHistory(
-            records.room(max(columns, 1), records.COLUMN), *records.rows_with_cells(2, sizes.width),
+            records.allocate(max(columns, 1), records.COLUMN), *records.rows_with_cells(2, sizes.width),
             np.full(1, records.NONE), records.hash_table(2, 1), records.hash_table(2, 3 + sizes.per),
             records.hash_table(2, 3), np.zeros(1, np.uint8), records.hash_table(2, 3),
-            records.room(2 * capacity, records.UNDO), self.plan.trees.copy(), records.room(1, records.NODE),
+            records.allocate(2 * capacity, records.UNDO), self.plan.trees.copy(), records.allocate(1, records.NODE),
             records.zeros(1, SOME_LIMBS),
         )  # fmt: skip
         self.history.columns.shift = 1
-        self.states = records.room(1, records.STATE)
+        self.states = records.allocate(1, records.STATE)
         self.state = KernelState(self.states)
         self.lay_out([capacity] * columns)
         self.scratch = make_scratch(
@@ -281,7 +281,7 @@ class KernelMemory:
             tree = trees[number]
             tree.start = start
             start += int(self.history.columns[tree.column].mask) + 1
-        nodes = records.room(max(start, 1), records.NODE)
+        nodes = records.allocate(max(start, 1), records.NODE)
         nodes.row = records.NONE
         real = any(trees.kind[trees.start != records.NONE] == StepKind.SUM_REAL)
         limbs = records.zeros(len(nodes) if real else 1, SOME_LIMBS)
@@ -297,7 +297,7 @@ def make_scratch(
         return records.zeros(*threads, count)
 
     def entries(count: int, dtype: Any) -> Any:
-        return records.room(prod(threads) * count, dtype).reshape(*threads, count)
+        return records.allocate(prod(threads) * count, dtype).reshape(*threads, count)
 
     stack = words(sizes.stack)
     low, high, cells = (words(sizes.ranges) for _ in range(3))

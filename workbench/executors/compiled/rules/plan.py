@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.executors.compiled.rules import records
-from workbench.executors.compiled.rules.constants import constraints_to_ask, find_constants, index_constants
+from workbench.executors.compiled.rules.constants import find_constants, index_constants, list_remaining_constraints
 from workbench.executors.compiled.rules.expressions import register_of
 from workbench.executors.compiled.rules.lookups import add_lookups
 from workbench.executors.compiled.rules.range_constraints import find_banded_cell
@@ -194,7 +194,7 @@ class _TableBuilder:
         """Write the step at an index of the search order."""
         step, searches, takes = entries[index]
         if step is plan.trigger:
-            line = self._writer.trigger(plan, constraints_to_ask(self._plan, number))
+            line = self._writer.trigger(plan, list_remaining_constraints(self._plan, number))
         elif searches:
             line = self._writer.step(plan, self._plan.steps[number][step.number - 1]) | {"later": int(not takes)}
         else:

@@ -347,7 +347,7 @@ def hash_table(rows: int, width: int) -> Any:
     return np.full((rows, width), NONE)
 
 
-def room(count: int, dtype: np.dtype[Any]) -> Any:
+def allocate(count: int, dtype: np.dtype[Any]) -> Any:
     """Allocate records."""
     return np.zeros(count, dtype).view(Records)
 

@@ -159,7 +159,7 @@ class StepWriter:
         return self._lists.code.required([expand_parameters(each, own=True) for each in constraints], plan.layout)
 
 
-_ASKED = ("keys", "bounds", "residual", "rivals")
+_RESTRICTING = ("keys", "bounds", "residual", "rivals")
 """Fields with which a step may restrict the rows of its window."""
 
 
@@ -167,7 +167,7 @@ def selects_window(line: StepLine) -> bool:
     """Whether a step selects every row of its window, without further conditions."""
     if line["kind"] != StepKind.EACH or line["consumer"] != records.NONE:
         return False
-    return not any(line.get(f"{each}_end", 0) > line.get(each, 0) for each in _ASKED)
+    return not any(line.get(f"{each}_end", 0) > line.get(each, 0) for each in _RESTRICTING)
 
 
 def _list_unkeyed(planned: PlannedStep) -> list[t.Expression]:

@@ -24,7 +24,7 @@ MOST_LETTERS = 1 << 24
 """Maximum number of letters that are kept between two blocks."""
 
 
-def make_room(memory: KernelMemory, status: KernelStatus, codes: TextCodes, block: Iterable[int] = ()) -> None:
+def supply_memory(memory: KernelMemory, status: KernelStatus, codes: TextCodes, block: Iterable[int] = ()) -> None:
     """Supply what the kernel lacked when it stopped: a larger array, or data on texts (see `add_texts`)."""
     if status in (KernelStatus.MISSING_TEXT, KernelStatus.MISSING_JOINED):
         add_texts(memory, status, codes, block)

@@ -16,7 +16,7 @@ from workbench.errors import InputError
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules.by_key import RulesByKey
 from workbench.executors.compiled.rules.by_time import REPLAY_COST, RulesByTime
-from workbench.executors.compiled.rules.compiling import SHORT_RUN, is_kept
+from workbench.executors.compiled.rules.compiling import SHORT_RUN, is_cached
 from workbench.executors.compiled.rules.costs import add_costs
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.texts import text_literals
@@ -99,7 +99,7 @@ class ThreadedRules(FixedRules):
 
     def _run(self, events: EventBlock | list[Occurrence], *, sources: bool) -> Iterator[EventBlock | list[Occurrence]]:
         self._seen += len(events)
-        if self._seen > SHORT_RUN or (not self.settings.plain and is_kept()):
+        if self._seen > SHORT_RUN or (not self.settings.plain and is_cached()):
             for part in self._parts:
                 part.use_machine_code()
         self.partition = self.partition or self._choose(events if isinstance(events, EventBlock) else None)

@@ -17,14 +17,14 @@ from workbench.executors.compiled.rules import records
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.memory import make_scratch
 from workbench.executors.compiled.rules.records import EventWords, KernelStatus
-from workbench.executors.compiled.rules.texts import make_room
+from workbench.executors.compiled.rules.texts import supply_memory
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.publisher import check_time
 from workbench.tesla.engines.set_plan import SetPlan, find_dependences
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
 
-STRETCH = 1 << 14
+MAX_BATCH_EVENTS = 1 << 14
 """Maximum number of events that are processed together."""
 CANDIDATES = 64
 """Initial capacity of each thread for candidates."""
@@ -44,7 +44,7 @@ class TriggerDevice(Protocol):
         """Match all triggers; `scratches` and `states` have an entry for each thread."""
 
 
-class StretchRules(CompiledRules):
+class BatchedRules(CompiledRules):
     """A rule set whose triggers are matched together.
 
     Parameters
@@ -60,12 +60,12 @@ class StretchRules(CompiledRules):
 
     def __init__(
         self, rules: RuleSet, facts: Facts, settings: EngineSettings, device: TriggerDevice, *,
-        batch_size: int = STRETCH, candidates: int = CANDIDATES,
+        batch_size: int = MAX_BATCH_EVENTS, candidates: int = CANDIDATES,
     ) -> None:  # fmt: skip
         super().__init__(rules, facts, settings)
         refuse_dependent(self._tables.plan, settings)
         self._device, self._stretch, self._candidates = device, batch_size, candidates
-        self._triggers = records.room(2 * batch_size + len(self.memory.plan.rules), records.TRIGGER)
+        self._triggers = records.allocate(2 * batch_size + len(self.memory.plan.rules), records.TRIGGER)
 
     def _compute(self, events: EventWords) -> Iterator[None]:
         """Process events stretch by stretch; yields whenever there is output to take."""
@@ -120,7 +120,7 @@ class StretchRules(CompiledRules):
             status = KernelStatus(int(memory.state.status))
             if status == KernelStatus.DONE or status >= KernelStatus.BEYOND:
                 return status == KernelStatus.DONE
-            make_room(memory, status, self.texts, self._block_texts)
+            supply_memory(memory, status, self.texts, self._block_texts)
 
     def _count(self, triggers: Any) -> bool:
         """Count the matches of each trigger, and compute offsets of composites; return whether the kernel takes all."""
@@ -152,7 +152,7 @@ class StretchRules(CompiledRules):
             if (status := KernelStatus(int(each.status))) in missing:
                 for name in ("text", "other_text", "full_column", "shift"):
                     setattr(memory.state, name, each[name])
-                make_room(memory, status, self.texts, self._block_texts)
+                supply_memory(memory, status, self.texts, self._block_texts)
 
     def _write(self, triggers: Any, order: int) -> None:
         """Write the composites, and give all events of the stretch their final order numbers."""

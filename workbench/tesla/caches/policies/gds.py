@@ -47,11 +47,11 @@ class GreedyDualCache(FactCache):
         """Store an answer as in listing 4.3 of the thesis: the new one may be evicted, too."""
         self.rows += entry.size
         self.entries[entry.key] = entry
-        self.mark_kept(entry)
+        self.note_entry(entry)
         while self.rows > self.capacity:
             self.evict()
 
-    def mark_kept(self, entry: CachedAnswer) -> None:
+    def note_entry(self, entry: CachedAnswer) -> None:
         entry.hits, entry.since, entry.stamp = 1, self.clock, self._stamp()
         heappush(self._heap, (entry.since + self.worth(entry), entry.stamp, entry))
 

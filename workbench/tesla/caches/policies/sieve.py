@@ -21,7 +21,7 @@ class SieveCache(FactCache):
         super().__init__(capacity)
         self.empty()
 
-    def mark_kept(self, entry: CachedAnswer) -> None:
+    def note_entry(self, entry: CachedAnswer) -> None:
         ends = self._ends
         entry.older, entry.newer = ends.older, ends
         ends.older.newer = ends.older = entry

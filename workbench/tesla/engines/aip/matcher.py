@@ -39,7 +39,7 @@ from workbench.tesla.engines.saved_state import EventStore
 from workbench.tesla.occurrence import Occurrence
 
 NOWHERE: tuple[None, dict[int, Any]] = None, {}
-FEW = 64
+SWEEP_INTERVAL = 64
 """Minimum number of additions between two sweeps."""
 Tries = dict[tuple[int, int | None], dict[int, Any]]
 """For a state, and its latest event if known, a trie of the events of instances: the number of the first event
@@ -68,7 +68,7 @@ class AIPMatcher:
         for step in self.plan.steps[1:]:
             extend = self._extension(step, start)
             self.extends.append(extend if start.counted is None else count_extensions(extend, start.counted))
-        self._until_look = FEW
+        self._until_look = SWEEP_INTERVAL
         self.oldest: float = 0
 
     def _extension(self, step: RuleStep, start: MatcherStart) -> ExtendsMatch:
@@ -172,7 +172,7 @@ class AIPMatcher:
         of_slots = {slot: (oldest[bit].time, oldest[bit].number) for slot, bit in self.automaton.bits.items()}
         for column in self.columns.values():
             column.forget_behind([of_slots[slot] for slot in column.step.anchors])
-        self._until_look = FEW + sum(map(len, self.instances.values())) + self.columns.size
+        self._until_look = SWEEP_INTERVAL + sum(map(len, self.instances.values())) + self.columns.size
 
     # --- the trigger comes ------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from workbench.tesla.engines.runner import MatcherStart
 from workbench.tesla.engines.saved_state import EventStore
 from workbench.tesla.occurrence import Occurrence
 
-FEW = 64
+SWEEP_INTERVAL = 64
 """Minimum number of events after which old ones are deleted without a trigger."""
 
 
@@ -51,7 +51,7 @@ class CDPMatcher:
             self.extends.append(extend if start.counted is None else count_extensions(extend, start.counted))
             selecting += [step] if step.selects else []
         self._anchors = {step.slot: self.columns[step.number] for step in selecting}
-        self._until_look = FEW
+        self._until_look = SWEEP_INTERVAL
 
     def matches(self, start: PartialMatch) -> Iterable[PartialMatch]:
         """Yield the matches of a trigger."""
@@ -65,7 +65,7 @@ class CDPMatcher:
         self._until_look -= 1
         if self._until_look < 0:
             self.delete_old(event)
-            self._until_look = FEW + self.columns.size
+            self._until_look = SWEEP_INTERVAL + self.columns.size
 
     def delete_old(self, now: Occurrence) -> None:
         """Delete events that no later trigger can reach: those before the window of its oldest possible anchor."""

@@ -235,7 +235,7 @@ class FactQuery:
         return sorted_rows[::-1] if self.policy.newest else sorted_rows
 
 
-class AskedFacts:
+class DatabaseFacts:
     """The rows of a table that a predicate or aggregate may select; `StepFacts` does the same for rows in memory.
 
     Attributes

@@ -33,7 +33,7 @@ TOGETHER = 256, 16
 MOST_ANSWERED = 100_000
 """Maximum number of rows that one statement returns, where rows may be repeated."""
 COMPARED = {"==": eq, "<": lt, "<=": le, ">": gt, ">=": ge}
-_Told = dict[tuple[str, str], tuple[ComparedColumn, int]]
+_Comparisons = dict[tuple[str, str], tuple[ComparedColumn, int]]
 """For a column and a comparison: the constraint, and the index of the attribute that it compares with."""
 RowsById = dict[Any, FactRow]
 """Rows followed by their ids, by these ids, which give their order."""
@@ -190,7 +190,7 @@ class BlockFacts:
         table = self._facts[step.type]
         if not isinstance(table, FactTable) or not table.row_id:
             return None
-        equal, bounds = dict[int, _Told](), dict[int, _Told]()
+        equal, bounds = dict[int, _Comparisons](), dict[int, _Comparisons]()
         for each in FactQuery(step, table).compared:
             attribute = None if each.rounded else _place(plan, each.bound)
             if attribute is not None:
@@ -218,7 +218,7 @@ class BlockFacts:
         return self._lookup(plan, step) if step.type in self._large else step.type
 
 
-def _bands(bounds: Mapping[int, _Told]) -> list[tuple[int, _Told]]:
+def _bands(bounds: Mapping[int, _Comparisons]) -> list[tuple[int, _Comparisons]]:
     """Return the attributes that bound a number on both sides; a bound on one side has too many rows."""
     bands = []
     for number, comparisons in bounds.items():

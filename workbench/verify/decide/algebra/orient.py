@@ -85,12 +85,12 @@ class Ranking:
         return False
 
     def _put(self, number: int, below: set[int]) -> bool:
-        if any(number in self._reach(other) for other in below):
+        if any(number in self._find_reachable(other) for other in below):
             return False
         self._below.setdefault(number, set()).update(below)
         return True
 
-    def _reach(self, number: int) -> set[int]:
+    def _find_reachable(self, number: int) -> set[int]:
         reachable: set[int] = set()
         todo = [number]
         while todo:

@@ -29,7 +29,7 @@ from workbench.verify.decide.algebra.polynomial import (
     value_of,
 )
 
-FEW = 8
+MAX_CASES = 8
 """Maximum number of values of a variable that is treated case by case."""
 CASES = 64
 """Maximum number of cases of an operation."""
@@ -316,7 +316,9 @@ class Translation(Fold[Polynomial | Cases]):
 
 def by_cases(domain: Domain) -> bool:
     """Whether a variable of this domain is treated case by case."""
-    return ring(domain) is None and not isinstance(domain, Bool) and domain.size is not None and domain.size <= FEW
+    return (
+        ring(domain) is None and not isinstance(domain, Bool) and domain.size is not None and domain.size <= MAX_CASES
+    )
 
 
 def codes_of(domain: Domain) -> tuple[int, list[int]]:

@@ -23,7 +23,7 @@ from workbench.core.ops import NOT
 from workbench.core.term import FALSE, TRUE, Term
 from workbench.errors import Refused
 from workbench.executors.compiled.code import ir
-from workbench.smv.engines.engine import Answer, EngineLimits, RawTrace, Reached, SmvState, patience
+from workbench.smv.engines.engine import Answer, EngineLimits, RawTrace, Reached, SmvState, limit_side_questions
 from workbench.verify.ask.formula import Formula, nnf
 from workbench.verify.decide.explicit import machine
 from workbench.verify.decide.explicit.machine import CompiledSearch
@@ -138,7 +138,7 @@ def _list_violations(formula: Formula) -> list[tuple[TermTuple, TermTuple]] | No
 PLAIN_SECONDS = 0.5
 """Seconds of the search in Python before it switches to machine code: about the time to prepare that, if a step has
 few statements."""
-FEW_STATEMENTS = 500
+MAX_STATEMENTS = 500
 PLAIN_BYTES = 400
 """Bytes of a state in Python: a word, its entry in the dictionary, and two list entries."""
 REPORTING = 1.0
@@ -208,11 +208,11 @@ class _Run:
         self.search: Exploration = PlainSearch(self.space)
         if self.plain_seconds is not None:
             statements = ir.count_statements(self.space.code)
-            self.switch = time.thread_time() + self.plain_seconds * max(1.0, statements / FEW_STATEMENTS)
+            self.switch = time.thread_time() + self.plain_seconds * max(1.0, statements / MAX_STATEMENTS)
         answers |= self._settle(required, whole=count_states)
         spent = time.monotonic() - self.begin
-        if side and (self.deadline is None or time.monotonic() + patience(spent) < self.deadline):
-            self.deadline = time.monotonic() + patience(spent)
+        if side and (self.deadline is None or time.monotonic() + limit_side_questions(spent) < self.deadline):
+            self.deadline = time.monotonic() + limit_side_questions(spent)
             self.too_late = "a side question that took much longer than the others"
         answers |= self._settle(side)
         if count_states and self.search.complete:

@@ -137,12 +137,12 @@ class CompiledSearch(Exploration):
         last = self.done + states
         while self.done < min(last, self.size):
             checkpoint()
-            capacity = self._find_room(self.size + self._expander.block * self._many)
+            capacity = self._ensure_capacity(self.size + self._expander.block * self._many)
             open_labels = sum(1 << label for label in range(self.space.labels) if self._hits[label, 0] < 0)
             progress = SearchProgress(self._counts, last, capacity)
             search_loop("explore")(self._expander, self._found, self._listed, progress, open_labels, self._hits)
 
-    def _find_room(self, states: int) -> int:
+    def _ensure_capacity(self, states: int) -> int:
         """Return the number of states that fit, after making space for at least this many."""
         if self._bitmap:
             states = min(states, 1 << self.space.layout.bits)

@@ -23,7 +23,7 @@ ROWS, LENGTH = 128, 256
 """The number of sampled runs, and their least length."""
 MOST_SAMPLES = 4000
 """Maximum number of states."""
-FEW_VALUES = 5
+MAX_SAMPLED_VALUES = 5
 """Maximum number of sampled values of a variable whose values are cases."""
 MOST_PAIRS = 400
 """Maximum number of candidates about pairs."""
@@ -90,7 +90,7 @@ class Candidates:
                     yield SampledCondition(i, self.z3.Not(symbol), column == 0)
                 continue
             values = np.unique(column)
-            if len(values) > FEW_VALUES:
+            if len(values) > MAX_SAMPLED_VALUES:
                 values = values[[0, -1]]
             for value in values if self.spread[i] > 1 else ():
                 yield SampledCondition(i, symbol == int(value), column == value)
@@ -99,7 +99,7 @@ class Candidates:
         """Yield the literals of variables that control others: truth values, and small numbers."""
         ranked = sorted(self.literals, key=lambda each: self.spread[each.variable])
         for literal in ranked[:MOST_COLUMNS]:
-            if literal.truth.sum() >= FEW_VALUES:
+            if literal.truth.sum() >= MAX_SAMPLED_VALUES:
                 yield literal
 
     # --- kinds of candidates

@@ -11,7 +11,7 @@ from workbench.core.domain import Value
 from workbench.core.ops import NOT
 from workbench.core.term import Term
 from workbench.errors import EngineError, Refused, UnsupportedNode
-from workbench.smv.engines.engine import Answer, EngineLimits, patience
+from workbench.smv.engines.engine import Answer, EngineLimits, limit_side_questions
 from workbench.verify.decide.part import Decision, Part
 from workbench.verify.decide.runs import Runs
 from workbench.verify.decide.smt.session import OutOfLimits, Z3Session, z3_version
@@ -71,7 +71,7 @@ class SmtDecider(ABC):
         for role, good in goods.items():
             question = part.asked[role]
             if question.side and not side:
-                side, until = True, time.monotonic() + patience(0)
+                side, until = True, time.monotonic() + limit_side_questions(0)
                 session.deadline = until if session.deadline is None else min(session.deadline, until)
             unless = answers.get(question.unless)
             if unless is not None and unless.truth is False:

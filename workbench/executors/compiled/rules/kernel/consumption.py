@@ -9,7 +9,7 @@ Entries are added, logged for undo, and never removed one by one.
 from __future__ import annotations
 
 from workbench.executors.compiled.rules.kernel.hash_tables import find_row
-from workbench.executors.compiled.rules.kernel.undo import has_undo_room, log_undo
+from workbench.executors.compiled.rules.kernel.undo import has_undo_capacity, log_undo
 from workbench.executors.compiled.rules.records import NONE, KernelStatus, UndoKind
 
 
@@ -42,7 +42,7 @@ def consume(history, scratch, state):
         if 2 * (state.consumed + 1) > len(history.consumed):
             state.status = KernelStatus.FULL_CONSUMED
             return False
-        if not has_undo_room(history, state, 1):
+        if not has_undo_capacity(history, state, 1):
             return False
         log_undo(history, state, UndoKind.CONSUMED, row, NONE)
         history.consumed[row, 0] = scratch.key[0]

@@ -22,7 +22,7 @@ def emit(plan, history, scratch, state, rule, pending):
     if state.counting:
         state.pending += 1
         return True
-    if not has_room(state, pending, 1):
+    if not has_capacity(state, pending, 1):
         return False
     index, nulls = state.pending, 0
     for k in range(rule.cells_end - rule.cells):
@@ -39,7 +39,7 @@ def emit(plan, history, scratch, state, rule, pending):
     return state.status == KernelStatus.DONE and note_consumption(plan, history, scratch, state, rule)
 
 
-def has_room(state, pending, count):
+def has_capacity(state, pending, count):
     """Whether `count` more composites fit; sets the status if not."""
     if state.pending + count > len(pending.types):
         state.status = KernelStatus.FULL_PENDING
@@ -53,7 +53,7 @@ def emit_all(plan, history, scratch, state, rule, step, pending):
     newest = scratch.cursors[last] - 1
     count = newest + 1 - scratch.candidate_starts[step.list if step.kind == StepKind.TAKE else last]
     if not state.counting:
-        if not has_room(state, pending, count):
+        if not has_capacity(state, pending, count):
             return
         write_common(plan, scratch, state, rule, step, pending, count)
         for k in range(step.actions, step.actions_end):

@@ -13,7 +13,7 @@ Yao, An almost optimal algorithm for unbounded searching (Information Processing
 
 from __future__ import annotations
 
-from workbench.executors.compiled.rules.kernel.undo import has_undo_room, log_undo
+from workbench.executors.compiled.rules.kernel.undo import has_undo_capacity, log_undo
 from workbench.executors.compiled.rules.kernel.values import evaluate, evaluate_key, mix
 from workbench.executors.compiled.rules.records import LEAST_WORD, NONE, OWN, KernelStatus, UndoKind
 
@@ -43,13 +43,13 @@ def append(plan, history, scratch, state, number):
         return state.status == KernelStatus.DONE  # null equals nothing, and is within no bounds
     if index.banded != NONE:
         key = mix(key, history.cells[event, index.banded] >> history.columns[number].shift)
-    if not make_room(plan, history, state, number) or not has_undo_room(history, state, 2):
+    if not ensure_capacity(plan, history, state, number) or not has_undo_capacity(history, state, 2):
         return False
     link(history, state, number, event, key)
     return True
 
 
-def make_room(plan, history, state, number):
+def ensure_capacity(plan, history, state, number):
     """Whether a column has room for a row, after evicting some if necessary."""
     column = history.columns[number]
     if column.appended - column.first > column.mask:

@@ -74,7 +74,7 @@ def scan_chain(plan, history, scratch, state, step, key):
     first, start, mask, is_one_chain = column.first, column.start, column.mask, column.bucket_mask == 0
     cell, low, high = scratch.range_cells[0], scratch.low[0], scratch.high[0]
     other_cell, other_low, other_high = scratch.range_cells[1], scratch.low[1], scratch.high[1]
-    asks_more = has_more_to_ask(step)
+    asks_more = has_more_conditions(step)
     left = rows_to_walk(history, state, step) if step.tree != NONE else GREATEST_WORD
     key, other_key = keys_of(plan, history, scratch, state, step, key)
     newest, other = newest_of(history, state, step, key, other_key, window)
@@ -192,7 +192,7 @@ def narrow(scratch, k, relation, x):
     return True
 
 
-def has_more_to_ask(step):
+def has_more_conditions(step):
     """Whether a step has conditions on a row besides its key, its window and its first two ranges."""
     return (
         step.not_null != 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from workbench.executors.compiled.rules.kernel.collected_values import evaluate_apart
 from workbench.executors.compiled.rules.kernel.hash_tables import find_row
-from workbench.executors.compiled.rules.kernel.undo import has_undo_room, log_undo
+from workbench.executors.compiled.rules.kernel.undo import has_undo_capacity, log_undo
 from workbench.executors.compiled.rules.records import NONE, KernelStatus, UndoKind
 
 
@@ -22,7 +22,7 @@ def is_silent(plan, history, scratch, state, rule):
     is_new = silences[row, 0] == NONE
     if not is_new and state.now - silences[row, last] < rule.pause:
         return True
-    if not has_undo_room(history, state, 1):
+    if not has_undo_capacity(history, state, 1):
         return False
     if not is_new:
         log_undo(history, state, UndoKind.EMITTED, row, silences[row, last])

@@ -12,7 +12,7 @@ from __future__ import annotations
 from workbench.executors.compiled.rules.records import NONE, KernelStatus, UndoKind
 
 
-def has_undo_room(history, state, entries):
+def has_undo_capacity(history, state, entries):
     """Whether the undo log has room for this many entries; sets the status if not."""
     if state.undos + entries > len(history.undo):
         state.status = KernelStatus.FULL_UNDO

@@ -13,7 +13,7 @@ stay until all its effects are published, for until then it may be undone.
 from __future__ import annotations
 
 from workbench.executors.compiled.rules.kernel.candidates import put_aside
-from workbench.executors.compiled.rules.kernel.undo import has_undo_room, log_undo
+from workbench.executors.compiled.rules.kernel.undo import has_undo_capacity, log_undo
 from workbench.executors.compiled.rules.records import GREATEST_WORD, KernelStatus, UndoKind
 
 
@@ -34,7 +34,7 @@ def wait(plan, history, scratch, state, rule):
     if end - column.first > column.mask + 1:
         state.status, state.full_column = KernelStatus.FULL_COLUMN, rule.waits
         return False
-    if not has_undo_room(history, state, 1):
+    if not has_undo_capacity(history, state, 1):
         return False
     log_undo(history, state, UndoKind.APPENDED, rule.waits, first)
     column.appended = end
