@@ -19,14 +19,14 @@ class DeviceModel:
     copy: microseconds for copying an event to its columns.
     launch: microseconds for starting a kernel and reading how many sequences there are.
     memory, bus: gigabytes a second that its memory moves, and that move to and from the host.
-    room: gigabytes of memory.
+    capacity: gigabytes of memory.
     """
 
     copy: float
     launch: float
     memory: float
     bus: float
-    room: float
+    capacity: float
 
 
 DEVICES = {"GTX 460": DeviceModel(4, 20, 115, 5, 1), "H100": DeviceModel(2, 8, 3350, 50, 78)}
@@ -49,7 +49,7 @@ def scanning_cost(of: DeviceModel, policy: str, window: int, rules: int) -> dict
     sequences = [1, partners if policy == "each" else 1 - math.exp(-partners)]
     sequences.append(sequences[1] * (partners if policy == "each" else 1 - math.exp(-partners)))
     inside = sum(sequences) * column * WORDS  # two columns, and the aggregate for each match
-    across = sequences[2] * 3 * WORDS + (3 * column * WORDS if rules * PER_RULE > of.room else 0)
+    across = sequences[2] * 3 * WORDS + (3 * column * WORDS if rules * PER_RULE > of.capacity else 0)
     launches = 2 + min(1.0, sequences[2])
     per_trigger = launches * of.launch + inside / of.memory / 1e3 + across / of.bus / 1e3
     us = relevant * (of.copy + per_trigger / 3)

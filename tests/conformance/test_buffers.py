@@ -52,12 +52,12 @@ def moves(pipeline: Pipeline, *, together: bool) -> Iterator[Mapping[str, Any]]:
 
 def explored(flat: Pipeline, *, together: bool) -> tuple[dict[str, int], bool]:
     """The greatest length of each queue on runs that overflow nothing, and whether there are other runs."""
-    flat = with_capacities(flat, dict.fromkeys(flat.rooms, ROOM))
+    flat = with_capacities(flat, dict.fromkeys(flat.inner_capacities, ROOM))
     simulator = Simulator(compose(flat, ROOM))
     simulator.reset()
     seen, frontier = {simulator.state}, [simulator.state]
     # of positions that wait one place is the least that there can be
-    longest, overflows = dict.fromkeys(flat.queues, 0) | dict.fromkeys(flat.rooms, 1), False
+    longest, overflows = dict.fromkeys(flat.queues, 0) | dict.fromkeys(flat.inner_capacities, 1), False
     choices = list(moves(flat, together=together))
     while frontier:
         state = frontier.pop()

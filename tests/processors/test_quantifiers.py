@@ -138,7 +138,7 @@ def test_what_the_model_refuses():
     assert slow.refusal("smv") == "nothing bounds how many positions wait; write forall(..., pending = 4)"
     with pytest.raises(Refused, match="nothing bounds"):
         slow.machine((PAIR,))
-    assert slow.with_room(2).refusal("smv") == ""
+    assert slow.with_capacity(2).refusal("smv") == ""
     over_int = typed(ForAll(Function("one", 1, lambda a: (a,)), ApplyFunction(f.EQ)), INT)
     assert "not finitely many" in over_int.refusal("smv")
 

@@ -109,7 +109,7 @@ def test_capacities_are_the_least_that_are_enough(case):
             assert len(stream.caused()[-1]) == expected[name] == len(told_last(stream))
         assert name not in rates or name not in rule_set.primitives or keeps(stream, name, *rates[name])
     model = MeasuredRules(find_modelled(*build_models([rule_set], bounds))).model
-    model = model.with_capacities({name: expected.get(name, 50) for name in model.rooms})
+    model = model.with_capacities({name: expected.get(name, 50) for name in model.capacities})
     chosen = random.Random(1)
     for _ in range(100):
         caused = random_run(model, chosen)
@@ -142,7 +142,7 @@ def random_run(model, chosen):
         try:
             state, made = model.step(state, (model.ports.index(name), given))
         except Overflow as full:
-            caused[full.queue] = model.frame.rooms.get(full.queue, 0) + 1
+            caused[full.queue] = model.frame.capacities.get(full.queue, 0) + 1
             break
         about = "a moment" if name == "elapsed" else f"one {name}"
         caused[about] = max(caused.get(about, 0), len(events_of(made[model.results_named.index("all")])))

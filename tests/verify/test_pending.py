@@ -71,7 +71,7 @@ def test_its_capacity_is_given_as_that_of_others() -> None:
     assert [running.step(TWO_WAIT[0]).queues["until.pending"] for _ in range(3)] == [1, 2, 3]
     with pytest.raises(Overflow):
         running.step(TWO_WAIT[0])
-    assert Reference(pipeline(UNTIL), {"until.pending": 2}).flat.rooms == {"until.pending": 2}
+    assert Reference(pipeline(UNTIL), {"until.pending": 2}).flat.inner_capacities == {"until.pending": 2}
     with pytest.raises(PipelineError, match="at least one position"):
         Reference(pipeline(UNTIL), {"until.pending": 0})
 
@@ -83,7 +83,7 @@ def test_a_group_keeps_the_capacity_that_it_is_given() -> None:
             return y
             capacity queue(y.eventually.pending) = 4 }
     """
-    assert flatten(wb.parse(text).get("p").pipeline).rooms == {"y.eventually.pending": 4}
+    assert flatten(wb.parse(text).get("p").pipeline).inner_capacities == {"y.eventually.pending": 4}
 
 
 CLOCK = """

@@ -113,7 +113,7 @@ def test_rules_that_count_depend_on_their_order():
     """RepA of the thesis counts 1, 2, 3 and with its rules exchanged 1, 2, 1, 2: three values tell them apart."""
     counts = load_rules("models/tesla/iteration.tesla")
     both = replace(counts, rules=counts.rules[:2])
-    swapped, _ = r.order(RuleSubject(both, RuleBounds(room=4), deepen=False))
+    swapped, _ = r.order(RuleSubject(both, RuleBounds(capacity=4), deepen=False))
     one, other = swapped.runs.values()
     assert (swapped.about, swapped.answer, len(one.events)) == ("rule 1, rule 2", "depends", 3)
     assert one.differs_from(other)

@@ -60,14 +60,17 @@ def test_the_capacity_that_rules_need_is_proposed(most, advice):
         f"declare A(x: int) declare D(x: int)\n"
         f"from A and $n = COUNT(A within 10 from A) where $n > {most} emit D(x = 1)", "asked"
     )  # fmt: skip
-    bounds = replace(BOUNDS, room=2)
+    bounds = replace(BOUNDS, capacity=2)
     assert rule_problem(rules, "never(D)", bounds, deepen=False).decide().advice == (
         f"the capacity that the rules need: {advice} (2 now)",
     )
     if most == 12:
-        for followed in (BOUNDS, replace(BOUNDS, room=14)):
+        for followed in (BOUNDS, replace(BOUNDS, capacity=14)):
             assert rule_problem(rules, "never(D)", followed).decide().outcome is Outcome.FAILS
-        assert rule_problem(rules, "never(D)", replace(BOUNDS, room=13), deepen=False).decide().outcome != Outcome.FAILS
+        assert (
+            rule_problem(rules, "never(D)", replace(BOUNDS, capacity=13), deepen=False).decide().outcome
+            != Outcome.FAILS
+        )
 
 
 def test_three_failed_logins_come():
@@ -81,9 +84,9 @@ def test_three_failed_logins_come():
     ("text", "bounds", "settings"),
     [
         (FRAUD, BOUNDS, WITH_TIME),  # a run shows it
-        (FRAUD, RuleBounds(room=2), WITH_TIME),  # vacuous
+        (FRAUD, RuleBounds(capacity=2), WITH_TIME),  # vacuous
         ("declare A(x: int) declare Takeover(x: int) from A(x > 3, x < 2) emit Takeover(x = 1)", BOUNDS, WITH_TIME),
-        pytest.param(TWICE, RuleBounds(room=2), WITH_TIME, marks=pytest.mark.slow),  # within bounds
+        pytest.param(TWICE, RuleBounds(capacity=2), WITH_TIME, marks=pytest.mark.slow),  # within bounds
         (FRAUD, BOUNDS, replace(WITH_TIME, seconds=0.001)),  # no time
     ],
 )  # fmt: skip
@@ -107,7 +110,7 @@ def test_never_and_can_are_one_question(text, bounds, settings, jobs):
 @pytest.mark.parametrize("prop", ["never(Takeover)", "can(Takeover)", "ltl(G (not Takeover.present))"])
 def test_what_cannot_happen_for_want_of_room_is_not_decided(prop):
     """With room for two nothing is known of what takes three, and the bound is named; in Python as in the command."""
-    verdict = rule_problem(parse_rules(FRAUD, "fraud"), prop, RuleBounds(room=2), deepen=False).decide()
+    verdict = rule_problem(parse_rules(FRAUD, "fraud"), prop, RuleBounds(capacity=2), deepen=False).decide()
     assert (verdict.outcome, verdict.exit_code) == (Outcome.UNKNOWN, 3)
     assert str(verdict.vacuity) == "no Takeover comes (Q = 2 of fraud.Failed prevents it)"
     assert verdict.to_json()["vacuous"] == {"never": "no Takeover comes", "bound": "Q = 2 of fraud.Failed"}
@@ -116,9 +119,9 @@ def test_what_cannot_happen_for_want_of_room_is_not_decided(prop):
 
 OPPOSITES = [
     (FRAUD, "Takeover", RuleBounds(), "fails"),
-    (FRAUD, "Takeover", RuleBounds(room=2), "unknown"),  # for want of room
+    (FRAUD, "Takeover", RuleBounds(capacity=2), "unknown"),  # for want of room
     (FRAUD, "Failed.user != Failed.user", RuleBounds(), "holds"),
-    (DECLARED + COUNTS.format(">= 0", "$n"), "D.x > 3", RuleBounds(room=2), "holds-within-bounds"),  # 2 fit
+    (DECLARED + COUNTS.format(">= 0", "$n"), "D.x > 3", RuleBounds(capacity=2), "holds-within-bounds"),  # 2 fit
 ]
 
 
@@ -238,7 +241,7 @@ def test_values_are_as_far_apart_as_what_is_computed_asks_for(condition, steps):
 def test_a_bound_prevents_only_what_happens_without_it(condition, values, said):
     text = f"""{DECLARED}from T and $a = MAX(A.x within 10 from T) and $b = MIN(A.x within 10 from T)
     where {condition} emit D(x = 1)"""
-    bounds = RuleBounds(room=2, values={("A", "x"): values})
+    bounds = RuleBounds(capacity=2, values={("A", "x"): values})
     verdict = rule_problem(parse_rules(text, "asked"), "never(D)", bounds, deepen=False).decide()
     assert verdict.outcome is Outcome.UNKNOWN
     assert str(verdict.vacuity).endswith(f"{said})")
@@ -299,7 +302,7 @@ def test_analyses_say_nothing_of_rules_that_do_not_fire():
     ).replace("r1", "r2", 1)
     given = parse_rules(text, "asked")
     for question in (r.fires, r.covers, r.competition):
-        found = question(RuleSubject(given, RuleBounds(room=2), deepen=False))
+        found = question(RuleSubject(given, RuleBounds(capacity=2), deepen=False))
         assert {(each.answer, each.decided) for each in found} == {("unknown", False)}
         assert all("vacuous" in each.says for each in found)
     assert {each.answer for each in r.fires(RuleSubject(given))} == {"fires"}

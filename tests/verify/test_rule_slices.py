@@ -77,7 +77,7 @@ def test_random_rules_are_told_apart_by_those_that_differ(seed):
         if not shorter:
             continue
         sides = align_types(given, with_rule(given, *rng.choice(shorter)))
-        bounds = settle_bounds(sides, RuleBounds(room=1))
+        bounds = settle_bounds(sides, RuleBounds(capacity=1))
         asked, _ = slice_difference(dict(zip("ab", sides, strict=True)), bounds, ordered=True)
         if asked["a"] is not sides[0]:
             break
@@ -91,10 +91,10 @@ def test_random_rules_are_told_apart_by_those_that_differ(seed):
 def test_what_random_rules_can_emit_is_what_one_of_them_can(seed):
     rng = random.Random(seed)
     given = random_rules(rng, 3)
-    bounds = settle_bounds([given], RuleBounds(room=1))
+    bounds = settle_bounds([given], RuleBounds(capacity=1))
     (model,) = build_models([given], bounds)
     for text in (f"{rng.choice(('can', 'never'))}({name})" for name in given.composites):
-        some = rule_problem(given, text, RuleBounds(room=1), SETTINGS, deepen=False).decide()
+        some = rule_problem(given, text, RuleBounds(capacity=1), SETTINGS, deepen=False).decide()
         assert decided_alike(some, problem(model, text, SETTINGS).decide())
 
 

@@ -98,7 +98,7 @@ def rule_bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleB
     pairs: dict[str, int] = {}
     for item in args.Q:
         pairs |= {name.rpartition(".")[2]: size for name, size in item.items()}
-    capacity = pairs.pop("", RuleBounds.room)
+    capacity = pairs.pop("", RuleBounds.capacity)
     domains = {
         (name, attribute): domain
         for rules in rule_sets
@@ -148,7 +148,7 @@ def _bounds_inside(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds |
     numbers = [item[""] for item in getattr(args, "Q", []) if "" in item]
     facts = [_facts(args, [rules]) for rules in rule_sets] if getattr(args, "facts", None) else []
     return RuleBounds(
-        (numbers or [RuleBounds.room])[-1],
+        (numbers or [RuleBounds.capacity])[-1],
         facts={name: rows for each in facts for name, rows in each.items()},
         **_read_shared_bounds(args, _values_of_inputs(args), domains),
     )

@@ -144,7 +144,7 @@ class Keeping(Processor):
 
     @property
     @abstractmethod
-    def rooms(self) -> Mapping[str, int | None]:
+    def capacities(self) -> Mapping[str, int | None]:
         """The queues inside, with their capacities; more is an overflow. None: unbounded."""
 
     @abstractmethod
@@ -175,11 +175,11 @@ class Deferring(Keeping):
     """A processor in which positions wait, as events do in a queue: in `queue(NAME.pending)`."""
 
     @property
-    def rooms(self) -> Mapping[str, int | None]:
-        return {"pending": self.room} if self.defers else {}
+    def capacities(self) -> Mapping[str, int | None]:
+        return {"pending": self.capacity} if self.defers else {}
 
     def with_capacities(self, capacities: Mapping[str, int]) -> Self:
-        return self.with_room(capacities["pending"]) if "pending" in capacities else self
+        return self.with_capacity(capacities["pending"]) if "pending" in capacities else self
 
     def waiting(self, state: State) -> tuple[int, ...]:
         return (state[0],)
@@ -192,29 +192,29 @@ class Deferring(Keeping):
     @property
     def boundless(self) -> bool:
         """Whether positions wait, in unbounded number."""
-        return self.defers and self.room is None
+        return self.defers and self.capacity is None
 
     def first(self, max_fronts: int) -> Processor:
         """Return a replacement for at most `max_fronts` fronts of which only its first event counts."""
-        return self.with_room(max_fronts)
+        return self.with_capacity(max_fronts)
 
     def check_capacity(self, waiting: int) -> None:
         """Raise Overflow if more positions wait than the capacity."""
-        if self.room is not None and waiting > self.room:
+        if self.capacity is not None and waiting > self.capacity:
             raise Overflow(
-                f"queue 'pending' overflows: its capacity is {self.room} and {waiting} positions would wait",
+                f"queue 'pending' overflows: its capacity is {self.capacity} and {waiting} positions would wait",
                 hint="let more wait: pending = ...",
                 queue="pending",
             )
 
     @property
     @abstractmethod
-    def room(self) -> int | None:
+    def capacity(self) -> int | None:
         """The capacity of that queue; more positions are an overflow. None: unbounded."""
 
     @abstractmethod
-    def with_room(self, capacity: int) -> Self:
-        """Return the processor with another `room`."""
+    def with_capacity(self, capacity: int) -> Self:
+        """Return the processor with another capacity."""
 
 
 # --- made of a file ----------------------------------------------------------------------------------------------

@@ -62,12 +62,12 @@ class Node:
     @property
     def inside(self) -> tuple[str, ...]:
         """The names of the queues inside its processor."""
-        return tuple(f"{self.name}.{queue}" for queue in self.rooms)
+        return tuple(f"{self.name}.{queue}" for queue in self.capacities)
 
     @property
-    def rooms(self) -> Mapping[str, int | None]:
+    def capacities(self) -> Mapping[str, int | None]:
         """The queues inside its processor by their names in it, with their capacities."""
-        return self.processor.rooms if isinstance(self.processor, Keeping) else {}
+        return self.processor.capacities if isinstance(self.processor, Keeping) else {}
 
     @property
     def boundless(self) -> bool:
@@ -209,9 +209,9 @@ class Pipeline(Displayed):
         return tuple(queue for node in self.nodes for queue in node.queues)
 
     @cached_property
-    def rooms(self) -> Mapping[str, int]:
+    def inner_capacities(self) -> Mapping[str, int]:
         """The queues inside its own processors (`until.pending`), with their capacities, where they have one."""
-        capacities = {f"{n.name}.{queue}": capacity for n in self.nodes for queue, capacity in n.rooms.items()}
+        capacities = {f"{n.name}.{queue}": capacity for n in self.nodes for queue, capacity in n.capacities.items()}
         return {queue: capacity for queue, capacity in capacities.items() if capacity is not None}
 
     @property

@@ -72,7 +72,7 @@ def outline(pipeline: Program, capacity: int | Mapping[str, int] = DEFAULT_CAPAC
     flat = flatten(pipeline)
     if not isinstance(capacity, int):
         flat = with_capacities(flat, capacity)
-        capacity = {queue: size for queue, size in capacity.items() if queue not in flat.rooms}
+        capacity = {queue: size for queue, size in capacity.items() if queue not in flat.inner_capacities}
     return _Crawl(flat, capacity, arrays).system()
 
 
@@ -248,8 +248,8 @@ class _Crawl:
                     self.wires, f"{node.name}:part{number}", following, results, step_values
                 )
             self._escapes(f"{node.name}:inner_escape{number if number > 1 else ''}", step_values)
-            if node.pending in self.pipeline.rooms:
-                (count, *rest), capacity = following, self.pipeline.rooms[node.pending]
+            if node.pending in self.pipeline.inner_capacities:
+                (count, *rest), capacity = following, self.pipeline.inner_capacities[node.pending]
                 full[node.pending] = OR(full.get(node.pending, FALSE), AND(fires, GT(count, capacity)))
                 following = (restrict_to_range(count, Range(0, capacity)), *rest)
             for queue, overflow in zip(machine.queues, following[len(machine.slots) :], strict=True):
@@ -311,7 +311,7 @@ class _Crawl:
         own = queue.removeprefix(f"{node.name}.")
         length = self.wires.define(f"{node.name}:length_{own}", waiting)
         overflow_wire = self.wires.define(f"{node.name}:overflow_{own}", overflow)
-        self.queues[queue] = Queue(queue, self.pipeline.rooms[queue], length, overflow_wire)
+        self.queues[queue] = Queue(queue, self.pipeline.inner_capacities[queue], length, overflow_wire)
 
     def _tick_machine(self, node: Node, machine: Machine) -> list[list[Maybe]]:
         """Run a clocked machine on the events of a step, even if there are none; return what it emits per output."""
@@ -351,9 +351,9 @@ class _Crawl:
 
     def _machine(self, node: Node, domains: tuple[Domain, ...]) -> Machine:
         machine = self.pipeline.typed[node.name].machine(domains)
-        if node.pending in self.pipeline.rooms:
+        if node.pending in self.pipeline.inner_capacities:
             # count the waiting events exactly; one above the capacity is an overflow, as in other queues
-            (count, *rest), capacity = machine.slots, self.pipeline.rooms[node.pending]
+            (count, *rest), capacity = machine.slots, self.pipeline.inner_capacities[node.pending]
             machine = machine._replace(slots=(count._replace(domain=Range(0, capacity)), *rest))
         for what, domain in [*((f"state '{s.name}'", s.domain) for s in machine.slots)] + [
             (f"pipe '{pipe}'", self.pipeline.domains[pipe]) for pipe in node.outputs

@@ -111,10 +111,10 @@ class Streaming(Truth, Deferring):
             raise PipelineError(f"at least one position has to be able to wait, not {self.pending}")
 
     @property
-    def room(self) -> int | None:
+    def capacity(self) -> int | None:
         return self.pending
 
-    def with_room(self, capacity: int) -> Self:
+    def with_capacity(self, capacity: int) -> Self:
         return replace(self, pending=capacity)
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:

@@ -72,7 +72,9 @@ def test_what_is_said_of_random_rules_is_so_of_all_short_streams(seed, states):
     """Where it is not known whether anything is emitted: nothing is, on any stream that is as short as is said."""
     case = random_case(seed)
     try:
-        (model,) = build_models([replace(case.rules, rules=case.rules.rules[:1])], RuleBounds(room=1, facts=case.facts))
+        (model,) = build_models(
+            [replace(case.rules, rules=case.rules.rules[:1])], RuleBounds(capacity=1, facts=case.facts)
+        )
         with searched(states) as settings:
             verdict = check(model, f"can({model.nodes[0].processor.results_named[0]})", settings)
     except (Refused, PipelineError):
@@ -122,7 +124,7 @@ def test_events_that_are_exchanged_count_once(states, monkeypatch):
     monkeypatch.setattr(rule_order, "_find_two_events", lambda model: ())  # two are tried before the model is asked
     text = "from B[$x = x] and each A(x == $x) within 2 from B emit C(x = $x, n = 1)"
     with searched(states) as settings:
-        (found,) = r.order(RuleSubject(parse_rules(DECLARED + text), RuleBounds(room=1), settings, deepen=False))
+        (found,) = r.order(RuleSubject(parse_rules(DECLARED + text), RuleBounds(capacity=1), settings, deepen=False))
     depth = found.verdict.depth
     assert found.runs or depth is None or depth.steps == 1
 

@@ -64,7 +64,7 @@ def test_models_of_random_pipelines_with_rules_do_what_the_pipelines_do():
         pipeline = random_rule_pipeline(seed)
         try:
             (model,) = model_pipelines(
-                [pipeline], INTEGERS, RuleBounds(room=chosen.choice([1, 2])), still=seed % 2 == 0
+                [pipeline], INTEGERS, RuleBounds(capacity=chosen.choice([1, 2])), still=seed % 2 == 0
             )
         except Refused:
             continue

@@ -84,7 +84,9 @@ def test_machines_of_random_rules_do_what_engines_do():
             changing = ["F"] if seed % 6 == 0 else []
             facts = {} if given else case.facts
             room, values = chosen.choice([1, 2]), NULLS if seed % 2 else {}
-            bounds = RuleBounds(room=room, values=values, facts=facts, any_facts=given, changing=changing, trex=trex)
+            bounds = RuleBounds(
+                capacity=room, values=values, facts=facts, any_facts=given, changing=changing, trex=trex
+            )
             (model,) = build_models([case.rules], bounds)
             system = outline(model, {})
         except Refused:
@@ -124,7 +126,7 @@ def test_models_of_random_rules_do_what_the_rules_mean(seed):
     try:
         values, given = NULLS if seed % 2 else {}, {"F": 2} if seed % 3 == 0 else {}
         facts = {name: rows for name, rows in case.facts.items() if name not in given}
-        bounds = RuleBounds(room=2, values=values, facts=facts, any_facts=given, changing=given)
+        bounds = RuleBounds(capacity=2, values=values, facts=facts, any_facts=given, changing=given)
         (model,) = build_models([case.rules], bounds)
         evaluated = Evaluated(model, {})
     except Refused:

@@ -55,7 +55,7 @@ def test_a_template_is_filled_in_order_and_read_back():
 )
 def test_every_variable_of_rules_has_a_value_of_its_own(text):
     """As many names as variables, and a state has their initial values where it is filled with these."""
-    frame = find_modelled(*build_models([parse_rules(DECLARED + text, "found")], RuleBounds(room=2))).frame
+    frame = find_modelled(*build_models([parse_rules(DECLARED + text, "found")], RuleBounds(capacity=2))).frame
     found = variables(frame.template)
     assert len({each.name for each in found}) == len(found) > 0
     assert all(each.initial in each.domain for each in found)

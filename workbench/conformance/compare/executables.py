@@ -164,7 +164,7 @@ class Denoting:
         for node in self.pipeline.nodes:
             lengths = [len(streams[pipe]) for pipe in node.inputs]
             queue_lengths.update(zip(node.queues, (n - min(lengths) for n in lengths), strict=False))
-            if node.pending in self.pipeline.rooms:
+            if node.pending in self.pipeline.inner_capacities:
                 queue_lengths[node.pending] = min(lengths) - len(streams[node.outputs[0]])
         return queue_lengths
 

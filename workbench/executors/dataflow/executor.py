@@ -337,7 +337,7 @@ class Dataflow(Overlapped):
             if name in self._rooms and len(queue) > self._rooms[name][1]:
                 queue_index = len(self._cells) + self._rooms[name][0]
                 failure.note(step.number, queue_index, self._overflow(step.number, name, len(queue)))
-        if watched and cell.node.pending in self.flat.rooms:
+        if watched and cell.node.pending in self.flat.inner_capacities:
             assert isinstance(cell.processor, Deferring)
             (step.queues[cell.node.pending],) = cell.processor.waiting(self._states[index])
 

@@ -239,9 +239,9 @@ def _locate_error(
         ports, front = zip(*heard, strict=True)
     front_text = ", ".join(f"{port} = {value!r}" for port, value in zip(ports, front, strict=False))
     start = f"step {when}: processor '{node.name}' ({node.processor})" + (f" on {front_text}" if front else "")
-    if isinstance(error, Overflow) and isinstance(node.processor, Keeping) and error.queue in node.rooms:
+    if isinstance(error, Overflow) and isinstance(node.processor, Keeping) and error.queue in node.capacities:
         # its own queue, not one of an inner processor
-        queue, capacity = f"{node.name}.{error.queue}", node.rooms[error.queue]
+        queue, capacity = f"{node.name}.{error.queue}", node.capacities[error.queue]
         what = f"queue '{queue}' overflows: its capacity is {capacity} and more {node.processor.holds} would wait"
         full = error.retold(f"{start}: {what}", where=error.where or node.where)
         full.queue = queue

@@ -53,14 +53,16 @@ class Network:
         self._sources = self.flat.inputs
         self._holds = [domain.__contains__ for _, domain in self.flat.inputs]
         self._positions = {name: i for i, (name, _) in enumerate(self.flat.inputs)}
-        self._inside = [index for index, cell in enumerate(self._cells) if self.flat.rooms.keys() & cell.node.inside]
+        self._inside = [
+            index for index, cell in enumerate(self._cells) if self.flat.inner_capacities.keys() & cell.node.inside
+        ]
         self._bounded = [
             (queue, self.capacities[name], name) for name, queue in self.lines.items() if name in self.capacities
         ]
         self.reset()
 
     def _checked(self, capacities: Mapping[str, int]) -> dict[str, int]:
-        capacities = {name: size for name, size in capacities.items() if name not in self.flat.rooms}
+        capacities = {name: size for name, size in capacities.items() if name not in self.flat.inner_capacities}
         for name, capacity in capacities.items():
             if name not in self.flat.queues:
                 raise unknown(self.flat.ports.of, "queue", name, self.flat.queues)

@@ -432,7 +432,9 @@ def with_capacities(flat: Pipeline, capacities: Mapping[str, int]) -> Pipeline:
 
 
 def _roomy(node: Node, capacities: Mapping[str, int]) -> Node:
-    sizes = {queue: capacities[f"{node.name}.{queue}"] for queue in node.rooms if f"{node.name}.{queue}" in capacities}
+    sizes = {
+        queue: capacities[f"{node.name}.{queue}"] for queue in node.capacities if f"{node.name}.{queue}" in capacities
+    }
     if not sizes or not isinstance(node.processor, Keeping):
         return node
     return replace(node, processor=node.processor.with_capacities(sizes))

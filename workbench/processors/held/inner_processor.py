@@ -96,7 +96,7 @@ def briefly(processor: Processor, max_fronts: int) -> Processor:
     for node in reversed(flat.nodes):
         first, inner = rest.isdisjoint(node.outputs), node.processor
         if isinstance(inner, Deferring) and inner.boundless:
-            inner = inner.first(max_fronts) if first else inner.with_room(max_fronts)
+            inner = inner.first(max_fronts) if first else inner.with_capacity(max_fronts)
         inputs = node.inputs
         if not first or flat.typed[node.name].lag != 0:
             rest.update(inputs)

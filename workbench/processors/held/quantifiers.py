@@ -111,10 +111,10 @@ class ForAll(SingleHolder, Divisible, Deferring):
         return self.lag != 0
 
     @property
-    def room(self) -> int | None:
+    def capacity(self) -> int | None:
         return self.pending
 
-    def with_room(self, capacity: int) -> Self:
+    def with_capacity(self, capacity: int) -> Self:
         return replace(self, pending=capacity)
 
     def waiting(self, state: State) -> tuple[int, ...]:
@@ -285,7 +285,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
 
     def refusal(self, form: str) -> str:
         if self.boundless and form != Form.VALUES:
-            reason = self.with_room(1).refusal(form)
+            reason = self.with_capacity(1).refusal(form)
             return reason or f"nothing bounds how many positions wait; write {self.keyword}(..., pending = 4)"
         if self._brief is not self._inner:
             return replace(self, inner=self._brief).refusal(form)

@@ -44,17 +44,17 @@ class WaitingPosition(NamedTuple):
 
 @dataclass(frozen=True)
 class WaitingCopies:
-    """The state of at most `room` positions, and their step on a front.
+    """The state of at most `capacity` positions, and their step on a front.
 
     Attributes
     ----------
-    inner: the machine of a copy, for `room + 1` fronts.
+    inner: the machine of a copy, for `capacity + 1` fronts.
     element: the domain of the values.
     keys: the values for which a position can have a copy; None where a copy stores its own.
     breaks: the verdict of one copy that decides a position.
     """
 
-    room: int
+    capacity: int
     inner: Machine
     element: Domain
     keys: Sequence[Value | None]
@@ -62,8 +62,8 @@ class WaitingCopies:
 
     def slots(self) -> tuple[Slot, ...]:
         """Return the number of waiting positions, and the state of each, the oldest first."""
-        slots = [Slot("waiting", Integer(self.room + 1, Overflowing.CHECKED), 0)]
-        for index in range(self.room):
+        slots = [Slot("waiting", Integer(self.capacity + 1, Overflowing.CHECKED), 0)]
+        for index in range(self.capacity):
             slots.append(Slot(f"position{index}.broken", BOOL, False))
             for number, key in enumerate(self.keys):
                 copy = f"position{index}.copy{number}"
@@ -124,7 +124,7 @@ class WaitingCopies:
     def _places(self, rest: Sequence[Any]) -> list[WaitingPosition]:
         """Build the positions from the parts of a state behind the first."""
         parts, positions = iter(rest), []
-        for _ in range(self.room):
+        for _ in range(self.capacity):
             broken, copies = next(parts), []
             for key in self.keys:
                 there = next(parts)

@@ -41,8 +41,8 @@ class RuleBounds:
 
     Parameters
     ----------
-    room: the capacity of a column that needs more than the newest event; None: what rules need to fire, two
-            at least. rooms: capacities of columns by type, and of waiting matches.
+    capacity: the capacity of a column that needs more than the newest event; None: what rules need to fire, two
+            at least. capacities: of columns by type, and of waiting matches.
     values: values of attributes, by type and name, None for null; others follow from the comparisons in rules.
     count: the number of values of an attribute that is compared for equality only; None: two.
     tick: the length of a tick, in microseconds if windows have units; None: the greatest of which all windows are
@@ -61,8 +61,8 @@ class RuleBounds:
             model.
     """
 
-    room: int | None = None
-    rooms: Mapping[str, int] = field(default_factory=dict)
+    capacity: int | None = None
+    capacities: Mapping[str, int] = field(default_factory=dict)
     values: Mapping[tuple[str, str], Sequence[Value | None]] = field(default_factory=dict)
     count: int | None = None
     tick: int | None = None
@@ -216,10 +216,10 @@ class FrameSearch:
         try:
             return self._find(roomy=True)
         except Refused:
-            fewer = self.bounds.room is None and self.bounds.growth == 1
+            fewer = self.bounds.capacity is None and self.bounds.growth == 1
             if not self.rates and not fewer:
                 raise
-            less = replace(self.bounds, room=LEAST) if fewer else self.bounds
+            less = replace(self.bounds, capacity=LEAST) if fewer else self.bounds
             return replace(self, bounds=less)._find(roomy=False)
 
     def _find(self, *, roomy: bool) -> list[RuleFrame]:
@@ -250,11 +250,11 @@ class FrameSearch:
         whole = {**dict.fromkeys(keys, ValueTable(())), **tables}
         frames, without = [], frozenset(each for rules in rule_sets for each in _time_attributes(rules))
         needed = choose_capacities(rule_sets, bounds.growth)
-        rest = needed if bounds.room is None else dict.fromkeys(needed, bounds.room)
-        layouts = lay_out(rule_sets, whole, bounds.rooms, rest, bounds.trex)
+        rest = needed if bounds.capacity is None else dict.fromkeys(needed, bounds.capacity)
+        layouts = lay_out(rule_sets, whole, bounds.capacities, rest, bounds.trex)
         for rules, layout in zip(rule_sets, layouts, strict=True):
             absences = [rule for rule in rules.rules if rule.absence is not None]
-            waits = {rule.name: bounds.rooms.get(waiting_of(rule), needed[waiting_of(rule)]) for rule in absences}
+            waits = {rule.name: bounds.capacities.get(waiting_of(rule), needed[waiting_of(rule)]) for rule in absences}
             layout = replace(layout, waits=waits, tick=bounds.tick or 1)
             depth = rules.graph.longest_chain or max(bounds.depth, chain_needed(rules)) * bounds.growth
             any_facts, changing = bounds.any_facts, frozenset(bounds.changing)
@@ -280,7 +280,7 @@ def _count_capacities(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[s
             capacities[name] = max(capacities.get(name, 1), capacity)
     smallest: dict[str, int] = {}
     for name, capacity in sorted(capacities.items(), key=lambda each: each[1]):
-        if name not in bounds.rooms and sum(smallest.values()) + capacity <= MOST_RATED:
+        if name not in bounds.capacities and sum(smallest.values()) + capacity <= MOST_RATED:
             smallest[name] = int(capacity)
     return smallest
 
@@ -352,7 +352,7 @@ def _refuse_unknown(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> None:
     names = [name for rules in rule_sets for name in rules.events]
     shown_types = [name for rules in rule_sets for name in rules.primitives]
     waits = [waiting_of(rule) for rules in rule_sets for rule in rules.rules if rule.absence is not None]
-    for name in bounds.rooms:
+    for name in bounds.capacities:
         if name not in (*names, *waits):
             raise InputError(f"there is no column of '{name}'", hint=did_you_mean(name, (*names, *waits)))
     for name in (each for each in bounds.rates if each not in (ANY_TYPE, *shown_types)):

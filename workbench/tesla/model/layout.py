@@ -73,7 +73,7 @@ class ColumnLayout:
     newest: attributes such that only the newest event for each of their values is needed; None: all events are needed.
     apart: the values of these, by places in their tables, if the order of such events does not matter: each has a
             slot of its own, outside the line.
-    room: the capacity.
+    capacity: the number of events that it holds.
     """
 
     type: str
@@ -85,7 +85,7 @@ class ColumnLayout:
     attributes: Mapping[str, int]
     newest: tuple[str, ...] | None
     apart: tuple[tuple[int, ...], ...]
-    room: int
+    capacity: int
 
     @cached_property
     def alike(self) -> bool:
@@ -97,9 +97,9 @@ class ColumnLayout:
         """Whether the oldest event is retained in place of the newest."""
         return self.newest is not None and _selects_oldest(self.roles)
 
-    def with_room(self, capacity: int | None) -> ColumnLayout:
+    def with_capacity(self, capacity: int | None) -> ColumnLayout:
         """Return the column with another capacity; one with slots apart keeps its own."""
-        return self if capacity is None or self.apart else replace(self, room=capacity)
+        return self if capacity is None or self.apart else replace(self, capacity=capacity)
 
     @cached_property
     def filters(self) -> tuple[tuple[t.Expression, ...], ...]:
@@ -151,7 +151,7 @@ class LineLayout:
     @property
     def slots(self) -> int:
         """The number of slots in the line."""
-        return sum(column.room for column in self.line_columns)
+        return sum(column.capacity for column in self.line_columns)
 
     @cached_property
     def oldest(self) -> int:
@@ -235,7 +235,9 @@ def lay_out(
             by_type.setdefault(role.part.type, []).append(role)
     columns: dict[str, ColumnLayout] = {}
     for kind, (name, roles) in enumerate(by_type.items(), 1):
-        columns[name] = _lay_out_column(name, kind, tuple(roles), tables, rest[name]).with_room(capacities.get(name))
+        columns[name] = _lay_out_column(name, kind, tuple(roles), tables, rest[name]).with_capacity(
+            capacities.get(name)
+        )
     sizes = _find_sizes([column for column in columns.values() if not column.apart], tables)
     return [LineLayout(rules, columns, sizes, n in trex) for n, rules in enumerate(rule_sets)]
 

@@ -61,7 +61,7 @@ class ModelledRules(RulesInTicks):
             Machine(
                 slots,
                 self._step_terms,
-                queues=tuple(frame.rooms),
+                queues=tuple(frame.capacities),
                 lengths=lambda s: ModelCourse.read(frame, s).lengths,
                 shares=True,
                 comes=self._may_come if frame.rates else None,
@@ -80,7 +80,7 @@ class ModelledRules(RulesInTicks):
         after = before.state
         for when, each in reversed(ways):
             after = tuple(ite(when, a, b) for a, b in zip(each.state, after, strict=True))
-        full = tuple(either_all(both(when, each.full[name]) for when, each in ways) for name in frame.rooms)
+        full = tuple(either_all(both(when, each.full[name]) for when, each in ways) for name in frame.capacities)
         emitted = self.emitted(ways)
         return (*after, *full), self.bursts(emitted, max(1, *map(len, emitted)))
 

@@ -143,7 +143,7 @@ class EventLine:
         total: Any = const(0, Range(0, 0))
         for index in self.places_of(column):
             total = ADD(total, ite(self.slots[index].of(column), 1, 0))
-        return restrict_to_range(total, Range(0, column.room))
+        return restrict_to_range(total, Range(0, column.capacity))
 
     # --- steps ---
 
@@ -192,7 +192,7 @@ class EventLine:
             replaced = [both(slot.of(column), self._is_same(slot, column, values)) for slot in self.lined]
         if column.oldest:
             when, replaced = both(when, negate(disjunction(replaced))), [FALSE] * len(self.lined)
-        full = both(both(when, EQ(self.length(column), column.room)), negate(disjunction(replaced)))
+        full = both(both(when, EQ(self.length(column), column.capacity)), negate(disjunction(replaced)))
         shifted, before, gone = [], head, FALSE
         for slot, here in zip(self.lined, replaced, strict=True):
             # slots behind the event that the new one replaces do not move

@@ -70,7 +70,7 @@ class ModelCourse:
         self.given, self.begun = dict(zip(frame.given, state.given, strict=True)), state.begun
         self.recent = {type: list(each) for type, each in zip(frame.rates, state.recent, strict=True)}
         self.composites: list[ModelComposite] = []
-        self.full: dict[str, Any] = dict.fromkeys(frame.rooms, FALSE)
+        self.full: dict[str, Any] = dict.fromkeys(frame.capacities, FALSE)
         self.beyond: Any = FALSE
         """Whether something is outside the model: a value, or a chain of causes."""
 

@@ -86,7 +86,7 @@ class RulesInPipeline(ModelledRules):
         if way.beyond is not FALSE:
             leaves_domain(way.beyond)
         emitted = self.bursts(self.emitted([(TRUE, way)]), self._bursts[port])
-        return (*way.state, *(way.full[name] for name in self.frame.rooms)), emitted
+        return (*way.state, *(way.full[name] for name in self.frame.capacities)), emitted
 
     # --- encodings of pipes ---
 

@@ -132,14 +132,14 @@ class RuleFrame:
         return max((0, *ages, *rates, *(int(rule.pause.amount) for rule in self.pausing if rule.pause)))
 
     @property
-    def rooms(self) -> dict[str, int]:
+    def capacities(self) -> dict[str, int]:
         """The capacity of each column, and the maximum number of waiting matches of each rule."""
-        columns = {name: column.room for name, column in self.layout.columns.items()}
+        columns = {name: column.capacity for name, column in self.layout.columns.items()}
         return columns | {waiting_of(rule): self.waits[rule.name] for rule in self.absences}
 
     def with_capacities(self, capacities: Mapping[str, int]) -> RuleFrame:
         """Return the frame with other capacities; those that are not named are unchanged."""
-        columns = {name: each.with_room(capacities.get(name)) for name, each in self.layout.columns.items()}
+        columns = {name: each.with_capacity(capacities.get(name)) for name, each in self.layout.columns.items()}
         waits = {rule.name: capacities.get(waiting_of(rule), self.waits[rule.name]) for rule in self.absences}
         return replace(self, layout=replace(self.layout, columns=columns, waits=waits))
 

@@ -137,8 +137,8 @@ class RulesInTicks(RuleProcessor, Keeping):
     # --- queues inside ---
 
     @property
-    def rooms(self) -> Mapping[str, int | None]:
-        return dict(self.frame.rooms)
+    def capacities(self) -> Mapping[str, int | None]:
+        return dict(self.frame.capacities)
 
     def with_capacities(self, capacities: Mapping[str, int]) -> Self:
         return replace(self, frame=self.frame.with_capacities(capacities))
@@ -261,10 +261,10 @@ class RulesInTicks(RuleProcessor, Keeping):
         if column.oldest and any(each[0].type == event.type and each[1] == key for each in events):
             return events
         events = tuple(each for each in events if key is None or each[0].type != event.type or each[1] != key)
-        if sum(each[0].type == event.type for each in events) >= column.room:
-            what = f"queue '{event.type}' overflows: its capacity is {column.room} and more events would be kept"
+        if sum(each[0].type == event.type for each in events) >= column.capacity:
+            what = f"queue '{event.type}' overflows: its capacity is {column.capacity} and more events would be kept"
             raise Overflow(
-                what, hint=f"give it more capacity: -Q NAME.{event.type}={column.room + 1}", queue=event.type
+                what, hint=f"give it more capacity: -Q NAME.{event.type}={column.capacity + 1}", queue=event.type
             )
         return (*events, (event, key))
 

@@ -116,11 +116,11 @@ class Tagged(Processor):
 class TaggedVerdicts(Tagged, Deferring):
     """A processor on tagged events in which positions wait."""
 
-    room, defers = map(_of_inner, ("room", "defers"))
+    capacity, defers = map(_of_inner, ("capacity", "defers"))
 
-    def with_room(self, capacity: int) -> Self:
+    def with_capacity(self, capacity: int) -> Self:
         assert isinstance(self.inner, Deferring)
-        return replace(self, inner=self.inner.with_room(capacity))
+        return replace(self, inner=self.inner.with_capacity(capacity))
 
     def waiting(self, state: State) -> tuple[int, ...]:
         assert isinstance(self.inner, Deferring)

@@ -117,6 +117,6 @@ class Settings:
         if isinstance(self.q, Adjustable):
             bounds = replace(bounds, growth=max(self.q // DEFAULT_CAPACITY, 1))
         elif isinstance(self.q, int):
-            bounds = replace(bounds, room=self.q)
+            bounds = replace(bounds, capacity=self.q)
         still = bounds.still or self.environment.row.together
         return model_pipelines(programs, self.domain, bounds, still=still)

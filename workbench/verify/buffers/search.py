@@ -154,7 +154,7 @@ class QueueSearch:
         self.proven = {name: size for name, size in question.proven.items() if name in self.pipeline.queues}
         self.open = {name for name in self.pipeline.queues if name not in self.proven and name != self.queue}
         self.taken = look_ahead(self.pipeline)
-        self.room = 1
+        self.capacity = 1
         """The capacity of open queues: the larger it is, the fewer spurious runs the model has."""
         self.found = QueueMost()
 
@@ -197,8 +197,8 @@ class QueueSearch:
         if never_ahead(self.pipeline, self.queue):
             self.found.at_most, self.found.argument = 0, NEVER_AHEAD
             return None
-        self.room *= 2
-        if self.room > self.most:
+        self.capacity *= 2
+        if self.capacity > self.most:
             raise SearchAbandoned(depends_on(others))
         return None
 
@@ -208,7 +208,7 @@ class QueueSearch:
         """Return the inputs of runs of the model on which the queue gets longer than these lengths; None: no run."""
         system, conditions = self._make_system(capacity, lengths)
         # no other queue overflows, so none needs the flag, except those inside processors, whose capacity is given
-        inside = {name: system.queues[name] for name in self.pipeline.rooms}
+        inside = {name: system.queues[name] for name in self.pipeline.inner_capacities}
         model = focus(replace(system, queues=inside), conditions)
         self.found.model = model
         env = self.settings.environment
@@ -240,7 +240,7 @@ class QueueSearch:
         return [self._read_inputs(system, smv, answer) for answer in answers]
 
     def _make_system(self, capacity: int, lengths: Sequence[int]) -> tuple[System, list[Term]]:
-        open_ = {name: max(self.room, self.taken[name]) for name in self.open}
+        open_ = {name: max(self.capacity, self.taken[name]) for name in self.open}
         sizes = {**open_, **self.proven, self.queue: capacity}
         system = outline(self.pipeline, sizes)
         queue = system.queues[self.queue]

@@ -158,7 +158,7 @@ class CapacitySearch:
     def columns(self) -> Sequence[str]:
         """The names with a capacity: columns of events from outside first, then composites, then waiting lists."""
         outside = set(self.rules.primitives)
-        return sorted(self.model.rooms, key=lambda name: name not in outside)
+        return sorted(self.model.capacities, key=lambda name: name not in outside)
 
     def find_column(self, queue: str) -> Iterator[Finding]:
         """Find the maximum of a column."""
@@ -278,12 +278,12 @@ class CapacitySearch:
         about = {rule.name for rule in (*searched.causing, *searched.looking)}
         subject = self.subject.about(about)
         names = {name for rule in subject.rules.rules for name in (*rule.types, waiting_of(rule))}
-        capacity_of = {name: self._choose_initial_capacity(name) for name in self.model.rooms if name in names}
+        capacity_of = {name: self._choose_initial_capacity(name) for name in self.model.capacities if name in names}
         if searched.queue:
             self._raise_capacity(capacity_of, searched.queue, searched.at_least)
 
         def exceeds(_: int, numbers: Sequence[int]) -> list[bool | None]:
-            roomy = replace(subject.bounds, rooms={**subject.bounds.rooms, **capacity_of})
+            roomy = replace(subject.bounds, capacities={**subject.bounds.capacities, **capacity_of})
             try:
                 prop = searched.more_than(searched.at_least)  # the first of the numbers
                 larger = replace(subject, bounds=roomy, deepen=False)
@@ -324,7 +324,7 @@ class CapacitySearch:
         """Return the initial capacity of a column in the model."""
         if self.proved.get(name, MOST_MODELLED) < MOST_MODELLED:
             return self.proved[name]
-        return self.model.rooms[name] or 0
+        return self.model.capacities[name] or 0
 
     def _double_capacities(self, verdict: Verdict, capacity_of: dict[str, int]) -> bool:
         """Whether full columns could get a larger capacity; a column that grows without end would be full again."""

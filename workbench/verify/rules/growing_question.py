@@ -30,7 +30,7 @@ ENOUGH = 4
 """Factor of capacity that is tried if the user has chosen a smaller one."""
 RELEASED: Mapping[str, tuple[str, Any]] = {
     "values": ("--values", {}), "tick": ("--tick", None), "count": ("-N", None), "rates": ("--rate", {}),
-    "room": ("-Q", None),
+    "capacity": ("-Q", None),
 }  # fmt: skip
 """Bounds that users give, their options, and their defaults."""
 
@@ -134,7 +134,7 @@ class GrowingQuestion:
         """Return the option without which something happens; empty if that is not known."""
         facts = {name: 2 * limit for name, limit in self.subject.bounds.any_facts.items()}
         for name, (option, value) in {**RELEASED, "any_facts": ("--facts-any", facts)}.items():
-            growth = ENOUGH if name == "room" else self.subject.bounds.growth
+            growth = ENOUGH if name == "capacity" else self.subject.bounds.growth
             if getattr(self.subject.bounds, name) != value:
                 with suppress(LimitMet, Refused), Budget(LOOKING):
                     if self.happens(replace(self.subject.bounds, growth=growth, **{name: value})):

@@ -75,11 +75,11 @@ class MeasuredRules:
         layout = model.frame.layout
         columns = {name: replace(each, apart=()) for name, each in layout.columns.items()}
         frame = replace(model.frame, layout=replace(layout, columns=columns), depth=LONGEST_CHAIN)
-        self.model = replace(model, frame=frame.with_capacities(dict.fromkeys(model.rooms, sys.maxsize)))
+        self.model = replace(model, frame=frame.with_capacities(dict.fromkeys(model.capacities, sys.maxsize)))
 
     def run(self, inputs: Sequence[Mapping[str, Value]]) -> list[MeasuredStep]:
         """Return the measurements of each step, up to one with an endless chain of composites."""
-        model, steps, needed = self.model, list[MeasuredStep](), dict.fromkeys(self.model.rooms, 0)
+        model, steps, needed = self.model, list[MeasuredStep](), dict.fromkeys(self.model.capacities, 0)
         state = model.initial()
         for step in inputs:
             ((name, event),) = step.items()

@@ -98,7 +98,7 @@ def _exchange_events(subject: RuleSubject) -> list[Finding]:
 
 
 def _exchange_in_part(subject: RuleSubject) -> Finding:
-    if subject.deepen and subject.bounds.room is None:
+    if subject.deepen and subject.bounds.capacity is None:
         subject = subject.within(replace(subject.bounds, growth=growth_for(subject.rules)))
     model = find_modelled(subject.model())
     orders, verdict = _find_two_events(model), None

@@ -67,10 +67,10 @@ class RuleSubject:
         gone = {rule.emits for rule in left_out} - {rule.emits for rule in own}
         declared = {name: each for name, each in rules.declarations.items() if name not in gone}
         gone |= {waiting_of(rule) for rule in left_out if rule.absence is not None}
-        capacities = {name: capacity for name, capacity in bounds.rooms.items() if name not in gone}
+        capacities = {name: capacity for name, capacity in bounds.capacities.items() if name not in gone}
         rule_set = replace(rules, rules=own, declarations=declared)
         tick = bounds.tick if has_units(rule_set) == has_units(rules) else None
-        return replace(self, rules=rule_set, bounds=replace(bounds, rooms=capacities, tick=tick))
+        return replace(self, rules=rule_set, bounds=replace(bounds, capacities=capacities, tick=tick))
 
     @property
     def is_separable(self) -> bool:

@@ -98,7 +98,7 @@ class KernelMemory:
         return KernelStatus(int(self.state.status))
 
     def _composites(self, count: int) -> records.CompositeWords:
-        return records.CompositeWords.room(count, self.rule_tables.sizes.width, self.rule_tables.sizes.sources)
+        return records.CompositeWords.allocate(count, self.rule_tables.sizes.width, self.rule_tables.sizes.sources)
 
     def take_output(self) -> records.CompositeWords:
         """Take what has been published since the last call: columns that stay unchanged while referenced."""
@@ -315,5 +315,5 @@ def _most_references(composites: records.CompositeWords) -> int:
     return max(map(getrefcount, composites))
 
 
-UNSHARED = _most_references(records.CompositeWords.room(1, 1, 1))
+UNSHARED = _most_references(records.CompositeWords.allocate(1, 1, 1))
 """The largest reference count of arrays that nothing else references."""

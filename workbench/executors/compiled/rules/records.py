@@ -300,7 +300,7 @@ class CompositeWords(NamedTuple):
     sources: WordMatrix
 
     @classmethod
-    def room(cls, count: int, width: int, sources: int) -> CompositeWords:
+    def allocate(cls, count: int, width: int, sources: int) -> CompositeWords:
         """Allocate columns for `count` composites."""
         shapes = ((count,), (count,), (count,), (width, count), (count, sources))
         types: Any = np.empty(count, np.uint16)

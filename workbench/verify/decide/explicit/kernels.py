@@ -107,7 +107,7 @@ def explore(code, state_set, listed, progress, open_labels, hits):
     `open_labels`, the first step at which it is true: the number of the state and of the move.
     """
     size, done, moves = progress.counts[0], progress.counts[1], code.inputs.shape[1]
-    while done < min(progress.last, size) and size + code.block * moves <= progress.room:
+    while done < min(progress.last, size) and size + code.block * moves <= progress.capacity:
         count = min(code.block, size - done)
         apart = expand(code.address, listed.states, done, count, code.inputs, code.after, code.flags)
         steps = BlockSteps(code.after, code.flags, done, count, apart, moves)

@@ -81,12 +81,12 @@ class SearchProgress(NamedTuple):
     ----------
     counts: the number of states found, and of states whose steps have been taken.
     last: the number of the state before which to stop.
-    room: maximum number of states.
+    capacity: maximum number of states.
     """
 
     counts: Any
     last: int
-    room: int
+    capacity: int
 
 
 class Edges(NamedTuple):
