@@ -92,7 +92,7 @@ def questions(n: int) -> Iterator[tuple[str, Part]]:
 
     def part(pipeline: Pipeline, prop: Property) -> Part:
         main = prepare(flatten(pipeline.resolve(settings.domain)), prop, settings).main
-        return main.without([role for role in main.asked if role != "property"])
+        return main.without([role for role in main.questions if role != "property"])
 
     for left, right in EQUAL:
         pair = [source.get(name).pipeline.resolve(settings.domain) for name in (left, right)]
@@ -216,7 +216,7 @@ def induction(part: Part, limit: float) -> str:
     """What z3 says of the property."""
     import z3
 
-    system, asked = part.model.system, part.asked["property"]
+    system, asked = part.model.system, part.questions["property"]
     assert asked.formula.term is not None
     good, assume = system.inline(asked.formula.term), system.inline(tuple(part.assume))
     following = dict(zip(system.variables, system.inline(tuple(v.next for v in system.variables)), strict=True))
@@ -289,7 +289,7 @@ def blif(part: Part) -> str:
     """The question as a netlist with latches, bit-blasted by z3; its output says that the property is false."""
     import z3
 
-    system, asked = part.model.system, part.asked["property"]
+    system, asked = part.model.system, part.questions["property"]
     names: dict[str, Any] = {}
 
     def leaf(name: str, domain: Any) -> Any:

@@ -138,7 +138,7 @@ def options(parser):
 
 def execute(args):
     ports = o.load(args.file, ()).pipeline.ports
-    print("in", *ports.domains, "out", *ports.shown)
+    print("in", *ports.domains, "out", *ports.outputs_by_name)
     return 0
 ''',
 }

@@ -89,7 +89,7 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/execute/columns.py", "numpy"),
     *((f"executors/compiled/keyed/{name}.py", "numpy") for name in ("executor", "keys", "session", "states", "tables")),
     ("executors/compiled/execute/state.py", "numpy"),
-    ("executors/compiled/execute/given_maps.py", "numpy"),
+    ("executors/compiled/execute/input_maps.py", "numpy"),
     ("executors/compiled/execute/text_codes.py", "numpy"),
     ("executors/compiled/gpu/cuda.py", "numba"),
     ("executors/compiled/gpu/cuda.py", "numpy"),

@@ -61,7 +61,7 @@ class _Work:
         parts = [each.doing for each in outer if each.part]
         return ", ".join([*parts, f"{last.doing}: {last.far}" if last.far else last.doing])
 
-    def tell(self) -> None:
+    def report(self) -> None:
         if self.listener is not None:
             self.listener(phase=self.phase, files=half_written)
 
@@ -97,13 +97,13 @@ class phase(ContextDecorator):  # noqa: N801 - it is used like a function
     def __enter__(self) -> None:
         current_work, self.far = work(), ""
         current_work.phases.append(self)
-        current_work.tell()
+        current_work.report()
 
     def now(self, doing: str) -> None:
         """Change the text of the phase, to report its progress."""
         current_work, self.doing = work(), doing
         if self in current_work.phases:
-            current_work.tell()
+            current_work.report()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         current_work = work()
@@ -111,7 +111,7 @@ class phase(ContextDecorator):  # noqa: N801 - it is used like a function
             current_work.phases.pop()
         ended = kind is not None and (issubclass(kind, LimitMet) or not issubclass(kind, Exception))
         if not ended:  # otherwise the phase is the one that was interrupted
-            current_work.tell()
+            current_work.report()
         if kind is not None and issubclass(kind, MemoryError):
             raise LimitMet("the end of the memory", self.doing) from None
 
@@ -121,7 +121,7 @@ def report(far: str) -> None:
     current_work = work()
     if current_work.phases:
         current_work.phases[-1].far = far
-        current_work.tell()
+        current_work.report()
 
 
 class Remaining(NamedTuple):
@@ -137,10 +137,10 @@ def remaining() -> Remaining:
     """Return the rest of the current thread's budgets."""
     budgets = [b for b in work().budgets if b.is_limited and _under_way(threading.get_ident(), b._frame)]
     timed = min((b for b in budgets if b.deadline is not None), key=lambda b: b.left, default=None)
-    sized = min((b for b in budgets if b.memory_mb is not None), key=lambda b: b.room, default=None)
+    sized = min((b for b in budgets if b.memory_mb is not None), key=lambda b: b.remaining, default=None)
     return Remaining(
         timed.left if timed else None,
-        max(1, int(sized.room)) if sized else None,
+        max(1, int(sized.remaining)) if sized else None,
         timed.said[0] if timed else None,
         sized.said[1] if sized else None,
     )
@@ -203,7 +203,7 @@ class Budget:
         return min(GRACE, (self.seconds or 0.0) / 2)
 
     @property
-    def room(self) -> float:
+    def remaining(self) -> float:
         """The remaining megabytes."""
         return float("inf") if self.memory_mb is None else self._begun_mb + self.memory_mb - resident_mb()
 
@@ -255,7 +255,7 @@ class Budget:
                 self._gate.release()
         _meet_interrupts()
         del self._work.phases[self._depth :]  # for an interrupt between entering a phase and its block
-        self._work.tell()
+        self._work.report()
 
     # --- in the thread that watches ---
 
@@ -284,7 +284,7 @@ class Budget:
         """Return the limit that is met; empty if none is."""
         if self.deadline is not None and time.monotonic() >= self.deadline + self.grace:
             return time_limit(self.said[0] or 0.0)
-        return memory_limit(self.said[1] or 0) if self.room < 0 else ""
+        return memory_limit(self.said[1] or 0) if self.remaining < 0 else ""
 
     def _inside(self) -> int:
         """Return the number of limited budgets inside this one: they are met first."""

@@ -66,7 +66,7 @@ class Location(NamedTuple):
         return ":".join(parts)
 
     @property
-    def shown(self) -> list[str]:
+    def excerpt(self) -> list[str]:
         """The line and the carets under it; empty if the line is unknown."""
         if not self.text:
             return []
@@ -134,7 +134,7 @@ class WorkbenchError(Exception):
         location = str(self.where)
         lines = [f"{location}: {self.what}" if location else self.what]
         if isinstance(self.where, Location):
-            lines += self.where.shown
+            lines += self.where.excerpt
         if self.hint and self.hint not in hints:
             lines.append(f"  hint: {self.hint}")
             hints |= {self.hint} if len(self.hint) > MOST_REPEATED else set()

@@ -72,7 +72,7 @@ class Tracing:
     """The reference executor, which says what comes in."""
 
     def __init__(self, program: Program, start: Start) -> None:
-        self.pipeline, self._reference, self._say = program, Reference(program), start.say
+        self.pipeline, self._reference, self._say = program, Reference(program), start.report
 
     def step(self, events: Mapping[str, Value]) -> StepRecord:
         self._say(f"in: {dict(events)}")

@@ -23,7 +23,7 @@ from workbench.smv.printer import SmvModel, print_model
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.formula import atom, build
 from workbench.verify.decide.deciders import get_decider
-from workbench.verify.decide.part import Asked, Part, remaining_limits
+from workbench.verify.decide.part import Part, PartQuestion, remaining_limits
 
 CLAIMS: Mapping[str, str] = {
     "definitions": "while nobody has the lock, x and the sets are those of definitions (7) to (9)",
@@ -68,10 +68,10 @@ class SchedulerVerdict:
         return found | ({"reason": self.reason} if self.reason else {})
 
 
-def asked_of(model: SchedulerModel) -> dict[str, Asked]:
+def asked_of(model: SchedulerModel) -> dict[str, PartQuestion]:
     """The claims as questions."""
-    found = {name: Asked("invar", atom(model.claim(name))) for name in CLAIMS if name != "ends"}
-    return found | {"ends": Asked("ltl", build("G", build("F", atom(model.claim("finished")))))}
+    found = {name: PartQuestion("invar", atom(model.claim(name))) for name in CLAIMS if name != "ends"}
+    return found | {"ends": PartQuestion("ltl", build("G", build("F", atom(model.claim("finished")))))}
 
 
 def scheduler_part(model: SchedulerModel, claims: Collection[str] = tuple(CLAIMS)) -> Part:

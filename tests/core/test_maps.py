@@ -85,9 +85,9 @@ def test_sizes_and_values():
 
 
 def test_keys_are_shown_in_the_order_of_their_domain():
-    assert PRICES.shown(FrozenMap({"blue": 1, "red": 2})) == [("red", 2), ("blue", 1)]
-    assert Map(STR, INT).shown(FrozenMap({"b": 1, "a": 2})) == [("a", 2), ("b", 1)]
-    assert Map(BOOL, BOOL).shown(FrozenMap({True: False})) == [("true", False)]
+    assert PRICES.list_text_items(FrozenMap({"blue": 1, "red": 2})) == [("red", 2), ("blue", 1)]
+    assert Map(STR, INT).list_text_items(FrozenMap({"b": 1, "a": 2})) == [("a", 2), ("b", 1)]
+    assert Map(BOOL, BOOL).list_text_items(FrozenMap({True: False})) == [("true", False)]
     assert next(path for path, _ in scalars(Map(Range(-1, 0), BOOL))) == ("minus1", "present")
 
 

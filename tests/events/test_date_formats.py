@@ -92,7 +92,7 @@ def test_day_and_month() -> None:
 def test_a_form_is_reported_once() -> None:
     lines = list[str]()
     reader = DateReader("at", year=2026)
-    reader.say = lines.append
+    reader.report = lines.append
     for text in ("2026-11-24T03:37:50", "2026-11-24 03:37:50,5", "Nov 24 03:37:50", "Nov 24 03:37:51"):
         reader.read(text)
     (line,) = lines

@@ -87,7 +87,7 @@ def test_many_columns_and_odd_names_take_one_line(tmp_path):
     """A name may hold what moves a terminal's cursor; a table of a hundred thousand columns has a line, too."""
     path, said = tmp_path / "log.jsonl", []
     path.write_text(json.dumps({"x": 1, "a\n\x1b[2J": 2, **dict.fromkeys(map(str, range(100)), 3)}) + "\n")
-    list(read_events(path, PORTS, reporter=Reporter(say=said.append)))
+    list(read_events(path, PORTS, reporter=Reporter(report=said.append)))
     assert said == [
         "ignored columns: 'a\\n\\x1b[2J', "
         f"{', '.join(map(str, range(39)))} and 61 more (no input uses them; --strict makes this an error)"

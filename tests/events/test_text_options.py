@@ -23,7 +23,7 @@ NAMES = parse("pipeline p(id: int, name: str) -> i: int, n: str { return id, nam
 
 def outputs(program, path, **options):
     rows = list(run(program, path, **options))
-    return {name: [row[name] for row in rows if row.get(name) is not None] for name in program.ports.shown}
+    return {name: [row[name] for row in rows if row.get(name) is not None] for name in program.ports.outputs_by_name}
 
 
 @pytest.fixture(params=[False, True], ids=["rows", "columns"])

@@ -85,7 +85,9 @@ def test_a_file_that_is_truncated_is_begun_again(log) -> None:
 def test_rows_are_run_as_they_come(log) -> None:
     append(log, 1, 2)
     running = open_pipeline(SUMS, make_start(log, None, {"follow": True}))
-    rows = (row["total"] for part in running.answers() for row in rows_of(part, running.session.outputs.shown))
+    rows = (
+        row["total"] for part in running.answers() for row in rows_of(part, running.session.outputs.outputs_by_name)
+    )
     assert list(islice(rows, 2)) == [1, 3]
     append(log, 3)
     assert next(rows) == 6

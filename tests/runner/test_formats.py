@@ -216,7 +216,7 @@ def test_every_executor_through_every_format(data, form, target, tmp_path, monke
     monkeypatch.setattr(typed, "LARGE", draw(st.sampled_from([1, 3, 1 << 17])))
     monkeypatch.setattr(typed, "BATCH", draw(st.sampled_from([1, 3, 4096])))
     wanted = expected(program, steps)
-    written = Ports("out", tuple(Port(name, domain) for name, domain in program.ports.shown.items()))
+    written = Ports("out", tuple(Port(name, domain) for name, domain in program.ports.outputs_by_name.items()))
     for backend in draw(st.permutations(BACKENDS))[:2]:
         into = tmp_path / f"out-{backend}{FORMATS[target]}{draw(st.sampled_from(['', '', '.gz', '.zst']))}"
         into.unlink(missing_ok=True)  # it may be of another example
@@ -225,7 +225,8 @@ def test_every_executor_through_every_format(data, form, target, tmp_path, monke
             assert not isinstance(wanted, str)
             if target == "jsonl":
                 right = [
-                    standard_json({n: to_json(v, program.ports.shown[n]) for n, v in row.items()}) for row in wanted
+                    standard_json({n: to_json(v, program.ports.outputs_by_name[n]) for n, v in row.items()})
+                    for row in wanted
                 ]
                 assert shown(json_rows(into)) == shown(right)
             else:

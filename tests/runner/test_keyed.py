@@ -81,7 +81,7 @@ def written(pipeline, rows, path):
 
 def lines(alone, pipeline):
     """What the command writes."""
-    shown = pipeline.ports.shown
+    shown = pipeline.ports.outputs_by_name
     return [
         {"user": key, **({} if row is None else {"row": row}), **{n: to_json(v, shown[n]) for n, v in events.items()}}
         for key, row, events in alone.shown
@@ -93,7 +93,7 @@ def lines(alone, pipeline):
 def test_every_backend_gives_each_key_what_its_rows_alone_give(data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("keyed")
     pipeline = data.draw(pipelines(max_nodes=4))
-    if "row" in pipeline.ports.shown or "user" in {*pipeline.ports.shown, *pipeline.ports.domains}:
+    if "row" in pipeline.ports.outputs_by_name or "user" in {*pipeline.ports.outputs_by_name, *pipeline.ports.domains}:
         return
     steps = data.draw(traces(pipeline, max_steps=12))
     steps = [step for step in steps if isinstance(step, dict)]

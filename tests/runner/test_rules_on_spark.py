@@ -81,7 +81,7 @@ def begun(files, output="-", **options: Any):
     """The options of a run, and what it says."""
     said: list[str] = []
     start = make_start(files, output, {"backend": "spark", "time_unit": "s", **options})
-    start.reporter.say = said.append
+    start.reporter.report = said.append
     object.__setattr__(start, "say", said.append)
     return start, said
 

@@ -143,8 +143,10 @@ def test_in_python():
     temp, smoke = (builder.input("temp", Record((STR, INT), ("area", "value"))), builder.input("smoke", STR))
     found = rules(temp, Smoke=smoke)
     pipeline = builder.build({"fires": found.Fire, "everything": found.all})
-    assert str(pipeline.ports.shown["fires"]) == "{area: str, value: float}"
-    assert str(pipeline.ports.shown["everything"]) == "{type: {Fire, Mean}, time: int, area: str, value: float?}"
+    assert str(pipeline.ports.outputs_by_name["fires"]) == "{area: str, value: float}"
+    assert (
+        str(pipeline.ports.outputs_by_name["everything"]) == "{type: {Fire, Mean}, time: int, area: str, value: float?}"
+    )
     running = wb.executors.Reference(pipeline)
     running.step({"time": 0, "temp": ("a", 50)})
     assert running.step({"time": 1, "smoke": "a"}).outputs == {

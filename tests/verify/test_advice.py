@@ -182,8 +182,8 @@ def test_an_engine_that_reports_nothing_gave_no_answer_in_its_time() -> None:
     part = prepare(
         wb.parse(SOURCE).get().pipeline.resolve(wb.Settings(n=2).domain), wb.properties.liveness(), wb.Settings(n=2)
     ).main
-    nothing = Decision(dict.fromkeys(part.asked, Answer(None)), "")
-    met = Decision(dict.fromkeys(part.asked, Answer(None, reason="time limit of 0.04 s")), "pynusmv")
+    nothing = Decision(dict.fromkeys(part.questions, Answer(None)), "")
+    met = Decision(dict.fromkeys(part.questions, Answer(None, reason="time limit of 0.04 s")), "pynusmv")
     (answer, *_) = deciders._join(part, nothing, met, "pynusmv").answers.values()
     assert list(map(str, answer.reached)) == ["pynusmv: no answer within 0.04 s"]
 
@@ -271,7 +271,7 @@ def test_a_limit_that_is_over_is_no_negative_time(monkeypatch: pytest.MonkeyPatc
 
         def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
             given.append(limits.seconds)
-            return Decision(dict.fromkeys(part.asked, Answer(None)), self.name)
+            return Decision(dict.fromkeys(part.questions, Answer(None)), self.name)
 
     monkeypatch.setattr(deciders, "_list_deciders", lambda part: iter([(Listens(), Turn(1.0, 9.0))]))
     pipeline = wb.parse(SOURCE).get().pipeline.resolve(wb.Settings(n=2).domain)

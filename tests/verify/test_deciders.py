@@ -43,8 +43,8 @@ class Fake:
         self.asked: list[tuple[set[str], EngineLimits]] = []
 
     def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
-        self.asked.append((set(part.asked), limits))
-        return Decision(dict.fromkeys(part.asked, self.answer), f"{self.name} 1.0", 0.5, 0.5, self.states)
+        self.asked.append((set(part.questions), limits))
+        return Decision(dict.fromkeys(part.questions, self.answer), f"{self.name} 1.0", 0.5, 0.5, self.states)
 
 
 Install = Callable[..., None]
@@ -154,7 +154,7 @@ def test_what_is_decided_is_not_asked_again(install: Install) -> None:
     class Half(Fake):
         def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
             whole = super().decide(part, limits)
-            return replace(whole, answers={r: FALSE if r == "wraps" else OPEN for r in part.asked})
+            return replace(whole, answers={r: FALSE if r == "wraps" else OPEN for r in part.questions})
 
     explicit = Fake("explicit", TRUE)
     install(complete=Half("bdds", OPEN), explicit=explicit)

@@ -116,14 +116,14 @@ def backend_options(parser: argparse.ArgumentParser) -> None:
 
 def backend_pages() -> dict[str, Page]:
     """Return a help page for each backend, with its purpose and its options."""
-    return {row.name: Page(f"{row.name}: {row.said}", show=partial(_options_of, row)) for row in _run_rows()}
+    return {row.name: Page(f"{row.name}: {row.description}", show=partial(_options_of, row)) for row in _run_rows()}
 
 
 def show_backends(page: argparse.ArgumentParser) -> None:
     """Show all backends, and all of their options."""
     group = page.add_argument_group("backends")
     for row in _run_rows():
-        group.add_argument(row.name, help=row.said)
+        group.add_argument(row.name, help=row.description)
     backend_options(page)
 
 

@@ -169,7 +169,7 @@ class Map(Domain):
             return [key for key, _ in self.slots if key in value]
         return sorted(value, key=lambda key: (type(key).__name__, key))
 
-    def shown(self, value: FrozenMap[Value, Value]) -> list[tuple[str, Value]]:
+    def list_text_items(self, value: FrozenMap[Value, Value]) -> list[tuple[str, Value]]:
         """Return the keys of a map as texts, with their values, in that order."""
         return [(str(key).lower() if isinstance(key, bool) else str(key), value[key]) for key in self.sort_keys(value)]
 

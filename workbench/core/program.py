@@ -94,7 +94,7 @@ class Ports:
         return {port.name: port.domain for port in self.inputs}
 
     @cached_property
-    def shown(self) -> Mapping[str, Domain]:
+    def outputs_by_name(self) -> Mapping[str, Domain]:
         """The domains of the outputs by name."""
         return {port.name: port.domain for port in self.outputs}
 

@@ -37,7 +37,9 @@ def show_value(value: Value, domain: Domain | None = None) -> str:
         fields = zip(domain.labels, value, domain.fields, strict=True)
         return "{" + ", ".join(f"{label}: {show_value(v, d)}" for label, v, d in fields) + "}"
     if isinstance(domain, Map):
-        return "{" + ", ".join(f"{key}: {show_value(v, domain.value)}" for key, v in domain.shown(value)) + "}"
+        return (
+            "{" + ", ".join(f"{key}: {show_value(v, domain.value)}" for key, v in domain.list_text_items(value)) + "}"
+        )
     if isinstance(value, tuple):
         domains: tuple[Domain | None, ...] = (None,) * len(value)
         if isinstance(domain, Tuple):

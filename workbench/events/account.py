@@ -159,7 +159,7 @@ class Reporter:
     reported_once: the reports that hold for all files of the log.
     """
 
-    say: Callable[[str], object] = lambda _: None
+    report: Callable[[str], object] = lambda _: None
     keep: Callable[[BadRow], object] = lambda _: None
     account: Account = field(default_factory=Account)
     doing: phase = field(default_factory=lambda: phase(RUNNING_LOG))
@@ -175,7 +175,7 @@ class Reporter:
             known = text in self.reported_once
             self.reported_once.add(text)
         if not known:
-            self.say(text)
+            self.report(text)
 
     def after(self, left: int = 0) -> None:
         """Note that all output up to the last rows, `left` in number, has been yielded."""
@@ -200,7 +200,7 @@ class Reporter:
             known = bool(self.columns)
             self.columns |= dict.fromkeys(names)
         if self.columns and not known:
-            self.say(f"ignored columns: {listed(self.columns)} (no input uses them; --strict makes this an error)")
+            self.report(f"ignored columns: {listed(self.columns)} (no input uses them; --strict makes this an error)")
 
     def summary(self, seconds: float) -> str:
         """Return the account as a line, with the notes."""

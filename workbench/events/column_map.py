@@ -140,7 +140,7 @@ def match(names: Sequence[str], ports: Ports, reading: Reading, *, what: str = "
     ------
     InputError: a column is missing, duplicate, or unused and refused, or the user names one that does not exist.
     """
-    return _Matching(tuple(names), ports, reading, what).found()
+    return _Matching(tuple(names), ports, reading, what).match()
 
 
 def see_inputs(ports: Ports, reading: Reading) -> list[str]:
@@ -164,7 +164,7 @@ class _Matching:
         self.paths = see_inputs(ports, reading)
         self.short = Counter(path.rpartition(".")[2] for path in self.paths)
 
-    def found(self) -> ColumnMap:
+    def match(self) -> ColumnMap:
         domains = self.ports.domains
         inputs = {name: self.columns(name, domain) for name, domain in domains.items()}
         column_map = ColumnMap(

@@ -86,7 +86,7 @@ class RowsReader(JsonReader):
     def cell(self, cell: Any, domain: Domain) -> Value | None:
         return event(cell, domain)
 
-    def shown(self, cell: Any) -> str:
+    def format_cell(self, cell: Any) -> str:
         return short(repr(cell))
 
 
@@ -132,7 +132,7 @@ class ArraysReader(RowReader):
     def cell(self, cell: Any, domain: Domain) -> Value | None:
         return event(cell, domain)
 
-    def shown(self, cell: Any) -> str:
+    def format_cell(self, cell: Any) -> str:
         return short(repr(cell))
 
 

@@ -77,7 +77,7 @@ class DateReader:
     format: str = AUTO
     year: int | None = None
     day_first: bool | None = field(default=None, init=False)
-    say: Callable[[str], object] = field(default=str, init=False)
+    report: Callable[[str], object] = field(default=str, init=False)
     sample: Callable[[], Iterable[str]] = field(default=tuple, init=False)
 
     def __post_init__(self) -> None:
@@ -128,7 +128,9 @@ class DateReader:
         if number not in self._reported:
             self._reported.add(number)
             options = "--time-format" if parts["year"] else "--year and --time-format"
-            self.say(f"the time '{text}' in '{self.column}' is read as {date.isoformat()} ({options} can change this)")
+            self.report(
+                f"the time '{text}' in '{self.column}' is read as {date.isoformat()} ({options} can change this)"
+            )
         return date
 
     def _date(self, parts: dict[str, str | None], year: int, text: str) -> datetime:

@@ -152,7 +152,7 @@ def replacing(target: Path, stays: Callable[[], bool] | None = None) -> Iterator
     """
     name = target.with_name(f".{os.urandom(4).hex()}.{target.name}")
     half_written[str(name)] = stays is not None
-    work().tell()
+    work().report()
     try:  # includes the creation: an interrupt at any time leaves nothing behind
         try:
             name.touch(exist_ok=False)
@@ -169,7 +169,7 @@ def replacing(target: Path, stays: Callable[[], bool] | None = None) -> Iterator
         raise
     finally:
         half_written.pop(str(name), None)
-        work().tell()
+        work().report()
 
 
 def is_stream(path: str | Path) -> bool:

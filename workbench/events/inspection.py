@@ -156,7 +156,7 @@ def _wrong(reader: RowReader, domain: Domain, cells: Sequence[Any]) -> str:
         try:
             reader.cell(cell, domain)
         except UnreadableError as error:
-            return f"row {number}: expected {error}, not {reader.shown(cell)}"
+            return f"row {number}: expected {error}, not {reader.format_cell(cell)}"
     return ""
 
 

@@ -42,11 +42,11 @@ class OutputRows:
 
     def of_row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return the selected columns of a row."""
-        return {name: row[name] for name in self.ports.shown if name in row}
+        return {name: row[name] for name in self.ports.outputs_by_name if name in row}
 
     def of_table(self, table: Any) -> Any:
         """Return the selected rows and columns of an Arrow table."""
-        selection = table.select(list(self.ports.shown))
+        selection = table.select(list(self.ports.outputs_by_name))
         if not self.column:
             return selection
         cells = table.column(self.column)

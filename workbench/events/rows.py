@@ -86,7 +86,7 @@ class RowReader(ABC):
         self.domains = self.ports.domains
         for domain in self.domains.values():
             if isinstance(domain, Times) and reporter is not None:
-                domain.clock.reader.say = reporter.say
+                domain.clock.reader.report = reporter.report
         self.only = next(iter(self.domains)) if len(self.domains) == 1 else None
         self.columns: ColumnMap | None = None
         self._clocks: dict[str, Clock] = {}
@@ -114,7 +114,7 @@ class RowReader(ABC):
         """
 
     @abstractmethod
-    def shown(self, cell: Any) -> str:
+    def format_cell(self, cell: Any) -> str:
         """Return a cell in the form of messages."""
 
     def cell_domain(self, file: IO[bytes], name: str, file_name: str) -> Domain:
@@ -197,7 +197,7 @@ class RowReader(ABC):
 
     def _taker(self, path: str, columns: ColumnPlaces, domain: Domain) -> Taker:
         """Return a function that reads the event of an input, or of a field of one, from the cells of a row."""
-        read, describe = self.cell, self.shown
+        read, describe = self.cell, self.format_cell
         if isinstance(columns, int):
             whose = self.whose(columns, path)
 
@@ -250,7 +250,7 @@ class RowReader(ABC):
             return None
         if whose not in self._clocks:
             self._clocks[whose] = replace(clock, column=whose.partition("'")[2][:-1], unit=None, late=None)
-            self._clocks[whose].reader.say = self.reporter.say
+            self._clocks[whose].reader.report = self.reporter.report
         seconds = date_to_seconds(cell, domain, self._clocks[whose])
         if seconds is not None:
             self.reporter.report_once(f"dates in {whose} are read as seconds since 1970-01-01 (UTC)")

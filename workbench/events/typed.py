@@ -175,7 +175,7 @@ class TypedReader(RowReader):
     def cell(self, cell: Any, domain: Domain) -> Value | None:
         return None if cell is None else from_cell(cell, domain)
 
-    def shown(self, cell: Any) -> str:
+    def format_cell(self, cell: Any) -> str:
         return short(str(cell) if isinstance(cell, (*ODD, Decimal, Unheld)) else repr(cell))
 
     def text(self, number: int, row: Sequence[Any]) -> str:

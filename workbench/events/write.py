@@ -73,7 +73,7 @@ def keep_bad_rows(
     with write_events(reading.bad_rows, BAD_ROWS, live=live, stays=stays) as writer:
 
         def keep(row: BadRow) -> None:
-            writer.write({name: [cell] for name, cell in zip(BAD_ROWS.shown, row, strict=True) if cell != ""})
+            writer.write({name: [cell] for name, cell in zip(BAD_ROWS.outputs_by_name, row, strict=True) if cell != ""})
             writer.flush()  # the log may have no end
 
         reporter.keep = keep

@@ -67,7 +67,7 @@ class RowWriter(EventWriter):
     """Whether cells may be quoted, and contain line ends."""
 
     def __init__(self, program: Ported, stream: IO[str], *, file_name: str = "") -> None:
-        self.domains, self.stream, self.shown = program.ports.shown, stream, file_name
+        self.domains, self.stream, self.shown = program.ports.outputs_by_name, stream, file_name
         self.live = is_stream(file_name)
 
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:

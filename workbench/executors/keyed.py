@@ -65,7 +65,7 @@ class Partition:
     others: Collection[str] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.column in self.ports.shown:
+        if self.column in self.ports.outputs_by_name:
             raise InputError(f"an output of {self.ports.of} is called '{self.column}', as the column of keys is")
 
     @property

@@ -109,7 +109,7 @@ class LockstepSession(RowSession):
     row_by_row = True
 
     def step_rows(self, rows: Iterator[RowEvents]) -> Iterator[BatchOutput]:
-        (name,) = self.outputs.shown
+        (name,) = self.outputs.outputs_by_name
         for outputs in self._emitted(rows):
             yield BatchOutput(lists=outputs, computed=1, events_out=len(outputs[name]))
 
@@ -118,7 +118,7 @@ class LockstepSession(RowSession):
         lists = None if by_rows else batch.as_lists(self.outputs.domains)
         if lists is None:
             return super().step_batch(batch)
-        output_lists: dict[str, list[Value]] = {name: [] for name in self.outputs.shown}
+        output_lists: dict[str, list[Value]] = {name: [] for name in self.outputs.outputs_by_name}
         before, failed = self.running.steps, batch.failed
         try:
             self.running.lockstep(lists, output_lists)
@@ -168,7 +168,7 @@ def reference_session(running: Reference, start: Start) -> Session:
     """Open the session of the reference executor."""
     if start.oracle is not None:
         return FaultySession(running, idle=start.options.steps)
-    if len(running.pipeline.ports.shown) == 1 and not start.options.steps:
+    if len(running.pipeline.ports.outputs_by_name) == 1 and not start.options.steps:
         return LockstepSession(running, running.emitted)
     return RowSession(running, running.emitted, idle=start.options.steps)
 

@@ -205,7 +205,7 @@ class RunOptions:
         """Return the value of an option, also of one that only a backend declares; None where it is not given."""
         return getattr(self, name) if name in OPTIONS else self.more.get(name)
 
-    def given(self, *flags: str) -> str:
+    def list_present(self, *flags: str) -> str:
         """List those of the options that have a value: `--seed, --rate`."""
         return ", ".join(flag for flag in flags if self._has(NAMES.get(flag, flag_name(flag))))
 

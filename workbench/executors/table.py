@@ -85,7 +85,7 @@ class Start:
     oracle: Oracle | None = None
     closing: ExitStack = field(default_factory=ExitStack)
     stays: Callable[[str | Path], int] | None = None
-    say: Callable[[str], object] = lambda _: None
+    report: Callable[[str], object] = lambda _: None
     strike: Callable[[str], object] = lambda _: None
     progress: Callable[..., Any] = nullcontext
     reporter: Reporter = field(default_factory=Reporter)
@@ -108,7 +108,7 @@ class Start:
         if self.options.follow and not getattr(self.options.follow, "older", ()):
             from workbench.events.follow import await_followed_file
 
-            await_followed_file(self.options.input, self.say)
+            await_followed_file(self.options.input, self.report)
 
     def progress_context(self) -> Any:
         """Return a context that shows progress, unless output goes to a terminal without `--progress`."""
@@ -199,7 +199,7 @@ class BackendRow:
         return any(each is not None for each in (self.make, self.whole, self.engine))
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """Description of the backend, with the kinds of programs that it runs."""
         return f"{self.what} ({self.programs})"
 
@@ -347,13 +347,13 @@ def refuse_options(rows: Sequence[BackendRow], program: Program, options: RunOpt
         if options.time_format is not None:  # dates in inputs of numbers may lack a year
             flags = [flag for flag in flags if flag != "--year"]
         applies = _applies(only, program, kind) or (only == TIMES and options.time is not None)
-        if not applies and (foreign := options.given(*flags)):
+        if not applies and (foreign := options.list_present(*flags)):
             more = {PIPELINES: "", TIMES: ", or add --time COLUMN"}.get(only, ", or name a .tesla file")
             hint = f"leave it out{more}"
             raise InputError(f"for {only} only: {foreign}", hint=hint)
     row, own = rows[0], {flag for row in rows for flag in row.flags(kind)}
     lacks = row.lacks.get(kind, ())
-    if foreign := options.given(*(flag for flag in option_flags() if flag not in own), *lacks):
+    if foreign := options.list_present(*(flag for flag in option_flags() if flag not in own), *lacks):
         first = foreign.partition(",")[0]
         users = [f"--backend {each.name}" for each in backend_rows().values() if each.has_option(first, kind)]
         if not users:

@@ -18,12 +18,12 @@ class Copied(Unreliable):
     """A processor that emits every event once, and a struck one `times` times in a row."""
 
     times: ClassVar[int]
-    said: ClassVar[str]
+    oracle_label: ClassVar[str]
     """The label that its oracles carry."""
 
     @property
     def oracle(self) -> Domain:
-        return Enum((self.said,))
+        return Enum((self.oracle_label,))
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         del inputs
@@ -51,7 +51,7 @@ class Lose(Copied):
     """A processor that emits every event that is not struck."""
 
     participle: ClassVar[str] = "lost"
-    said: ClassVar[str] = "lost"
+    oracle_label: ClassVar[str] = "lost"
     times: ClassVar[int] = 0
 
 
@@ -60,5 +60,5 @@ class Duplicate(Copied):
     """A processor that emits every event once, and a struck one twice in a row."""
 
     participle: ClassVar[str] = "duplicated"
-    said: ClassVar[str] = "twice"
+    oracle_label: ClassVar[str] = "twice"
     times: ClassVar[int] = 2

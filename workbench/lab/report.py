@@ -32,9 +32,9 @@ class Report:
     commit: str
     options: str = ""
     """The command-line options that locate the suite and its results."""
-    told: Callable[[str], str] = str
+    display_text: Callable[[str], str] = str
     """A function that prepares texts for display, which may name files of this machine."""
-    made: str = field(default_factory=now)
+    created: str = field(default_factory=now)
 
     @cached_property
     def grids(self) -> tuple[Grid, ...]:
@@ -83,7 +83,7 @@ class Report:
         loaded = sum(not r.measured.reliable for r in used)
         points = len({(r.experiment, as_text(r.point)) for r in used})
         facts = {
-            "made": f"{self.made[:16].replace('T', ' ')} UTC by {self.data.engine.name}",
+            "made": f"{self.created[:16].replace('T', ' ')} UTC by {self.data.engine.name}",
             "code": f"{self.code}, commit {self.commit or 'unknown'}",
             "results": f"{points} of {sum(len(e.region) for e in self.suite.experiments.values())} points"
             + (f"; {len(used)} measurements" if len(used) != points else "")
@@ -95,7 +95,7 @@ class Report:
             "commands": "; ".join(sorted({r.command for r in used})[:5]) or f"workbench lab run {self.suite.name}",
             **({"left out": "; ".join(map(str, self.data.broken))} if self.data.broken else {}),
         }
-        return {name: self.told(value) for name, value in facts.items()}
+        return {name: self.display_text(value) for name, value in facts.items()}
 
     def link(self, ids: Sequence[str]) -> str:
         """Return the address on the page at which some results are shown."""
@@ -104,7 +104,7 @@ class Report:
     def embed_results(self) -> str:
         """Return the results as JSON that can be embedded in a page."""
         rows = [text.brief(self.suite, result) for result in self.results.values()]
-        rows = [row | {name: self.told(row[name]) for name in ("reason", "log")} for row in rows]
+        rows = [row | {name: self.display_text(row[name]) for name in ("reason", "log")} for row in rows]
         return json.dumps(rows, separators=(",", ":")).replace("<", "\\u003c")
 
 

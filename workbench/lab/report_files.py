@@ -69,7 +69,7 @@ def write_report(lab: Lab, data: Data, folder: Path, *, brief: bool = False) -> 
     LabError: the report cannot be written.
     """
     remove_paths = partial(text.without_paths, top=lab.top)
-    report = replace(gather(lab, data), told=remove_paths, options=remove_paths(lab.options))
+    report = replace(gather(lab, data), display_text=remove_paths, options=remove_paths(lab.options))
     drawings = {plot.name: svg(plot, dots, report.link) for plot, dots in report.dots}
     files = {"README.md": markdown(report, brief=brief)} | ({} if brief else _list_data(report, drawings))
     for name, drawing in drawings.items():

@@ -113,7 +113,7 @@ class Elaborator:
             )
         return value
 
-    def given(
+    def read_parameters(
         self, syntax: s.PipelineSyntax, items: tuple[s.ParameterArgument, ...], scope: Evaluator
     ) -> dict[str, Value]:
         """Return the parameters between the angle brackets of a call: by position, then by name."""

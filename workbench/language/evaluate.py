@@ -144,7 +144,7 @@ class Evaluator:
 
     def apply_function(self, function: Function, e: s.Call, arguments: list[Any]) -> Any:
         """Apply a function that is called by name; raise LanguageError for a wrong number of arguments."""
-        if e.given:
+        if e.parameters:
             raise e.error(f"the function '{e.name}' has no parameters in < >")
         if len(arguments) != function.arity:
             what = f"the function '{e.name}' takes {plural(function.arity or 'no', 'argument')}, {len(arguments)} given"

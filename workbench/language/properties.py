@@ -65,7 +65,7 @@ class PropertyRow:
     """
 
     name: str
-    made: Callable[..., Any]
+    build: Callable[..., Any]
     argument: ArgumentRow | None = None
     mode: str = ""
     compared: str = ""
@@ -125,7 +125,7 @@ def _pipeline(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -
     if isinstance(e, s.Identifier):
         return s.PipelineReference(e.name, (), where=e.where)
     if isinstance(e, s.Instantiation):
-        return s.PipelineReference(e.name, read_parameters(e.given, constants), where=e.where)
+        return s.PipelineReference(e.name, read_parameters(e.parameters, constants), where=e.where)
     what = f"the property '{check.name}' takes the name of a pipeline, not '{e}'"
     raise e.error(what, f"write {check.name}(other) or {check.name}(other<k = 3>)")
 

@@ -151,7 +151,7 @@ class Source:
             s.ParameterArgument(name or None, s.Literal(value), where=reference.where)
             for name, value in reference.params
         )
-        return self._elaborator.given(self._reference(reference), tuple(items), Evaluator({}, {}, {}))
+        return self._elaborator.read_parameters(self._reference(reference), tuple(items), Evaluator({}, {}, {}))
 
 
 @dataclass(frozen=True)

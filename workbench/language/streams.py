@@ -149,7 +149,7 @@ class StreamReader(args.Reader):
         return output
 
     def _processor(self, cls: type[Processor], e: s.Call) -> Any:
-        if e.given:
+        if e.parameters:
             raise e.error(f"the processor '{e.name}' has no parameters in < >", f"write {args.signature(cls)}")
         count = self._leading_streams(cls, e)
         if count < _streams(cls) and len(e.arguments) > count + len(args.slots(cls)):
@@ -172,7 +172,7 @@ class StreamReader(args.Reader):
 
     def _of_file(self, cls: type[FileProcessor], e: s.Call) -> Any:
         first, *rest = e.arguments or (None,)
-        if e.given or not isinstance(first, s.Literal) or not isinstance(first.value, str):
+        if e.parameters or not isinstance(first, s.Literal) or not isinstance(first.value, str):
             raise e.error(f"'{e.name}' is given the name of a file first, in quotes", f"write {args.signature(cls)}")
         ordered, named = list[s.Expression](), dict[str, s.Expression]()
         for each in rest:
@@ -279,7 +279,7 @@ class StreamReader(args.Reader):
 
     def _group(self, e: s.Call) -> Any:
         syntax = self.file.pipelines[e.name]
-        params = self.file.given(syntax, e.given, self)
+        params = self.file.read_parameters(syntax, e.parameters, self)
         if len(e.arguments) != len(syntax.inputs):
             takes = plural(len(syntax.inputs) or "no", "stream")
             what = f"pipeline {e.name} takes {takes}, {len(e.arguments) or 'none'} given"
@@ -295,8 +295,8 @@ class StreamReader(args.Reader):
     def inner(self, what: str, e: s.Expression) -> Processor:
         """Return a processor without its streams: `sum`, `sum<3>`, `cumulate(+)`, `passthrough`, `even`."""
         if isinstance(e, s.Identifier | s.Instantiation) and self.file.is_pipeline(e.name):
-            items = e.given if isinstance(e, s.Instantiation) else ()
-            params = self.file.given(self.file.pipelines[e.name], items, self)
+            items = e.parameters if isinstance(e, s.Instantiation) else ()
+            params = self.file.read_parameters(self.file.pipelines[e.name], items, self)
             return Group(self.file.pipeline(e.name, params, e.where))
         if isinstance(e, s.Identifier | s.Call) and e.name in PROCESSORS and e.name not in self.file.own:
             if issubclass(PROCESSORS[e.name], FileProcessor):

@@ -147,7 +147,7 @@ class Call(Expression):
     within: ClassVar[tuple[str, ...]] = ("arguments",)
     name: str
     arguments: tuple[Expression, ...]
-    given: tuple[ParameterArgument, ...] = ()
+    parameters: tuple[ParameterArgument, ...] = ()
 
     @property
     def name_place(self) -> Location:
@@ -160,7 +160,7 @@ class Instantiation(Expression):
     """`name<given>`: a pipeline with parameters, named but not applied."""
 
     name: str
-    given: tuple[ParameterArgument, ...]
+    parameters: tuple[ParameterArgument, ...]
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def _temporal(e: s.Temporal) -> tuple[str, int]:
 
 
 def _call(e: s.Call) -> tuple[str, int]:
-    parameters = f"<{_list(e.given)}>" if e.given else ""
+    parameters = f"<{_list(e.parameters)}>" if e.parameters else ""
     return f"{e.name}{parameters}({_list(e.arguments)})", _POSTFIX
 
 
@@ -96,7 +96,7 @@ _RULES: dict[str, Callable[[Any], tuple[str, int]]] = {
     "TupleOf": lambda e: (f"({_list(e.items)}{',' if len(e.items) == 1 else ''})", _POSTFIX),
     "Given": lambda e: (f"{e.name} = {e.value}" if e.name else str(e.value), _POSTFIX),
     "Call": _call,
-    "Instantiation": lambda e: (f"{e.name}<{_list(e.given)}>", _POSTFIX),
+    "Instantiation": lambda e: (f"{e.name}<{_list(e.parameters)}>", _POSTFIX),
     "Sign": lambda e: (e.symbol, _POSTFIX),
     "FiniteType": lambda e: (f"{e.base} {e.kind} {e.bound}", _POSTFIX),
     "RangeType": lambda e: (f"{e.lo}..{e.hi}", _POSTFIX),

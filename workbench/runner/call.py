@@ -121,7 +121,7 @@ def run(
 
 def _ran(program: Program | RuleSet, data: Any, output: Place | Mapping[str, Place] | None, start: Start) -> Any:
     rules, options = isinstance(program, RuleSet), start.options
-    by_rows = rules or options.given("--key", "--with-row", "--carry", "--only-true", "--time", "--late")
+    by_rows = rules or options.list_present("--key", "--with-row", "--carry", "--only-true", "--time", "--late")
     if isinstance(program, RuleSet):
         from workbench.runner.rules.opening import open_rules, run_rules
 
@@ -138,7 +138,9 @@ def _ran(program: Program | RuleSet, data: Any, output: Place | Mapping[str, Pla
     collected = (answers.listed, answers.mask_arrays) if by_rows else (answers.streams, answers.arrays)
     emissions = running.answers()
     try:
-        return _make_answer(data, emissions, running.session.outputs.shown, collected, backend=running.backend)
+        return _make_answer(
+            data, emissions, running.session.outputs.outputs_by_name, collected, backend=running.backend
+        )
     except BaseException:
         with running.start.closing:
             emissions.close()  # nothing reads beyond the error

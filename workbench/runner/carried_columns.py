@@ -124,7 +124,7 @@ class CarriedColumns:
     def __post_init__(self) -> None:
         added = ([self.key] if self.key else []) + [each.name for each in self.columns] + [ROW] * self.with_row
         for name in added:
-            if name in self.ports.shown:
+            if name in self.ports.outputs_by_name:
                 what = "the number of the row" if name == ROW and self.with_row else "a column that is carried"
                 raise InputError(f"an output of {self.ports.of} is called '{name}', as {what} is")
             if added.count(name) > 1:
@@ -144,7 +144,7 @@ class CarriedColumns:
     @property
     def flags(self) -> list[str]:
         """The outputs of type `bool`."""
-        return [name for name, domain in self.ports.shown.items() if domain == BOOL]
+        return [name for name, domain in self.ports.outputs_by_name.items() if domain == BOOL]
 
     def read(self, ports: Ports) -> Ports:
         """Return the ports to read: those given, and the carried columns that are not inputs."""
@@ -236,7 +236,7 @@ class CarryingSession(Session):
 
             from workbench.events.output_columns import outputs_to_columns
 
-            domains = self.session.outputs.shown
+            domains = self.session.outputs.outputs_by_name
             causes, columns = outputs_to_columns(emission.columns, domains)
             emission = replace(emission, columns=None, table=pa.table(columns, list(domains)), causes=causes)
         if emission.table is not None and not (
@@ -244,7 +244,9 @@ class CarryingSession(Session):
         ):
             from workbench.events.output_columns import table_rows
 
-            emission = replace(emission, table=None, rows=list(table_rows(emission.table, self.session.outputs.shown)))
+            emission = replace(
+                emission, table=None, rows=list(table_rows(emission.table, self.session.outputs.outputs_by_name))
+            )
         return self._add_to_rows(emission, batch) if emission.table is None else self._add_to_table(emission, batch)
 
     def _add_to_rows(self, emission: BatchOutput, batch: LogBatch | None) -> BatchOutput:
@@ -253,14 +255,14 @@ class CarryingSession(Session):
             added = {each.name: each.cells(batch) for each in carried.columns}
             if carried.with_row:
                 added[ROW] = batch.numbers
-        rows, names, flags = list[Mapping[str, Value]](), list(self.outputs.shown), carried.flags
+        rows, names, flags = list[Mapping[str, Value]](), list(self.outputs.outputs_by_name), carried.flags
         causes = [0] * len(emission.rows) if batch is None else emission.causes
         for row, cause in zip(emission.rows, causes, strict=True):
             if carried.only_true and not any(row.get(name) is True for name in flags):
                 continue
             whole = {**row, **{name: cells[cause] for name, cells in added.items()}}
             rows.append({name: whole[name] for name in names if whole.get(name) is not None})
-        events = sum(name in row for row in rows for name in carried.ports.shown)
+        events = sum(name in row for row in rows for name in carried.ports.outputs_by_name)
         return replace(emission, rows=rows, causes=(), events_out=events)
 
     def _add_to_table(self, emission: BatchOutput, batch: LogBatch | None) -> BatchOutput:
@@ -280,9 +282,12 @@ class CarryingSession(Session):
         if carried.with_row:
             nothing = pa.nulls(len(table), pa.int64())
             columns[ROW] = nothing if batch is None else numbers_to_arrow(INT, batch.number_array()[causes])
-        events = sum(len(table) - columns[name].null_count for name in carried.ports.shown)
+        events = sum(len(table) - columns[name].null_count for name in carried.ports.outputs_by_name)
         return replace(
-            emission, table=pa.table({n: columns[n] for n in self.outputs.shown}), causes=(), events_out=events
+            emission,
+            table=pa.table({n: columns[n] for n in self.outputs.outputs_by_name}),
+            causes=(),
+            events_out=events,
         )
 
 

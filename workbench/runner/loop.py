@@ -110,9 +110,9 @@ class LogRun:
                 reporter.account.check()
                 yield from self._end()
         for note in session.notes():
-            self.start.say(note)
+            self.start.report(note)
         if remark := self._rows.remark(reporter.account):
-            self.start.say(remark)
+            self.start.report(remark)
 
     def answers(self) -> Generator[BatchOutput]:
         """Yield the outputs for Python; the state is saved when all have been taken."""
@@ -213,7 +213,7 @@ class LogRun:
         named = self._named()
         with write_outputs(dict(options.outputs), named, outputs.of, format, live=live, stays=stays) as split:
             if unnamed := [name for name in named if name not in options.outputs]:
-                self.start.say(f"outputs that no file is named for are not written: {listed(unnamed)}")
+                self.start.report(f"outputs that no file is named for are not written: {listed(unnamed)}")
             yield split
 
     def _count(self, batch: LogBatch, emission: BatchOutput) -> None:
@@ -237,7 +237,7 @@ def run_state(start: Start) -> RunState | None:
 
 def write_emission(emission: BatchOutput, session: Session, writer: EventWriter) -> None:
     """Write the outputs of a batch."""
-    table = emission.as_table(session.outputs.shown)
+    table = emission.as_table(session.outputs.outputs_by_name)
     if table is not None and table.num_rows:
         writer.table(table)
     if emission.lists is not None:

@@ -98,4 +98,4 @@ def make_start(data: Any, output: Place | Mapping[str, Place] | None, options: M
     """Build the `Start` of a program on data, with the options of `wb.run`."""
     # the data may be an empty list
     all_options = replace(run_options({**options, "output": output}, LOG.warning), input=data)
-    return Start(all_options, say=LOG.info, reporter=Reporter(LOG.info))
+    return Start(all_options, report=LOG.info, reporter=Reporter(LOG.info))

@@ -134,7 +134,7 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
             start.closing.enter_context(bad_row_context())
             blocks, again, bad_row_context = order.blocks, partial(order.blocks, again=True), nullcontext
         if opened.auto and twice:
-            session = FallbackSession(session, partial(opened.reference, partition, carried), again, start.say)
+            session = FallbackSession(session, partial(opened.reference, partition, carried), again, start.report)
         log_blocks = blocks(start.reporter)
         if list_named_files(start.options.input) is not None or (carried.has_times and source.size > 1):
             log_blocks = _read_first(log_blocks, start, times=carried.has_times)
@@ -162,7 +162,9 @@ def _list_named_outputs(opened: OpenedPipeline, session: Session) -> Mapping[str
     """Return the outputs that may have files of their own."""
     from workbench.events.output_split import rows_of_outputs
 
-    return rows_of_outputs(session.outputs, list(opened.program.ports.shown), steps=opened.start.options.steps)
+    return rows_of_outputs(
+        session.outputs, list(opened.program.ports.outputs_by_name), steps=opened.start.options.steps
+    )
 
 
 class OpenedPipeline:
@@ -215,7 +217,7 @@ class OpenedPipeline:
         if list_named_files(start.options.input) is None:
             size = replace(size, rows=IN_MEMORY)
         ports = self.program.ports
-        in_columns = all((*map(has_arrays, ports.domains.values()), *map(has_columns, ports.shown.values())))
+        in_columns = all((*map(has_arrays, ports.domains.values()), *map(has_columns, ports.outputs_by_name.values())))
         for row in rank_rows(PIPELINE, size):
             with contextlib.suppress(InputError, Refused):
                 refuse_options([row], self.program, start.options)
@@ -225,7 +227,7 @@ class OpenedPipeline:
                 backend: Any = row.make(self.program, start) if in_columns and row.make is not None else None
                 if backend is not None and (twice or not may_fail(backend)):
                     self._made, self.row = backend, row
-                    report_choice(row, PIPELINE, size, start.say)
+                    report_choice(row, PIPELINE, size, start.report)
                     return
 
     def partition(self, source: LogSource) -> Partition | None:
@@ -240,12 +242,12 @@ class OpenedPipeline:
         options, ports = self.start.options, self.program.ports
         if options.key is None:
             return None
-        if other := options.given("--steps", "--reassociate", "--fault", "--seed", "--rate", "--until"):
+        if other := options.list_present("--steps", "--reassociate", "--fault", "--seed", "--rate", "--until"):
             raise InputError(f"{other} and --key do not go together")
         named = {self.reading.columns.get(name, name): domain for name, domain in ports.domains.items()}
         domain = named.get(options.key) or source.key_domain(options.key, self.reading) or Words()
         columns = ChainMap[str, Any](named, self.start.reporter.columns)
-        return Partition(ports, options.key, domain, source.shown, columns)
+        return Partition(ports, options.key, domain, source.log_name, columns)
 
     def carried(self, source: LogSource) -> CarriedColumns:
         """Return the columns that output rows get from the rows that caused them.
@@ -256,7 +258,11 @@ class OpenedPipeline:
         """
         options, ports, columns = self.start.options, self.program.ports, list[CarriedColumn]()
         time = self._time_column() if self.is_ordered(len(source.logs())) or options.time is not None else None
-        if time is not None and self.clock.column not in ports.shown and options.key not in (time, self.clock.column):
+        if (
+            time is not None
+            and self.clock.column not in ports.outputs_by_name
+            and options.key not in (time, self.clock.column)
+        ):
             time_port = next((port for port in ports.inputs if port.name == time), None)
             clock = self.clock if time_port is None or time_port.clock else None
             columns.append(
@@ -279,7 +285,7 @@ class OpenedPipeline:
             return None
         from workbench.runner.row_order import RowOrder
 
-        with_times = self.clock.column not in self.program.ports.shown
+        with_times = self.clock.column not in self.program.ports.outputs_by_name
         column = self._time_column()
         beside = {column: self.clock.column} if self._reads_times_twice else {}
         reading = replace(self.reading, columns={**beside, **self.reading.columns})

@@ -104,10 +104,10 @@ class RowOrder:
             pieces = [self._log(log, reading, each, closing, late) for log, each in zip(logs, own, strict=True)]
             ordered = self._blocks(merge_streams(pieces, self._form) if several else pieces[0])
             head = self._reading.head if several else None
-            yield from count_blocks(ordered, self._source.shown, replace(reading, head=head), reporter.account)
+            yield from count_blocks(ordered, self._source.log_name, replace(reading, head=head), reporter.account)
         _add_lost(reporter.account, [each.account for each in own])
         for note in () if again else self.late.notes():
-            reporter.say(note)
+            reporter.report(note)
 
     def _log(
         self, log: LogSource, reading: Reading, reporter: Reporter, closing: ExitStack, late: Callable[..., Any]
@@ -120,7 +120,7 @@ class RowOrder:
         pieces = self._pieces(blocks, None if self._is_clock else times, log, reporter.account)
         if self._clock.late is None:
             return pieces
-        return HoldBack(self._form, self._clock, lambda row: late(row, log.shown)).order_pieces(pieces)
+        return HoldBack(self._form, self._clock, lambda row: late(row, log.log_name)).order_pieces(pieces)
 
     def _pieces(
         self, blocks: Iterator[LogBlock], times: Times | None, log: LogSource, account: Account
@@ -130,7 +130,7 @@ class RowOrder:
             piece = None if columns is None else self._of_columns(columns, times)
             if piece is None:
                 for some in batches(block.steps(), log.size):
-                    yield (self._of_row(row, times, log.shown) for row in some)
+                    yield (self._of_row(row, times, log.log_name) for row in some)
             elif columns:
                 account.take(columns)
                 yield piece

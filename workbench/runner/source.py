@@ -45,7 +45,7 @@ class LogSource(ABC):
     """
 
     name = "row"
-    shown = "the log"
+    log_name = "the log"
     format_of: LogPath = "-"
     columns = True
     rereadable = True
@@ -76,7 +76,7 @@ class FileSource(LogSource):
         self.name, self.format_of = str(paths[0]), paths[0]
         self.rereadable = not live
         if len(paths) == 1:
-            self.shown = display_name(paths[0])
+            self.log_name = display_name(paths[0])
 
     def blocks(self, program: Ported, reading: Reading, reporter: Reporter) -> Iterator[LogBlock]:
         return read_blocks(self.paths, program, reading, reporter=reporter)
@@ -116,7 +116,7 @@ class DataSource(LogSource):
         elif (stream := record_batches(self._data)) is not None:
             reader = TableReader(program, reading, reporter, *stream)
         elif isinstance(self._data, Iterable):
-            reporter.say = LOG.warning  # a misspelt name is not detected in a row
+            reporter.report = LOG.warning  # a misspelt name is not detected in a row
             reader = RowsReader(program, reading, reporter, self._data)
         else:
             kind = type(self._data).__name__

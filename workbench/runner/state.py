@@ -113,7 +113,7 @@ class RunState:
         path, (inode, count) = find_followed_file(options.input), self._notes.get("followed", (0, 0))
         older = files_since(path, inode, count) if inode else []
         if older is None:
-            self._start.say(f"{path}: this is another file than before, which is gone: all of its rows are run")
+            self._start.report(f"{path}: this is another file than before, which is gone: all of its rows are run")
             self._forget_file()
         return Follower(path, older or (), self._forget_file)
 
@@ -144,7 +144,7 @@ class RunState:
 
     def _restore(self, session: Session) -> None:
         for file in self.position.rows.keys() & self.files:
-            self._start.say(f"{file}: going on behind row {self.position.rows[file]:,}")
+            self._start.report(f"{file}: going on behind row {self.position.rows[file]:,}")
         if self.had_ended:
             return
         try:

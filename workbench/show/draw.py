@@ -224,7 +224,7 @@ class _Picture:
                 if queues:
                     reads = self.buffers(queues, reads)
                 while len(reads) < inner.in_arity:  # a quantifier passes a value besides the events
-                    reads = [self.given(processor.symbol), *reads]
+                    reads = [self.draw_input(processor.symbol), *reads]
                 body = _find_held(inner, Pipeline)  # the contents of a group have no frame of their own
                 if isinstance(body, Pipeline):
                     return self.body(body, name, reads, names)
@@ -312,7 +312,7 @@ class _Picture:
         self.line(f"{source} [label=<{label}>, shape=plaintext, margin=0.05];")
         return source
 
-    def given(self, sign: str) -> _Tap:
+    def draw_input(self, sign: str) -> _Tap:
         """Draw the value that a processor passes to the one inside it."""
         source = self.fresh()
         self.line(f"{source} [label=<{escape(sign)}>, shape=plaintext, margin=0.05];")

@@ -102,8 +102,8 @@ def _sample_data(sample: RulesSampled | None, rule: int, planned: PlannedStep) -
         return {}
     pairs = zip(step.constraints, step.passed, strict=True)
     return {"sample": {
-        "events": sample.events, "begun": sample.rules[rule].begun, "asked": step.asked, "looked": step.looked,
-        "candidates": step.candidates, "fitting": step.fitting, "found": step.found,
+        "events": sample.events, "begun": sample.rules[rule].begun, "asked": step.evaluated, "looked": step.looked,
+        "candidates": step.candidates, "fitting": step.fitting, "found": step.matched,
         "passed": [{"constraint": constraint, "candidates": count} for constraint, count in pairs],
     }}  # fmt: skip
 
@@ -176,7 +176,7 @@ def _threads(plan: SetPlan, timed: bool) -> dict[str, Any]:
     split = rule_split(plan.rules)
     names = [[plan.rules.rules[rule].name for rule in group] for group in split.groups]
     time = {"fed": split.time.fed, "reason": split.time.reason}
-    time |= {} if split.time.reason else {"reach": _span(split.time.reach, timed)}
+    time |= {} if split.time.reason else {"reach": _span(split.time.lookback, timed)}
     return {"groups": names, "keys": dict(split.keys), "reason": split.in_turn, "time": time}
 
 
@@ -263,11 +263,13 @@ def _describe_retention(column: PlannedColumn, timed: bool) -> str:
     """Describe how long events are retained."""
     if column.fact:
         return "facts"
-    if column.reach is None:
+    if column.retention is None:
         return "forever"
     if column.latest:
-        return f"retained of the latest {column.latest} events" + (f" and for {column.reach}" if column.reach else "")
-    return f"retained for {_span(column.reach, timed)}"
+        return f"retained of the latest {column.latest} events" + (
+            f" and for {column.retention}" if column.retention else ""
+        )
+    return f"retained for {_span(column.retention, timed)}"
 
 
 def _span(duration: int, timed: bool) -> str:

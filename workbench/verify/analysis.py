@@ -40,7 +40,7 @@ class AnalysisRow:
     name: str
     of: Subject
     title: str
-    ask: Callable[..., Sequence[Finding]]
+    run: Callable[..., Sequence[Finding]]
     nothing: str = ""
     key: str = "findings"
     lines: Callable[[Sequence[Finding]], Iterable[str]] = later("workbench.verify.finding", "lines_of")
@@ -105,4 +105,4 @@ def answers(rules: RuleSet, question: str, **options: Any) -> tuple[Finding, ...
     known = analyses("rules")
     refuse_unknown("question about rules", question, known)
     subject = later("workbench.verify.rules.rule_subject", "RuleSubject")(rules, **options)
-    return tuple(known[question].ask(subject))
+    return tuple(known[question].run(subject))

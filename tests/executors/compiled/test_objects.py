@@ -87,7 +87,7 @@ def test_named_tuples_arrive(folder: Path) -> None:
     source = """
 def run(progress, last, edges):
     edges.flags[progress.last] = progress.counts[0] + progress.counts[1]
-    return progress.room * 100 + len(edges.starts) * 10 + edges.ends[last]
+    return progress.capacity * 100 + len(edges.starts) * 10 + edges.ends[last]
 """
     counts, ends = np.array([3, 4]), np.array([5, 6, 7], np.int32)
     for _ in range(2):  # compiled, then loaded

@@ -92,7 +92,7 @@ def outcome(backend, text, files, options, folder, run):
     if "bad_rows" in given and given["bad_rows"] != "skip":
         given["bad_rows"] = str(folder / f"{backend}.{given['bad_rows']}")
     start = make_start(files, output, {"backend": backend, "key": "k", **given})
-    start.reporter.say = said.append
+    start.reporter.report = said.append
     try:
         run(parse(text).get().pipeline, start)
     except WorkbenchError as error:

@@ -70,10 +70,10 @@ def test_json_to_parquet_and_back(session, tmp_path):
     log = read_log(session, tmp_path / "a.jsonl", pipeline(), key="k")
     made = log.run(choose(pipeline()))
     for format, read in (("parquet", session.read.parquet), ("jsonl", session.read.schema(made.schema).json)):
-        write_rows(made, row_ports(made, pipeline().ports.shown), str(tmp_path / format), format)
+        write_rows(made, row_ports(made, pipeline().ports.outputs_by_name), str(tmp_path / format), format)
         assert sorted_rows(read(str(tmp_path / format))) == expected(ROWS, pipeline())
     with pytest.raises(InputError, match="something already"):
-        write_rows(made, row_ports(made, pipeline().ports.shown), str(tmp_path / "parquet"), "parquet")
+        write_rows(made, row_ports(made, pipeline().ports.outputs_by_name), str(tmp_path / "parquet"), "parquet")
     rows = session.createDataFrame(ROWS, "k string, t int, x int, q boolean")
     rows.selectExpr("k", "timestamp_seconds(t) t", "x", "q").write.parquet(str(tmp_path / "in"))
     assert run_log(session, tmp_path / "in", "t") == expected(ROWS, pipeline())
@@ -377,7 +377,7 @@ def test_spark_writes_values_as_all_backends_do(kind, form, session, tmp_path, c
     path, program = typed_log(tmp_path, kind)
     wb.run(program, path, output=tmp_path / f"o.{form}", backend="reference", key="k")
     made = read_log(session, path, program, key="k").run(choose(program))
-    ports = row_ports(made, program.ports.shown)
+    ports = row_ports(made, program.ports.outputs_by_name)
     write_rows(made, ports, str(tmp_path / "spark"), form)
     (part,) = [each for each in (tmp_path / "spark").iterdir() if each.name[0] not in "._"]
     assert part.suffix == {"jsonl": ".json"}.get(form, f".{form}")

@@ -345,7 +345,7 @@ def test_a_locked_database(file, tables, failure, name):
         assert error.value.passing
     else:
         assert running.process(Late(1, 1)) == []
-        assert list(facts.told()) == [
+        assert list(facts.list_report_lines()) == [
             "1 match given up, for facts Line were not found: another program has the database locked"
         ]
     file.execute("ROLLBACK")

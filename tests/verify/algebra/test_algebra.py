@@ -243,6 +243,6 @@ def test_what_it_does_not_decide_says_why() -> None:
 def test_it_keeps_to_its_time() -> None:
     joined = wb.parse("pipeline p(x: int) -> int { return x + trim(x, 1) }").get().pipeline
     part = prepare(joined.resolve(Settings().domain), no_overflow(), Settings()).main
-    role = next(role for role, asked in part.asked.items() if asked.kind == "invar")
+    role = next(role for role, asked in part.questions.items() if asked.kind == "invar")
     answer = AlgebraDecider().decide(part, EngineLimits(seconds=0.0)).answers[role]
     assert (answer.truth, answer.reason) == (None, "the time was used up")

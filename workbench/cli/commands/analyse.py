@@ -105,7 +105,7 @@ def _analyse(analysed: _Analysed, row: AnalysisRow, parts: int) -> Section:
 
     try:
         with share(parts), phase(f"analysing {row.name}"):
-            return section(row, row.ask(*analysed.given), analysed.flat)
+            return section(row, row.run(*analysed.given), analysed.flat)
     except LimitMet as met:
         return Section(row.name, (f"? not known: {met.what}",), (), {"reason": met.what, "phase": met.phase}, False)
     except Refused as error:

@@ -101,7 +101,7 @@ class _Place:
         """Begin the comparison of another subject."""
         self.what, self.seed = what, self.first
 
-    def tell(self, text: str, seed: int) -> None:
+    def report(self, text: str, seed: int) -> None:
         """Show a text, and record the seed of the next round."""
         self.progress.text, self.seed = text, seed
 
@@ -138,7 +138,7 @@ def _rules(args: argparse.Namespace, search: Search, position: _Place) -> Iterat
         comparisons.append(("random rules", make_varied_case, replace(search, examples=args.random_rules)))
     for name, cases, own in comparisons:
         position.begin(name)
-        yield None, conform_rules(name, cases, own, engines, partial(position.tell, f"comparing engines on {name}"))
+        yield None, conform_rules(name, cases, own, engines, partial(position.report, f"comparing engines on {name}"))
 
 
 def _pipelines(args: argparse.Namespace, search: Search, position: _Place) -> Iterator[Compared]:
@@ -156,10 +156,10 @@ def _pipelines(args: argparse.Namespace, search: Search, position: _Place) -> It
     for subject in subjects:
         for contender in choose_contenders(args.backend, subject.pipeline.kind, strict=strict):
             position.begin(f"{subject.name} on {contender.name}")
-            yield from ((subject, each) for each in conform(subject.pipeline, [contender], search, position.tell))
+            yield from ((subject, each) for each in conform(subject.pipeline, [contender], search, position.report))
     if args.random:
         position.begin("random pipelines")
-        yield None, conform_random(among, replace(search, examples=args.random), position.tell)
+        yield None, conform_random(among, replace(search, examples=args.random), position.report)
 
 
 def _hypothesis() -> None:

@@ -121,7 +121,7 @@ def _backends() -> Iterator[Item]:
     for row in backend_rows().values():
         requirements = {**row.needs, **row.uses}
         missing = [name for name in requirements if find_spec(name) is None and shutil.which(name) is None]
-        detail = f"missing: {', '.join(missing)}" if missing else row.said
+        detail = f"missing: {', '.join(missing)}" if missing else row.description
         yield Item(
             "backends", row.name, not missing, detail, "; ".join(dict.fromkeys(requirements[n] for n in missing))
         )

@@ -77,4 +77,4 @@ def _answer(args: argparse.Namespace) -> RuleExplanation:
     question = RuleQuestion(args.event, output, args.missing, args.most)
     reporter = Reporter(o.note)
     with reporter.doing:
-        return explain(rules, Start(run, say=o.note, reporter=reporter), question)
+        return explain(rules, Start(run, report=o.note, reporter=reporter), question)

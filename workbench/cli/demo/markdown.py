@@ -37,7 +37,7 @@ def _lines(report: DemoReport) -> Iterator[str]:
             cell = v.property.replace("|", "\\|")
             yield f"| `{cell}` | {v.outcome.sign} {v.outcome} | {short(v)} | {v.engine} | {v.seconds:.2f} |"
         yield ""
-        for text, verdicts in _runs(model.shown).items():
+        for text, verdicts in _runs(model.verdicts_with_runs).items():
             label = ", ".join(f"<code>{verdict.property}</code>" for verdict in verdicts)
             yield from (f"<details><summary>run for {label}</summary>", "", "```", text, "```", "")
             if (run := verdicts[0].run) and run.replay:

@@ -123,7 +123,7 @@ def _run(model: DemoModel, v: Verdict) -> Iterator[str]:
         yield f"<p class=gap>{escape(GAP.format(v.run.replay))}</p>"
         return
     words = [v.run.replay] * bool(v.run.replay) + [SHORTEST[v.run.shortest]]
-    walk = f"{model.explorer}#run={model.shown.index(v) + 1}&amp;step={table.last}"
+    walk = f"{model.explorer}#run={model.verdicts_with_runs.index(v) + 1}&amp;step={table.last}"
     yield f'<p class=replay>✓ {escape("; ".join(words))} · <a href="{walk}">walk through this run</a></p>'
 
 

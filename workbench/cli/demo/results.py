@@ -47,7 +47,7 @@ class DemoModel:
         return self.name if stem == self.name else f"{stem}-{self.name}"
 
     @property
-    def shown(self) -> tuple[Verdict, ...]:
+    def verdicts_with_runs(self) -> tuple[Verdict, ...]:
         """The verdicts that have a run, in the order of the tabs of their explorer."""
         return tuple(verdict for verdict in self.verdicts if verdict.run is not None)
 

@@ -16,7 +16,7 @@ def write_report(report: DemoReport, folder: Path) -> Path:
     """Write a report into a folder, and return the path of its page. All contents are made before the first write."""
     files = {model.picture: model.drawing for model in report.models if model.picture}
     files |= {"README.md": markdown(report), "index.html": html(report)}
-    files |= {model.explorer: explorer(model.shown) for model in report.models if model.shown}
+    files |= {model.explorer: explorer(model.verdicts_with_runs) for model in report.models if model.verdicts_with_runs}
     try:
         for parent in {(folder / name).parent for name in files}:
             parent.mkdir(parents=True, exist_ok=True)

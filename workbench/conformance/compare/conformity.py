@@ -86,8 +86,8 @@ class Conformity:
             from workbench.conformance.generate.python_source import body
 
             yield f"\n{body(disagreement.pipeline)}"
-        if disagreement.made[1]:
-            yield f"by {disagreement.made[1]}"
+        if disagreement.sources[1]:
+            yield f"by {disagreement.sources[1]}"
         if not self.repeatable:
             what = "the reference executor does not do the same twice"
             yield f"{what}: a processor depends on more than state and events"
@@ -99,8 +99,8 @@ def _failure_data(disagreement: Disagreement) -> dict[str, Any]:
         "step": disagreement.step,
         "what": disagreement.what,
         "steps": [{name: _plain(value) for name, value in events.items()} for events in steps],
-        "left": {"name": disagreement.left[0], "shows": repr(disagreement.left[1]), "made": disagreement.made[0]},
-        "right": {"name": disagreement.right[0], "shows": repr(disagreement.right[1]), "made": disagreement.made[1]},
+        "left": {"name": disagreement.left[0], "shows": repr(disagreement.left[1]), "made": disagreement.sources[0]},
+        "right": {"name": disagreement.right[0], "shows": repr(disagreement.right[1]), "made": disagreement.sources[1]},
     }
 
 

@@ -31,9 +31,9 @@ class Disagreement:
     left: tuple[str, Any]
     """The name of the executable and its value."""
     right: tuple[str, Any]
-    made: tuple[str, str] = ("", "")
+    sources: tuple[str, str] = ("", "")
     """The Python source that makes each executable from `pipeline`; empty where it is unknown."""
-    shown: tuple[tuple[Seen, Seen], ...] = field(default=(), repr=False, compare=False)
+    observations: tuple[tuple[Seen, Seen], ...] = field(default=(), repr=False, compare=False)
     """The observations of both sides in each step, up to the first that is missing on one side."""
     strict: bool = False
     """Whether an Overflow on one side only is a disagreement."""

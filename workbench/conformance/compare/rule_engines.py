@@ -38,11 +38,11 @@ class RuleDisagreement:
     case: RuleCase
     engine: str
     meant: RuleOutcome
-    found: RuleOutcome
+    outcome: RuleOutcome
     at: int
 
     def __str__(self) -> str:
-        meant, actual = (_show(each, self.at) for each in (self.meant, self.found))
+        meant, actual = (_show(each, self.at) for each in (self.meant, self.outcome))
         return f"{self.engine} parts from the formulas at composite {self.at}: it has {actual}, they have {meant}"
 
 

@@ -62,7 +62,7 @@ def disagreement(failure: Disagreement, recipe: Recipe | None = None, command: s
             for events in failure.steps[: failure.step + 1]
         ),
         "]",
-        f"check(pipeline, steps, {', '.join(_remade(failure.made))}{', terms(pipeline)' if failure.strict else ''})",
+        f"check(pipeline, steps, {', '.join(_remade(failure.sources))}{', terms(pipeline)' if failure.strict else ''})",
     ]
     file.test("test_they_agree", f"{failure.left[0]} and {failure.right[0]} show the same at every step", lines)
     return str(file)

@@ -272,7 +272,7 @@ class CsvReader(RowReader):
             return read_cell(cell, domain, self.reading)
         return from_text(cell, domain) if cell.strip() else None
 
-    def shown(self, cell: str) -> str:
+    def format_cell(self, cell: str) -> str:
         return f"'{short(cell)}'"
 
     def _is_header(self, row: Sequence[str], where: str) -> bool:

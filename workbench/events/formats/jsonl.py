@@ -177,7 +177,7 @@ class JsonReader(RecordReader):
     def cell(self, cell: Any, domain: Domain) -> Value | None:
         return None if cell is None else from_json(cell, domain)
 
-    def shown(self, cell: Any) -> str:
+    def format_cell(self, cell: Any) -> str:
         return short_json(cell)
 
 

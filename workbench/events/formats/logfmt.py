@@ -62,7 +62,7 @@ class LogfmtReader(RecordReader):
             return None if cell is None else from_text(cell, domain)
         return read_cell(cell, domain, self.reading)
 
-    def shown(self, cell: str) -> str:
+    def format_cell(self, cell: str) -> str:
         return f"'{short(cell)}'"
 
 

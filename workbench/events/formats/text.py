@@ -53,7 +53,7 @@ class TextReader(LineReader):
     def cell(self, cell: str | None, domain: Domain) -> Value | None:
         return read_cell(cell, domain, self.reading) if cell else None
 
-    def shown(self, cell: str) -> str:
+    def format_cell(self, cell: str) -> str:
         return f"'{short(cell)}'"
 
 

@@ -257,7 +257,7 @@ class XmlReader(RowReader):
             raise UnreadableError(f"one element of {domain}")
         return value_in(cell[0][1], domain) if cell else None
 
-    def shown(self, cell: Any) -> str:
+    def format_cell(self, cell: Any) -> str:
         texts = [each if isinstance(each, str) else as_text(each) for _, each in _places(cell)]
         return f"'{short(texts[0])}'" if len(texts) == 1 else f"{len(texts)} elements"
 

@@ -46,7 +46,7 @@ def _make(pipeline: Program, start: Start) -> Backend:
             raise
         executor = Compiled(pipeline)
         executor.threads = threads
-        start.say(f"{error.what}; one thread runs it, others read and write beside it")
+        start.report(f"{error.what}; one thread runs it, others read and write beside it")
         return executor
 
 

@@ -25,7 +25,7 @@ def _make(pipeline: Program, start: Start) -> Backend:
 
         return ParallelGpu(pipeline)
     executor = Compiled(pipeline, maps=False)
-    start.say("runs on the CPU, since no NVIDIA GPU answers")
+    start.report("runs on the CPU, since no NVIDIA GPU answers")
     return executor
 
 
@@ -42,7 +42,7 @@ def _open_keyed(pipeline: Program, start: Start, partition: Partition) -> Sessio
     from workbench.executors.compiled.keyed.tables import make_compiled_keys
 
     # rows of many keys are mixed, each a step of another run: a GPU would wait for memory, not compute
-    start.say("keys run on the CPU" if gpu_name() else "runs on the CPU, since no NVIDIA GPU answers")
+    start.report("keys run on the CPU" if gpu_name() else "runs on the CPU, since no NVIDIA GPU answers")
     return KeyedColumnSession(make_compiled_keys(Compiled(pipeline, maps=False)), partition)
 
 

@@ -40,7 +40,7 @@ def _make(pipeline: Program, start: Start) -> Backend:
     if limit:
         from workbench.executors.reference.refutation import Refutations
 
-        refutations = Refutations(running, limit, lambda refutation: start.say(str(refutation))).found
+        refutations = Refutations(running, limit, lambda refutation: start.report(str(refutation))).found
         if page:
             start.closing.enter_context(_page(page, f"{pipeline.kind} {pipeline.name}", refutations, limit))
     return running

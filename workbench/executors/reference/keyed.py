@@ -79,7 +79,7 @@ class ReferenceKeys(KeyedRuns):
 
     def _gather(self, steps: Iterator[StepEvents]) -> KeyedOutputs:
         """Collect the outputs of steps, up to the first one that fails."""
-        pairs: dict[str, list[tuple[int, Value]]] = {name: [] for name in self.running.pipeline.ports.shown}
+        pairs: dict[str, list[tuple[int, Value]]] = {name: [] for name in self.running.pipeline.ports.outputs_by_name}
         wrong, done = None, 0
         try:
             for outputs in steps:

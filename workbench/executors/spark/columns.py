@@ -25,7 +25,7 @@ def output_schema(program: Ported, key: str, key_type: str) -> str:
     ------
     InputError: two columns would have the same name.
     """
-    outputs = program.ports.shown
+    outputs = program.ports.outputs_by_name
     for name in outputs:
         if name.lower() in (key.lower(), STEP):
             whose = "step" if name.lower() == STEP else "key"

@@ -94,7 +94,7 @@ class KeyLog:
     layout: Layout
     key_type: str
     counts: Counts | None = None
-    shown: str = ""
+    log_name: str = ""
     parts: Mapping[str, int] = field(default_factory=dict)
 
     def job(self, choice: Choice) -> PipelineJob:
@@ -110,8 +110,8 @@ class KeyLog:
         assert self.counts is not None
         number = None if row is None else row + self.counts.rows_before(task)
         if key is None and number is not None:
-            return keyless(self.layout.key, number, self.shown)
-        return locate_error(self.layout.key, str(key), number, self.shown, error)
+            return keyless(self.layout.key, number, self.log_name)
+        return locate_error(self.layout.key, str(key), number, self.log_name, error)
 
     def settle(self, reporter: Reporter) -> None:
         """Add the counts of workers to an account; InputError where a file has none of the columns for an input."""
@@ -184,7 +184,7 @@ class KeyStreams(GroupRun):
         if keyed_outputs.wrong is not None:
             raise located(*keyed_outputs.wrong) from keyed_outputs.wrong[1]
         try:
-            return outputs_to_columns(keyed_outputs.outputs, self.ports.shown)
+            return outputs_to_columns(keyed_outputs.outputs, self.ports.outputs_by_name)
         except DomainError as error:
             raise located(_wide_step(keyed_outputs), error) from error
 
@@ -197,7 +197,7 @@ class KeyStreams(GroupRun):
 
         from workbench.events.buffers import numbers_to_arrow
 
-        names = [self.layout.key, STEP, *self.ports.shown]
+        names = [self.layout.key, STEP, *self.ports.outputs_by_name]
         return pa.RecordBatch.from_arrays([keys, numbers_to_arrow(INT, steps), *columns], names=names)
 
     # --- verification -----------------------------------------------------------------------------------------

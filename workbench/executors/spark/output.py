@@ -45,7 +45,7 @@ def row_ports(rows: DataFrame, known: Mapping[str, Domain] = MappingProxyType({}
 def row_events(row: Mapping[str, Any], ports: Ports, time: str = "") -> dict[str, Value]:
     """Return the events in a row of Spark, as other backends write them; whole floats of a time column are int."""
     events = {}
-    for name, domain in ports.shown.items():
+    for name, domain in ports.outputs_by_name.items():
         if (value := row[name]) is not None:
             whole = name == time and isinstance(value, float) and value.is_integer()
             events[name] = from_text(value, domain) if as_json(domain) else int(value) if whole else value

@@ -34,7 +34,7 @@ def run_pipeline_on_spark(pipeline: Program, start: Start) -> None:
 
     def run() -> SparkPipelineRun:
         if choice.reason:
-            start.say(f"run by the reference executor: {choice.reason}")
+            start.report(f"run by the reference executor: {choice.reason}")
         return SparkPipelineRun(choice, start)
 
     run_on_spark(run, start, format, otherwise="use --backend compiled")
@@ -83,7 +83,7 @@ class SparkPipelineRun(SparkRun):
         return {"key": args.key or "", "order": args.order, "reading": self.reading}
 
     def ports(self, outputs: DataFrame) -> Ports:
-        return row_ports(outputs, self.choice.pipeline.ports.shown)
+        return row_ports(outputs, self.choice.pipeline.ports.outputs_by_name)
 
     def sort_printed(self, outputs: DataFrame) -> DataFrame:
         """Sort the rows by key and step; rows of one step stay in order."""

@@ -204,7 +204,7 @@ def check_files(args: RunOptions) -> None:
         if args.files is not None and args.files < 1:
             raise InputError(f"--files {args.files}: at least one")
         return
-    if streams := args.given("--checkpoint", "--once", "--files"):
+    if streams := args.list_present("--checkpoint", "--once", "--files"):
         raise InputError(f"for a stream only: {streams}", hint="add --stream")
 
 

@@ -56,7 +56,7 @@ def as_processor(pipeline: Program) -> tuple[Node, Processor]:
 def list_outputs(pipeline: Program, node: Node) -> list[tuple[str, str]]:
     """Return the outputs of the pipeline, each with the pipe of its only processor (`as_processor`) that it shows."""
     if isinstance(node.processor, Group):
-        return [(name, name) for name in pipeline.ports.shown]
+        return [(name, name) for name in pipeline.ports.outputs_by_name]
     return list(flatten(pipeline).outputs)
 
 

@@ -60,7 +60,7 @@ class RuleChange:
     file: str
     where: str
     folder: Path
-    made: RuleSet | None = None
+    rules: RuleSet | None = None
 
     def __post_init__(self) -> None:
         if self.do not in ACTIONS:
@@ -163,24 +163,24 @@ class RuleControl:
         """
         costs = [cost for cost in engine.profile() if cost.rule == change.rule and change.do != "add"]
         try:
-            new_rules = change.made if change.made is not None else change.read(engine.rules)
+            new_rules = change.rules if change.rules is not None else change.read(engine.rules)
             if self.live and new_rules is not None:
                 _see_place(new_rules, engine.rules, columns, change.where)
             complete = change.make(engine, new_rules)
         except WorkbenchError as error:
             if not self.live:
                 raise
-            self._start.say(f"{error}\n  this change is not made")
+            self._start.report(f"{error}\n  this change is not made")
             return
         self.costs += costs
         for warning in new_rules.warnings if new_rules is not None else ():
-            self._start.say(f"warning: {warning}")
+            self._start.report(f"warning: {warning}")
         at = f"{change.where}: at {self._of_log.show(change.time)}"
         for name, since in complete.items():
             done = "added" if change.do == "add" else f"put in the place of '{change.rule}'"
-            self._start.say(f"{at} rule '{name}' is {done}: {self._complete(since)}")
+            self._start.report(f"{at} rule '{name}' is {done}: {self._complete(since)}")
         if not complete:
-            self._start.say(
+            self._start.report(
                 f"{at} rule '{change.rule}' is removed" if new_rules is None else f"{at} types are declared"
             )
 
@@ -193,11 +193,11 @@ class RuleControl:
             return "complete when as many events have come as its window counts"
         return f"complete from {self._of_log.show(int(since))} on"
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Report the changes that had no effect."""
         if self._changes:
             many = f"{len(self._changes):,} changes lie" if len(self._changes) > 1 else "a change lies"
-            self._start.say(f"{self._shown}: {many} behind the last event, and had no effect (--until moves time)")
+            self._start.report(f"{self._shown}: {many} behind the last event, and had no effect (--until moves time)")
 
     def _agree(self) -> None:
         if self._clock.dates not in (None, self._of_log.dates):
@@ -271,7 +271,7 @@ class RuleControl:
                 failed |= {change.rule} if change.rule else set()
                 continue
             rules += new_rules.rules if new_rules is not None else ()
-            self._changes.append(replace(change, made=new_rules))
+            self._changes.append(replace(change, rules=new_rules))
         if wrong:
             first, *others = wrong
             first.others = (*first.others, *others)
@@ -297,7 +297,7 @@ class RuleControl:
                 self._agree()
                 insort(self._changes, each, key=lambda change: change.time)
             except WorkbenchError as error:
-                self._start.say(f"{error}\n  this change is not made")
+                self._start.report(f"{error}\n  this change is not made")
 
 
 def _see_place(new_rules: RuleSet, running: RuleSet, columns: Mapping[str, Domain], where: str) -> None:

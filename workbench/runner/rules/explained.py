@@ -109,7 +109,7 @@ def explain(rules: RuleSet, start: Start, question: RuleQuestion) -> RuleExplana
     ------
     InputError: there is no such event, or no rule emits the composite. EngineGap: the engine deviates from the meaning.
     """
-    if foreign := start.options.given("--key", "--rules-control", "--matches", "--first"):
+    if foreign := start.options.list_present("--key", "--rules-control", "--matches", "--first"):
         hint = "leave it out; of a log with keys take the rows of one"
         raise InputError(f"a run is not explained with {foreign}", hint=hint)
     named = None if question.named is None else composite_named(rules, question.named)

@@ -141,7 +141,7 @@ class _FactFiles:
     def facts(self) -> Facts:
         """Return the rows or the table of each type."""
         if self.databases and not self.types:
-            self._start.say("--facts is not read: the rules declare no facts")
+            self._start.report("--facts is not read: the rules declare no facts")
         facts: dict[str, Any] = dict(self.tables)
         for name, (paths, rows) in self.rows.items():
             if name in facts:

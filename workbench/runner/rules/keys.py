@@ -34,7 +34,7 @@ def with_key(rules: RuleSet, key: str, source: LogSource, options: RunOptions) -
     ------
     InputError: composites have such an attribute, an option excludes keys, or the type of the keys is unknown.
     """
-    if foreign := options.given(*WITHOUT):
+    if foreign := options.list_present(*WITHOUT):
         raise InputError(f"{foreign} and --key do not go together for rules", hint="leave one out")
     if clash := next((n for n in rules.composites if key in rules.declarations[n].domains), None):
         what = f"{clash} has an attribute '{key}', as the column of keys would be called"

@@ -143,7 +143,7 @@ class RuleLog:
             known = {attribute for _, attribute in self.seen}
             for name, attribute in sorted(self._lacking()):
                 if attribute not in known:
-                    self.reporter.say(f"no event of type {name} has a '{attribute}' so far: it is null")
+                    self.reporter.report(f"no event of type {name} has a '{attribute}' so far: it is null")
         self.warned = True
 
     def _lacking(self) -> set[tuple[str, str]]:

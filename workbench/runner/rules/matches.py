@@ -163,7 +163,7 @@ def match_session(opened: OpenedRules, show: Callable[[MatchBlock], Any] = match
     if form not in (COUNT, ROWS):
         raise InputError(f"matches are not '{form}'", hint=f"'{COUNT}' counts them, '{ROWS}' lists their events")
     threads = "--threads" if (options.threads or 1) > 1 else ""
-    if foreign := options.given("--with-sources", "--rules-control", "--key") or threads:
+    if foreign := options.list_present("--with-sources", "--rules-control", "--key") or threads:
         raise InputError(f"{foreign} and --matches do not go together", hint="leave one out")
     if limit is not None and not numbers:
         raise InputError("the first matches are listed, not counted", hint=f"add --matches {ROWS}")
@@ -181,6 +181,6 @@ def _engine(opened: OpenedRules, numbers: bool) -> Any:
     except Refused as error:
         if backend == opened.backend:
             raise
-        opened.start.say(f"backend cdp: {error}")
+        opened.start.report(f"backend cdp: {error}")
     opened.backend = "cdp" if backend == AUTO else backend
     return ComposedMatches(rules, rule_engine(rules, opened.backend, facts, settings), numbers=numbers)

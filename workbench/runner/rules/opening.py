@@ -228,9 +228,9 @@ class OpenedRules:
             size = run_size(start.options, len(scaled_rules.rules))
             row = choose_engine(size, make, singly=singly)
             self.backend = row.name
-            report_choice(row, RULE_SET, size, start.say)
+            report_choice(row, RULE_SET, size, start.report)
         if threads > 1 and (reason := backend_row(self.backend).undivided(rule_split(scaled_rules))):
-            start.say(f"the rules run in one thread: {reason}")
+            start.report(f"the rules run in one thread: {reason}")
         self.engine = make(self.backend)
 
     # --- while it runs --------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ class OpenedRules:
         yield from self.log.notes()
         yield from self.late.notes()
         if self.tables is not None:
-            yield from self.tables.told(costs=self.start.options.profile)
+            yield from self.tables.list_report_lines(costs=self.start.options.profile)
 
     def costs(self, removed: Iterable[RuleCost] = ()) -> Iterator[str]:
         """Yield the cost of each rule, with `--profile`; `removed` are the costs of removed rules."""

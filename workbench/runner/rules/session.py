@@ -134,7 +134,7 @@ class RuleSession(Session):
         return BatchOutput(table=table, computed=len(block), events_out=count, failed=failed)
 
     def _table(self, block: EventBlock) -> Any:
-        return composite_table(block, self.outputs.shown, self.opened.rules, self.opened.clock, self.sources)
+        return composite_table(block, self.outputs.outputs_by_name, self.opened.rules, self.opened.clock, self.sources)
 
     def _rows(self, composites: Sequence[Occurrence], events: int) -> list[RuleRow]:
         """Return the rows of composites that `events` events have caused."""
@@ -209,7 +209,7 @@ class ControlledSession(RuleSession):
 
     def notes(self) -> Iterable[str]:
         yield from self.opened.notes()
-        self.control.tell()
+        self.control.report()
         yield from self.opened.costs(self.control.costs)
 
     def _due_before(self, change: RuleChange) -> Sequence[RowEvents]:
@@ -219,7 +219,7 @@ class ControlledSession(RuleSession):
         return self._rows(self._advance(change.time - 1), 0)
 
     def _make(self, change: RuleChange) -> None:
-        self.control.make(change, self.engine, self.outputs.shown)
+        self.control.make(change, self.engine, self.outputs.outputs_by_name)
         self.opened.rules = self.engine.rules
 
 

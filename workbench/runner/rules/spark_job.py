@@ -59,7 +59,7 @@ class RuleJob(Job):
     @property
     def schema(self) -> str:
         """The columns of composites as Spark writes them, their places first, and their ranges last."""
-        columns = (f"`{name}` {kind(domain)}" for name, domain in self.ports.shown.items())
+        columns = (f"`{name}` {kind(domain)}" for name, domain in self.ports.outputs_by_name.items())
         ranges = [f"`{RANGE}` int"] if self.ranges else []
         return ", ".join([f"`{PLACE}` binary", *columns, *ranges])
 
@@ -91,16 +91,17 @@ class RuleJob(Job):
 
         rows = [event_row(each, self.scaled, self.clock) for _, each in composites]
         columns = (
-            to_column(domain, [row.get(name) for row in rows], f"'{name}'") for name, domain in self.ports.shown.items()
+            to_column(domain, [row.get(name) for row in rows], f"'{name}'")
+            for name, domain in self.ports.outputs_by_name.items()
         )
         positions = pa.array([position for position, _ in composites], pa.binary())
-        return pa.RecordBatch.from_arrays([positions, *columns], names=[PLACE, *self.ports.shown])
+        return pa.RecordBatch.from_arrays([positions, *columns], names=[PLACE, *self.ports.outputs_by_name])
 
     def block_batch(self, positions: Any, composites: EventBlock | list[Occurrence]) -> Any:
         """Make a record batch of composites as an engine gives them, and of their places."""
         import pyarrow as pa
 
-        domains = self.ports.shown
+        domains = self.ports.outputs_by_name
         table = (
             None
             if isinstance(composites, list)

@@ -49,7 +49,7 @@ STREAM_BUCKETS = 32
 def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
     """Read and write a log as the options of the command state."""
     args = start.options
-    if args.stream and args.given("--until"):
+    if args.stream and args.list_present("--until"):
         raise InputError("a stream that goes on has no end: --until", hint="leave --stream out")
     rule_partition(rules).see(f"the spark backend has no key by which {rules.name} is split")
     refuse_circles(rules, "absences that cause each other in a circle run without Spark only")
@@ -143,7 +143,7 @@ class SparkRuleRun(SparkRun):
             size = run_size(self.start.options, len(scaled.rules))
             row = choose_engine(size, make)
             self.engine = row.name
-            report_choice(row, RULE_SET, size, self.start.say)
+            report_choice(row, RULE_SET, size, self.start.report)
 
     def begin(self, counts: Counts, buckets: int, ranges: int = 0) -> None:
         """Build the job for events in that number of buckets; Refused if no engine runs it."""
@@ -195,12 +195,12 @@ class SparkRuleRun(SparkRun):
         self.counts.settle(reporter, self.parts)
         reporter.account.check()
         for remark in remarks.notes():
-            self.start.say(remark)
+            self.start.report(remark)
 
     def settle_batch(self) -> None:
         for note in self.counts.notes:
             if new := note.unknown.keys() - self.opened.log.unknown.keys():
-                self.start.say(f"ignored rows of types that are not declared: {', '.join(sorted(new))}")
+                self.start.report(f"ignored rows of types that are not declared: {', '.join(sorted(new))}")
             self.opened.log.unknown += note.unknown
         self.counts.settle(self.start.reporter, {})
         self.start.reporter.account.check()

@@ -39,12 +39,12 @@ class SampledStep:
     """
 
     constraints: Sequence[str]
-    asked: int = 0
+    evaluated: int = 0
     candidates: int = 0
     looked: int = 0
     passed: list[int] = field(default_factory=list)
     fitting: int = 0
-    found: int = 0
+    matched: int = 0
 
 
 @dataclass
@@ -99,7 +99,7 @@ class SampledMatcher(CDPMatcher):
         window = None if step.fact else make_slice_finder(step, trex)
 
         def watched(match: PartialMatch) -> Iterator[PartialMatch]:
-            statistics.asked += 1
+            statistics.evaluated += 1
             if window is not None and statistics.candidates < MOST_CANDIDATES:
                 column = self._all.get(step.type, EMPTY)
                 low, high = window(column, match)
@@ -110,7 +110,7 @@ class SampledMatcher(CDPMatcher):
                     statistics.candidates += 1
                     statistics.fitting += all(passed)
             for extension in extend(match):
-                statistics.found += 1
+                statistics.matched += 1
                 yield extension
 
         return watched

@@ -31,7 +31,7 @@ class TimeSplit:
     named: the maximum time between a composite and the events of its match.
     """
 
-    reach: int = 0
+    lookback: int = 0
     fed: bool = False
     reason: str = ""
     named: int = field(default=0, compare=False)
@@ -42,7 +42,7 @@ class TimeSplit:
 
         If rules read composites, all effects of the events that a slice refers to must be complete: they are numbered.
         """
-        return self.reach + (self.named if self.fed else 0)
+        return self.lookback + (self.named if self.fed else 0)
 
 
 @dataclass(frozen=True)

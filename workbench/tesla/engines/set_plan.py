@@ -54,7 +54,7 @@ class PlannedColumn:
     keys: tuple[t.Expression, ...]
     fact: bool = False
     ordering: tuple[t.OrderedBy, ...] = ()
-    reach: int | None = 0
+    retention: int | None = 0
     latest: int = 0
     users: list[tuple[int, RuleStep]] = field(default_factory=list)
 
@@ -157,7 +157,7 @@ class SetPlan:
         lookback, latest = step.lookback.time, step.lookback.count
         if lookback is None and latest is not None:
             lookback, column.latest = 0, max(column.latest, latest)
-        column.reach = None if None in (column.reach, lookback) else max(column.reach or 0, lookback or 0)
+        column.retention = None if None in (column.retention, lookback) else max(column.retention or 0, lookback or 0)
         filtered = not step.fact and not crowded
         decided = not step.fact and len(named) == (len(filters) if crowded else 0)
         access, reason = self._access(step, column, CROWDED[decided] if crowded else "", decided)

@@ -129,7 +129,7 @@ class RuleCounting:
                 max_candidates = self._candidates(role, bound)
                 bound += [(part.type, role.lookback.time)] if role.lookback.time is not None else []
             else:
-                max_candidates = self.frame.given.get(part.type, len(self.frame.facts.get(part.type, ())))
+                max_candidates = self.frame.fixed_facts.get(part.type, len(self.frame.facts.get(part.type, ())))
             count = _product(count, max_candidates if part.policy.many else min(max_candidates, 1))
         return count
 

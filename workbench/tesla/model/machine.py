@@ -91,7 +91,7 @@ class ModelledRules(RulesInTicks):
             course.passes(TRUE, ticks_of(item))
         elif type := self.frame.clearing_inputs.get(name := self.ports[port]):
             course.clear_facts(type)
-        elif name in self.frame.given:
+        elif name in self.frame.fixed_facts:
             course.add_fact(name, self._read(name, item))
         else:
             course.happens(TRUE, name, self._read(name, item))

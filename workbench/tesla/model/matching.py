@@ -67,7 +67,7 @@ class RuleMatching:
     rule: ResolvedRule
     line: EventLine
     facts: Facts
-    given: Mapping[str, FixedFacts] = field(default_factory=dict)
+    fixed_facts: Mapping[str, FixedFacts] = field(default_factory=dict)
 
     def matches(self, when: Term, trigger: Mapping[str, GuardedValue]) -> list[GuardedMatch]:
         """Return all matches of a trigger, in order, with `where`; a trigger of `absent` is still undecided."""
@@ -206,8 +206,8 @@ class RuleMatching:
     # --- facts ------------------------------------------------------------------------------------------
 
     def _rows(self, part: t.Predicate | t.Aggregate) -> list[ModelRow]:
-        if part.type in self.given:
-            return self.given[part.type].order_rows(part.ordering)
+        if part.type in self.fixed_facts:
+            return self.fixed_facts[part.type].order_rows(part.ordering)
         declared = self.rule.declarations[part.type]
         rows = sort_facts(part, declared, self.facts.get(part.type, ()))
         constant = GuardedValue.constant

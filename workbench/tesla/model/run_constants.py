@@ -71,7 +71,7 @@ class RuleFrame:
     tables: Tables
     layout: LineLayout
     facts: Facts = field(default_factory=dict)
-    given: Mapping[str, int] = field(default_factory=dict)
+    fixed_facts: Mapping[str, int] = field(default_factory=dict)
     depth: int = 4
     without: frozenset[tuple[str, str]] = frozenset()
     rates: Mapping[str, EventRate] = field(default_factory=dict)
@@ -86,18 +86,20 @@ class RuleFrame:
     def clearing_inputs(self) -> Mapping[str, str]:
         """The inputs that clear all rows of a type of facts, each with the type."""
         return {
-            free_name(f"{name}_gone", self.rules.declarations): name for name in self.given if name in self.changing
+            free_name(f"{name}_gone", self.rules.declarations): name
+            for name in self.fixed_facts
+            if name in self.changing
         }
 
     @cached_property
     def fact_inputs(self) -> tuple[str, ...]:
         """The inputs for facts."""
-        return (*self.given, *self.clearing_inputs)
+        return (*self.fixed_facts, *self.clearing_inputs)
 
     @cached_property
     def tracks_start(self) -> bool:
         """Whether the state has to record that the run has begun: constant rows are given before."""
-        return not self.changing.issuperset(self.given)
+        return not self.changing.issuperset(self.fixed_facts)
 
     @cached_property
     def types_read(self) -> frozenset[str]:
@@ -170,7 +172,7 @@ class RuleFrame:
     def template(self) -> CourseState:
         """The structure of a run's state: variables, and constant parts."""
         lined, apart = EventLine.template(self.layout, self.tables)
-        facts = ((type, self.fact_tables(type), max_rows) for type, max_rows in self.given.items())
+        facts = ((type, self.fact_tables(type), max_rows) for type, max_rows in self.fixed_facts.items())
         rates = enumerate(self.rates.values(), 1)
         return CourseState(
             lined,

@@ -122,7 +122,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         changes = dict.fromkeys(self.frame.changing, ", which may change between two events")
         assumptions += [
             f"{name} has any rows, at most {max_rows}{changes.get(name, '')}"
-            for name, max_rows in self.frame.given.items()
+            for name, max_rows in self.frame.fixed_facts.items()
         ]
         rates = self.frame.rates.items()
         assumptions += [f"at most {rate.most} {name} come in any {self._time(rate.ticks)}" for name, rate in rates]
@@ -332,14 +332,14 @@ class RulesInTicks(RuleProcessor, Keeping):
         if type := self.frame.clearing_inputs.get(name):
             return tuple(each for each in rows if each[0] != type)
         late = has_begun and name not in self.frame.changing
-        full = sum(of == name for of, _ in rows) >= self.frame.given[name]
+        full = sum(of == name for of, _ in rows) >= self.frame.fixed_facts[name]
         return rows if late or full else (*rows, (name, code))
 
     def _on(self, rows: GivenRows) -> Self:
         """Return the processor with these facts."""
-        if not self.frame.given:
+        if not self.frame.fixed_facts:
             return self
-        facts: dict[str, list[tuple[Value | None, ...]]] = {name: [] for name in self.frame.given}
+        facts: dict[str, list[tuple[Value | None, ...]]] = {name: [] for name in self.frame.fixed_facts}
         for name, code in rows:
             facts[name].append(self.event(name, code, 0).values)
         frame = replace(self.frame, facts={**self.frame.facts, **facts})

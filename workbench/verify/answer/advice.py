@@ -23,7 +23,7 @@ from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import Reached
 from workbench.smv.printer import bit_count
 from workbench.verify.ask.scope import SMALLEST_N, Adjustable
-from workbench.verify.decide.part import Asked
+from workbench.verify.decide.part import PartQuestion
 
 if TYPE_CHECKING:
     from workbench.verify.answer.problem import Problem
@@ -73,7 +73,7 @@ def _asks_invariant(problem: Problem) -> bool:
     with contextlib.suppress(WorkbenchError), Budget(LOOKING):
         _, prop = problem.pose(problem.fitting)
         question = prop.question(outline(problem.pipeline, problem.fitting.q))
-        return Asked(question.kind, question.formula).invariant is not None
+        return PartQuestion(question.kind, question.formula).invariant is not None
     return False
 
 

@@ -87,7 +87,7 @@ def _query_engines(prepared: Prepared) -> Decision:
     settings = prepared.settings
     decider = get_decider(settings.engine)
     decision = Decision({}, "")
-    if prepared.main.asked or settings.count_states:
+    if prepared.main.questions or settings.count_states:
         with phase(f"deciding with {decider.name}"), _explain_stuck(prepared):
             decision = decider.decide(prepared.main, _limit_deciding(), count_states=settings.count_states)
     if prepared.structure:

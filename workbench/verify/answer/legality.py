@@ -20,7 +20,7 @@ from workbench.smv.engines.engine import limit_side_questions
 from workbench.verify.answer.grounds import list_assumptions
 from workbench.verify.ask.formula import atom, build, weaken
 from workbench.verify.decide.deciders import get_decider
-from workbench.verify.decide.part import Asked, remaining_limits
+from workbench.verify.decide.part import PartQuestion, remaining_limits
 
 if TYPE_CHECKING:
     from workbench.verify.answer.prepare import Prepared
@@ -41,7 +41,7 @@ def find_contradiction(prepared: Prepared) -> str | None:
     model = focus(prepared.question.system, [each.present for each in inputs])
     questions = {each.name: _query_forever(model, each) for each in inputs}
     if model.overflow is not FALSE:
-        questions[ENDS] = Asked("invar", atom(NOT(model.overflow)), side=True)
+        questions[ENDS] = PartQuestion("invar", atom(NOT(model.overflow)), side=True)
     decider, limits = get_decider(prepared.settings.engine), remaining_limits()
     if limits.seconds is not None:
         limits = replace(limits, seconds=min(limits.seconds / 4, limit_side_questions(0)))
@@ -62,19 +62,19 @@ def _list_restricted(prepared: Prepared) -> Iterator[Input]:
     yield from (each for each in prepared.question.system.arrivals if each.name in read)
 
 
-def _query_forever(model: Model, source: Input) -> Asked:
+def _query_forever(model: Model, source: Input) -> PartQuestion:
     """Return the question whether events stop on an input; without a state, one event shows that they need not."""
     silent = atom(NOT(source.present))
     if not model.system.is_restricted_by_state:
-        return Asked("invar", silent)
-    return Asked("ltl", weaken(build("F", build("G", silent)), model.overflow))
+        return PartQuestion("invar", silent)
+    return PartQuestion("ltl", weaken(build("F", build("G", silent)), model.overflow))
 
 
 def _count_events(prepared: Prepared, source: Input) -> int:
     """Return the maximum number of events of an input on runs that meet the assumptions, up to `COUNTED`."""
     system, count = _observe_events(prepared.question.system, source)
     coming = {str(n): AND(source.present, GE(count, n)) for n in range(COUNTED)}
-    questions = {role: Asked("invar", atom(NOT(term))) for role, term in coming.items()}
+    questions = {role: PartQuestion("invar", atom(NOT(term))) for role, term in coming.items()}
     part = prepared.part(focus(system, coming.values()), questions, idle=True)
     answers = get_decider(prepared.settings.engine).decide(part, remaining_limits()).answers
     return next((n for n in range(COUNTED) if answers[str(n)].truth is not False), COUNTED)

@@ -25,7 +25,7 @@ from workbench.processors.held.group import flatten
 from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.formula import atom, weaken
 from workbench.verify.ask.properties import Property, Question
-from workbench.verify.decide.part import Asked, Part
+from workbench.verify.decide.part import Part, PartQuestion
 
 
 def prepare(pipeline: Pipeline, prop: Property, settings: Settings, *, up_to_escapes: bool = False) -> Prepared:
@@ -96,7 +96,7 @@ class Prepared:
         """Whether the property is the constant true."""
         return self.question.formula.term is TRUE and self.question.kind != "longest"
 
-    def _list_queries(self) -> dict[str, Asked]:
+    def _list_queries(self) -> dict[str, PartQuestion]:
         """Return the questions to the engines about the cone of the property, side questions last."""
         questions = self._query_property()
         if self.structure and self.settings.engine != "all":  # `all` queries the engines, too
@@ -111,13 +111,15 @@ class Prepared:
                 questions[role] = _query_never(term, side=role != "overflow")._replace(unless=unless)
         return questions | self._list_side_queries()
 
-    def _query_property(self) -> dict[str, Asked]:
+    def _query_property(self) -> dict[str, PartQuestion]:
         """Return the question about the property itself, as far as overflow does not hide it."""
         question = self.question
         measures = question.kind == "longest"  # measure only what overflow does not hide
-        questions = {"property": Asked(question.kind, weaken(question.formula, self.hidden, optimistic=not measures))}
+        questions = {
+            "property": PartQuestion(question.kind, weaken(question.formula, self.hidden, optimistic=not measures))
+        }
         if question.kleene and self.hidden is not FALSE:
-            questions["surely"] = Asked(question.kind, weaken(question.formula, self.hidden, optimistic=False))
+            questions["surely"] = PartQuestion(question.kind, weaken(question.formula, self.hidden, optimistic=False))
         return questions
 
     def _list_limits(self) -> dict[str, Term]:
@@ -154,17 +156,17 @@ class Prepared:
         obliged = {name for name, processor in flatten(self.pipeline).typed.items() if processor.has_obligations}
         return [name for name in names if instance_of(name) in obliged]
 
-    def _list_side_queries(self) -> dict[str, Asked]:
+    def _list_side_queries(self) -> dict[str, PartQuestion]:
         """Return the questions how far the bounds reach, and whether the cases occur that the property needs."""
-        question, questions = self.question, dict[str, Asked]()
+        question, questions = self.question, dict[str, PartQuestion]()
         if question.in_bounds and self.hidden is not FALSE:
-            questions["in bounds"] = Asked(question.kind, question.in_bounds(self.hidden), side=True)
+            questions["in bounds"] = PartQuestion(question.kind, question.in_bounds(self.hidden), side=True)
         if self.structure or question.wanted or self.settings.environment.row.single:
             return questions
         for role, _, term in cases_of(question):
             if variables([term]).keys() <= self.model.system.domains.keys():
                 case = weaken(atom(NOT(term)), self.hidden, optimistic=True)
-                questions[role] = Asked("invar", case, side=True, unless="property")
+                questions[role] = PartQuestion("invar", case, side=True, unless="property")
         return questions
 
     def _query_bound(self) -> Part | None:
@@ -177,7 +179,7 @@ class Prepared:
             return None
         return self.part(alone, {"overflow": _query_never(alone.overflow)})
 
-    def part(self, model: Model, questions: Mapping[str, Asked], *, idle: bool = False) -> Part:
+    def part(self, model: Model, questions: Mapping[str, PartQuestion], *, idle: bool = False) -> Part:
         """Return a part with a model in the environment of the question.
 
         Parameters
@@ -200,8 +202,8 @@ def cases_of(question: Question) -> Iterator[tuple[str, str, Term]]:
         yield f"case {number}", words, term
 
 
-def _query_never(term: Term, *, side: bool = False) -> Asked:
-    return Asked("invar", atom(NOT(term)), side)
+def _query_never(term: Term, *, side: bool = False) -> PartQuestion:
+    return PartQuestion("invar", atom(NOT(term)), side)
 
 
 def _find_implications(system: System) -> Iterator[tuple[str, Term]]:

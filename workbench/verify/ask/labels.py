@@ -252,7 +252,7 @@ def property_from(syntax: PropertySyntax) -> Property:
             where=syntax.where,
             hint="from Python: check(pipeline, equivalent_to(other))",
         )
-    prop: Property = row.made(*([] if row.argument is None else [syntax.argument]))
+    prop: Property = row.build(*([] if row.argument is None else [syntax.argument]))
     return replace(prop, conditions=partial(conditions_of, syntax))
 
 
@@ -261,10 +261,10 @@ def make_question(syntax: PropertySyntax, loaded: Loaded | None = None) -> Prope
     row = PROPERTIES[syntax.name]
     equivalence: Equivalence
     if row.mode and row.argument is None:
-        equivalence = row.made()
+        equivalence = row.build()
         return equivalence
     if row.mode and loaded is not None and isinstance(syntax.argument, PipelineReference):
-        equivalence = row.made(loaded.other(syntax.argument), row.mode)
+        equivalence = row.build(loaded.other(syntax.argument), row.mode)
         return replace(equivalence, name=str(syntax))
     return property_from(syntax)
 

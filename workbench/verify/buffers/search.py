@@ -41,7 +41,7 @@ from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.formula import atom
 from workbench.verify.buffers.pumping import Course
 from workbench.verify.decide.deciders import get_decider
-from workbench.verify.decide.part import Asked, Part, remaining_limits
+from workbench.verify.decide.part import Part, PartQuestion, remaining_limits
 from workbench.verify.maximum import Counted, Most, SearchAbandoned, find_most
 
 
@@ -222,9 +222,9 @@ class QueueSearch:
         if model.overflow is not FALSE:  # nothing is concluded once a number has left its checked domain
             beyond = disjunction([model.escapes, *(queue.overflow for queue in model.queues)])
             never = [*(AND(term, NOT(model.overflow)) for term in conditions), beyond]
-        questions = {str(number): Asked("invar", atom(NOT(term))) for number, term in enumerate(never)}
+        questions = {str(number): PartQuestion("invar", atom(NOT(term))) for number, term in enumerate(never)}
         if model.wraps is not FALSE:
-            questions["wraps"] = Asked("invar", atom(NOT(model.wraps)), side=True)
+            questions["wraps"] = PartQuestion("invar", atom(NOT(model.wraps)), side=True)
         part = Part(model, smv, questions, assume)
         result = get_decider(self.settings.engine).decide(part, self._find_limits())
         self.found.engine = result.engine

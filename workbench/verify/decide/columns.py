@@ -199,7 +199,10 @@ class RunColumns:
 def constants_of(part: Part) -> list[int]:
     """Return the whole numbers that occur in the system of a part."""
     system = part.model.system
-    terms = [*system.names().values(), *(atom for question in part.asked.values() for atom in question.formula.atoms())]
+    terms = [
+        *system.names().values(),
+        *(atom for question in part.questions.values() for atom in question.formula.atoms()),
+    ]
     numbers = {t.payload for t in postorder(terms) if t.is_const and t.domain.numeric and type(t.payload) is int}
     return sorted(numbers)
 

@@ -38,16 +38,16 @@ class SmvDecider:
         try:
             result = self.engine.check(part.task(count_states=count_states), limits)
         except TextTooLong as error:  # a limit of its own
-            return Decision({role: Answer(None, reason=error.what) for role in part.asked}, self.name)
+            return Decision({role: Answer(None, reason=error.what) for role in part.questions}, self.name)
         answers = {
             role: replace(answer, shortest=self._is_shortest(part, role))
-            for role, answer in zip(part.asked, result.answers, strict=True)
+            for role, answer in zip(part.questions, result.answers, strict=True)
         }
         return Decision(answers, result.engine, result.cpu_seconds, result.wall_seconds, result.reachable_states)
 
     def _is_shortest(self, part: Part, role: str) -> bool:
         """Whether a counterexample in this role is a shortest one."""
-        question, row = part.asked[role], engine_rows().get(self.name)
+        question, row = part.questions[role], engine_rows().get(self.name)
         return row is not None and (question.kind if question.kind == "invar" else question.formula.op) in row.shortest
 
 
@@ -87,7 +87,7 @@ class AutoDecider:
     def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`."""
         begin = time.monotonic()
-        decision = Decision(dict.fromkeys(part.asked, Answer(None)), "")
+        decision = Decision(dict.fromkeys(part.questions, Answer(None)), "")
         tried: list[str] = []
         for decider, turn in _list_deciders(part):
             left = limits.seconds_left(begin)
@@ -112,7 +112,7 @@ class AutoDecider:
 def _decide_besides(part: Part, decision: Decision, limits: EngineLimits) -> Decision:
     """Return the decision, extended by what the SAT solver quickly decides of the remaining side questions."""
     rest = part.without([role for role, answer in decision.answers.items() if answer.truth is not None])
-    if not rest.asked:
+    if not rest.questions:
         return decision
     try:
         more = get_decider("bmc").decide(
@@ -128,7 +128,7 @@ def _find_shortest(part: Part, decision: Decision, limits: EngineLimits) -> Deci
     """Return the decision with shortest counterexamples of invariants, if one engine quickly finds them."""
     rows = [row for row in engine_rows().values() if row.turn and not row.complete and "invar" in row.shortest]
     for name in [row.name for row in sorted(rows, key=lambda row: (row.large or row.turn or EARLY).seconds)]:
-        questions = {role: part.asked[role] for role in part.required}
+        questions = {role: part.questions[role] for role in part.required}
         long = {
             role
             for role, each in questions.items()
@@ -137,7 +137,7 @@ def _find_shortest(part: Part, decision: Decision, limits: EngineLimits) -> Deci
         if long:
             turn = _limit_turn(Turn(0.25, SHORTEST_SECONDS), limits.seconds)
             with contextlib.suppress(EngineMissing), phase("looking for a shortest counterexample"):
-                more = get_decider(name).decide(part.without(part.asked.keys() - long), limits.within(turn))
+                more = get_decider(name).decide(part.without(part.questions.keys() - long), limits.within(turn))
                 decision = _join(part, decision, more, name)
     return decision
 
@@ -261,7 +261,10 @@ class AllDecider:
                 decisions[decider.name] = decider.decide(part, engine_limits, count_states=count_states)
             _refuse_disagreement(part, decisions, decider.name)
         return Decision(
-            {role: _choose_best([each.answers[role] for each in decisions.values()], decisions) for role in part.asked},
+            {
+                role: _choose_best([each.answers[role] for each in decisions.values()], decisions)
+                for role in part.questions
+            },
             _describe_agreement(part, decisions),
             sum(each.cpu_seconds for each in decisions.values()),
             time.monotonic() - begin,
@@ -281,7 +284,7 @@ def _refuse_disagreement(part: Part, decisions: dict[str, Decision], latest: str
     """Raise an error if the latest engine contradicts the others."""
     new = decisions[latest]
     for name, old in decisions.items():
-        for role in part.asked:
+        for role in part.questions:
             truths = old.answers[role].truth, new.answers[role].truth
             if None not in truths and truths[0] is not truths[1]:
                 raise _make_disagreement(part, role, (name, old.answers[role]), (latest, new.answers[role]))

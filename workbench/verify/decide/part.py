@@ -17,7 +17,7 @@ from workbench.smv.printer import SmvModel
 from workbench.verify.ask.formula import Formula, to_smv
 
 
-class Asked(NamedTuple):
+class PartQuestion(NamedTuple):
     """One question; `side` as in `engines.Query`. `unless`: the role whose refutation makes the answer needless."""
 
     kind: QueryKind
@@ -73,7 +73,7 @@ class Part:
 
     model: Model
     printed: SmvModel
-    asked: Mapping[str, Asked]
+    questions: Mapping[str, PartQuestion]
     assume: tuple[Term, ...] = ()
     fair: tuple[Term, ...] = ()
     driven: bool = False
@@ -105,7 +105,7 @@ class Part:
         """
         length = _Length(self.model.system.definitions)
         atoms = (
-            atom for question in self.asked.values() if question.kind == "ltl" for atom in question.formula.atoms()
+            atom for question in self.questions.values() if question.kind == "ltl" for atom in question.formula.atoms()
         )
         long = [atom for atom in dict.fromkeys(atoms) if length(atom) > _LONG]
         return {atom: f"{_BEFORE}{number}" for number, atom in enumerate(long)}
@@ -120,13 +120,13 @@ class Part:
         """The questions as SMV text."""
         return {
             role: Query(question.kind, to_smv(question.formula, partial(self._atom, question.kind)), question.side)
-            for role, question in self.asked.items()
+            for role, question in self.questions.items()
         }
 
     @property
     def required(self) -> list[str]:
         """The roles that are no side questions."""
-        return [role for role, question in self.asked.items() if not question.side]
+        return [role for role, question in self.questions.items() if not question.side]
 
     def task(self, *, count_states: bool = False) -> Task:
         """Return the task for an engine that reads SMV text."""
@@ -135,7 +135,9 @@ class Part:
 
     def without(self, roles: Container[str]) -> Part:
         """Return the part without the questions of these roles."""
-        return replace(self, asked={role: question for role, question in self.asked.items() if role not in roles})
+        return replace(
+            self, questions={role: question for role, question in self.questions.items() if role not in roles}
+        )
 
 
 @dataclass(frozen=True)

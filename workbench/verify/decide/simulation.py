@@ -57,7 +57,7 @@ class SimulationDecider:
         del count_states
         begin, cpu = time.monotonic(), time.thread_time()
         reason = "simulation knows pipelines, not the SMV system that drives the inputs"
-        answers = dict.fromkeys(part.asked, Answer(None, reason=reason))
+        answers = dict.fromkeys(part.questions, Answer(None, reason=reason))
         if not part.driven:
             answers |= _Simulation(part, limits).answers()
         return Decision(answers, self.name, time.thread_time() - cpu, time.monotonic() - begin)
@@ -71,11 +71,11 @@ class _Simulation:
         self.begun_mb, self.room_mb = resident_mb(), limits.memory_mb or free_mb() / 2
         self.found: dict[str, Answer] = {}
         self.invariants = {
-            role: NOT(question.invariant) for role, question in part.asked.items() if question.invariant is not None
+            role: NOT(question.invariant) for role, question in part.questions.items() if question.invariant is not None
         }
         self.formulas = {
             role: question
-            for role, question in part.asked.items()
+            for role, question in part.questions.items()
             if question.kind == "ltl" and role not in self.invariants
         }
         self.runs_made = self.longest = 0
@@ -93,7 +93,7 @@ class _Simulation:
         text = f"{self.runs_made} random runs of up to {self.longest} steps"
         reached = (Reached("simulation", text),) if self.runs_made else ()
         open_ = {role: Answer(None, reason=reason, reached=reached) for role in (*self.invariants, *self.formulas)}
-        other = dict.fromkeys(self.part.asked, Answer(None, reason="simulation refutes invariants and LTL only"))
+        other = dict.fromkeys(self.part.questions, Answer(None, reason="simulation refutes invariants and LTL only"))
         return {**other, **open_, **self.found}
 
     def _check_limits(self) -> None:
@@ -132,7 +132,7 @@ class _Simulation:
 
     def _is_done(self, roles: Sequence[str]) -> bool:
         """Whether all questions are refuted, or those without which the others do not matter."""
-        return all(role in self.found or self.part.asked[role].unless in self.found for role in roles)
+        return all(role in self.found or self.part.questions[role].unless in self.found for role in roles)
 
     def _refute(self, role: str, inputs: list[Any]) -> Answer:
         """Return the answer that the run on these inputs refutes an invariant."""

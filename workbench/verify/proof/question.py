@@ -45,18 +45,18 @@ def list_obligations(question: Problem, settings: Settings, *, surely: bool = Fa
     if prepared.trivial:
         return []
     role = "surely" if surely else "property"
-    if role not in main.asked:
+    if role not in main.questions:
         raise Refused("the verdict does not hold beyond an overflow")
-    good = main.asked[role].invariant
+    good = main.questions[role].invariant
     if good is None:
         raise Refused("it is about infinite runs, and certificates are about conditions of every step")
     parts = [(main, good)]
-    if not surely and "overflow" in main.asked:
-        never = main.asked["overflow"].invariant
+    if not surely and "overflow" in main.questions:
+        never = main.questions["overflow"].invariant
         assert never is not None
         parts = [(main, AND(good, never))]
     if not surely and bound is not None:
-        never = bound.asked["overflow"].invariant
+        never = bound.questions["overflow"].invariant
         assert never is not None
         parts.append((bound, never))
     return [Obligation(part, term, number) for number, (part, term) in enumerate(parts, 1)]

@@ -50,7 +50,7 @@ class GrowingQuestion:
     computes: whether the rules compute with values, so that values outside the model may behave differently.
     """
 
-    ask: Callable[[RuleBounds], Verdict]
+    query: Callable[[RuleBounds], Verdict]
     subject: RuleSubject
     happens: Callable[[RuleBounds], bool | None]
     never: str
@@ -65,7 +65,7 @@ class GrowingQuestion:
         ----------
         first: the verdict of the first model, if it is known.
         """
-        verdict, bounds = self.ask(self.subject.bounds) if first is None else first, self.subject.bounds
+        verdict, bounds = self.query(self.subject.bounds) if first is None else first, self.subject.bounds
         if self._open(verdict) and self.subject.deepen and self.subject.settings.grow:
             with suppress(LimitMet), Budget(self.subject.settings.grow, soft=True):
                 for verdict, bounds in self._larger(verdict, bounds):  # noqa: B007, B020 - the last one counts
@@ -95,7 +95,7 @@ class GrowingQuestion:
                     continue
                 part = phase(f"larger model {number + 1}", part=True)
                 with share(1 if number or not speaks else 2), part:
-                    larger_verdict = self.ask(larger)
+                    larger_verdict = self.query(larger)
             except (LimitMet, Refused):  # a larger capacity may mean too many values
                 continue
             if not self._open(larger_verdict) and larger_verdict.outcome is Outcome.UNKNOWN:  # a limit was met

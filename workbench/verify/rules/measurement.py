@@ -50,17 +50,17 @@ class MeasuredStep(NamedTuple):
 
     name: str
     lengths: Mapping[str, int]
-    made: Sequence[Occurrence]
+    composites: Sequence[Occurrence]
 
     @property
     def caused(self) -> int:
         """The number of composites."""
-        return len(self.made)
+        return len(self.composites)
 
     @property
     def rules(self) -> set[str]:
         """The rules that have emitted the composites."""
-        return {each.rule for each in self.made}
+        return {each.rule for each in self.composites}
 
 
 class MeasuredRules:
@@ -262,7 +262,7 @@ def by_rounds(measured: MeasuredRules, rules: RuleSet, rule: t.Rule, growth: Gro
         return False
     enough = max(len(each.predicates) for each in source_rules) + 2
     run = measured.run(growth.repeat(enough))
-    composites = [[(c.rule, c.type, repr(c.values)) for c in step.made if c.rule in names] for step in run]
+    composites = [[(c.rule, c.type, repr(c.values)) for c in step.composites if c.rule in names] for step in run]
     rounds = [composites[start : start + growth.length] for start in range(0, len(composites), growth.length)]
     return all(each == rounds[-1] for each in rounds[-enough:])
 

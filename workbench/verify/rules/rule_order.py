@@ -145,7 +145,7 @@ def _find_two_events(model: ModelledRules) -> Sequence[Sequence[Mapping[str, Val
     for pair in combinations(events, 2):
         orders = [each for each in (pair, pair[::-1]) if measured.pace(each) == each]
         composites = [
-            Counter((c.type, repr(c.values)) for step in measured.run(each) for c in step.made) for each in orders
+            Counter((c.type, repr(c.values)) for step in measured.run(each) for c in step.composites) for each in orders
         ]
         if len(orders) == 2 and composites[0] != composites[1]:
             return orders

@@ -54,7 +54,7 @@ class RuleStream:
         """Return the stream of the inputs of a model, step by step."""
         inputs = list(inputs)
         facts = model.with_facts(inputs).frame.facts
-        model_facts = tuple(_list_facts(facts, model.frame.given))
+        model_facts = tuple(_list_facts(facts, model.frame.fixed_facts))
         return cls(model.scaled, tuple(model.happenings(inputs)), model.unit, facts, model_facts)
 
     def with_rules(self, rules: RuleSet) -> RuleStream:

@@ -26,7 +26,7 @@ LINE = 64
 """Bytes of a cache line."""
 
 
-class GivenTexts(NamedTuple):
+class InputTexts(NamedTuple):
     """Texts: their start and end offsets, and the letters of all."""
 
     begins: Any
@@ -114,7 +114,7 @@ class TextTable(WordTable):
             letters_left = int(ends[done:].sum() - begins[done:].sum())
             lengthen(self.__dict__, "letters", used, used + letters_left)
             table = TextArrays(self.table, self._counts, self.entries, self.letters)
-            done = hashing_loop("number_texts")(GivenTexts(*keys), done, codes, numbers, table)
+            done = hashing_loop("number_texts")(InputTexts(*keys), done, codes, numbers, table)
             if done == len(codes):
                 return codes, numbers
             self._grow()

@@ -11,7 +11,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from workbench.executors.compiled.code.objects import Kinds, ObjectFile, ObjectFunction, alone, keep, kept
+from workbench.executors.compiled.code.objects import Kinds, ObjectFile, ObjectFunction, alone, keep, load_cached
 
 if TYPE_CHECKING:
     import subprocess
@@ -71,7 +71,7 @@ class MachineLoop:
         return kinds in self._made
 
     def _load_cached(self, kinds: Kinds) -> ObjectFunction | None:
-        object_file = kept(self.source, kinds)
+        object_file = load_cached(self.source, kinds)
         if object_file is None:
             return None
         if not object_file.complete:
@@ -103,13 +103,13 @@ def build(maker: str, source: str, kinds: Kinds) -> ObjectFile:
     return object_file
 
 
-def build_asked() -> None:
+def build_listed() -> None:
     """Compile what the standard input lists, unless another process does, which is then waited for."""
     functions = json.load(sys.stdin)
     with alone():
         for maker, source, listed in functions:
             kinds = tuple((kind, axes) for kind, axes in listed)
-            if kept(source, kinds) is None:
+            if load_cached(source, kinds) is None:
                 build(maker, source, kinds)
 
 
@@ -146,7 +146,7 @@ def _build_aside(functions: Sequence[tuple[str, str, Kinds]]) -> subprocess.Pope
         request.write(json.dumps(functions).encode())
         request.seek(0)
         path = f"import os, sys; os.nice(5); sys.path[:] = {sys.path!r}"  # runs that wait for events take precedence
-        code = f"{path}; from {__name__} import build_asked; build_asked()"
+        code = f"{path}; from {__name__} import build_listed; build_listed()"
         return subprocess.Popen(
             [sys.executable, "-c", code], stdin=request, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

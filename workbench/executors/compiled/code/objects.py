@@ -71,7 +71,7 @@ class ObjectFile(NamedTuple):
         return all(binding.address_of_symbol(symbol) for symbol in self.symbols)
 
 
-def kept(source: str, kinds: Kinds) -> ObjectFile | None:
+def load_cached(source: str, kinds: Kinds) -> ObjectFile | None:
     """Load the function `run` of a source for these kinds of arguments, if it is cached."""
     mark = _mark(source, kinds)
     unblocked = os.O_NOFOLLOW | os.O_NONBLOCK  # a named pipe would wait for a writer

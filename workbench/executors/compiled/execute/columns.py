@@ -18,7 +18,7 @@ from workbench.core.fields import FrozenMap, Map, Tuple, scalars, split, within
 from workbench.errors import DomainError, InputError
 from workbench.events.columns import arrays_of, values_of
 from workbench.events.text_column import TextColumn
-from workbench.executors.compiled.execute.given_maps import too_long
+from workbench.executors.compiled.execute.input_maps import too_long
 from workbench.executors.compiled.execute.observe import dtype as dtype
 
 if TYPE_CHECKING:

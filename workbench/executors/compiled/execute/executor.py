@@ -330,7 +330,7 @@ class Compiled:
             self._state.grow(last - first)
             self._state.look(self.steps + last - first)
             self.steps += last - first
-        return outputs.found(start, before)
+        return outputs.columns(start, before)
 
     def _bad(self, loop: Loop, first: int, last: int, inputs: Sequence[Any], outputs: OutputArrays) -> bool:
         """Run steps with a loop; return whether something went wrong in one of them."""

@@ -74,7 +74,7 @@ class OutputArrays:
             self.counts[:] = counts
         return grown
 
-    def found(self, start: int, before: Sequence[Callable[[], Any] | None]) -> dict[str, columns.OutputColumn]:
+    def columns(self, start: int, before: Sequence[Callable[[], Any] | None]) -> dict[str, columns.OutputColumn]:
         """Return the columns by output name, given the first step and the functions that build the maps before it."""
         rest, outputs = iter(self.arrays), {}
         for j, (name, domain, _) in enumerate(self._results):

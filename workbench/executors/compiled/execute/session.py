@@ -30,7 +30,7 @@ class ColumnSession(Session):
     def __init__(self, running: Compiled, *, threads: int = 1, idle: bool = False) -> None:
         self.running, self.threads, self.idle = running, threads, idle
         self.outputs = running.pipeline.ports
-        columns = not idle and all(map(has_columns, self.outputs.shown.values()))
+        columns = not idle and all(map(has_columns, self.outputs.outputs_by_name.values()))
         self.takes = frozenset({COLUMNS, ROWS} if columns else {ROWS})
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
@@ -47,7 +47,7 @@ class ColumnSession(Session):
         events = {name: column.events for name, column in batch.columns.items()}
         present = {name: column.present for name, column in batch.columns.items() if column.present is not None}
         before = self.running.steps
-        outputs = self.running.feed(events, present, steps=self.tells_causes or len(self.outputs.shown) > 1)
+        outputs = self.running.feed(events, present, steps=self.tells_causes or len(self.outputs.outputs_by_name) > 1)
         if self.tells_causes:
             outputs = {name: each.earlier(before) for name, each in outputs.items()}
         return BatchOutput(columns=outputs, computed=len(batch), events_out=sum(map(len, outputs.values())))

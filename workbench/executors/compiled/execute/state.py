@@ -19,10 +19,10 @@ from workbench.core.term import Change, Term, leaves
 from workbench.errors import Overflow
 from workbench.executors.compiled.code.numbers import encode_any
 from workbench.executors.compiled.code.plain import copies
-from workbench.executors.compiled.execute import columns, given_maps
+from workbench.executors.compiled.execute import columns, input_maps
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.lower import tables
-from workbench.executors.compiled.lower.given_maps import MapHeap, MapNumber
+from workbench.executors.compiled.lower.input_maps import MapHeap, MapNumber
 from workbench.executors.compiled.lower.shape import Shape
 from workbench.ir.ring_buffer import most_waited
 from workbench.ir.system import Memory, System
@@ -101,7 +101,7 @@ class LoopArrays:
             memories = zip(self.form.memories, self.arrays[2:], strict=True)
             numbers = self.arrays[0][whole]
             holders = [numbers, *(array for (_, domain, *_), array in memories if _holds(domain, of))]
-            self.arrays[indices] = given_maps.only(self.arrays[indices], holders)
+            self.arrays[indices] = input_maps.only(self.arrays[indices], holders)
             self.arrays[0][whole] = numbers
 
     def reset(self) -> None:
@@ -113,7 +113,7 @@ class LoopArrays:
             if blank:
                 array[:] = encode_any(domain, domain.default)
         for indices in self._heaps.values():
-            self.arrays[indices] = given_maps.empty(self.arrays[indices])
+            self.arrays[indices] = input_maps.empty(self.arrays[indices])
 
     def save(self) -> list[Any]:
         """Copy the state into arrays that the next call overwrites; keys of unused rows are not kept."""

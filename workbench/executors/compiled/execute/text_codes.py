@@ -23,7 +23,7 @@ from workbench.executors.compiled.code.text_number import short_text, text_code
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.code.code_table import CodeTable
-    from workbench.executors.compiled.execute.given_maps import InputMaps
+    from workbench.executors.compiled.execute.input_maps import InputMaps
 
 MOST_FORGOTTEN = 1 << 16
 """Maximum number of unused texts in the dictionary."""
@@ -77,7 +77,7 @@ class TextCodes:
     @cached_property
     def maps(self) -> InputMaps:
         """The input maps, by number."""
-        from workbench.executors.compiled.execute.given_maps import InputMaps
+        from workbench.executors.compiled.execute.input_maps import InputMaps
 
         return InputMaps(self)
 
@@ -142,7 +142,7 @@ class TextCodes:
     def number(self, domain: Domain, value: Value) -> Any:
         """Return the number that represents a value of a scalar domain, or a map; texts are known already."""
         from workbench.executors.compiled.code.numbers import encode_any
-        from workbench.executors.compiled.lower.given_maps import MapNumber
+        from workbench.executors.compiled.lower.input_maps import MapNumber
 
         of = domain.of if isinstance(domain, MapNumber) else domain
         if isinstance(of, Map):

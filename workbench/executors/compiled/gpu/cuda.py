@@ -230,7 +230,7 @@ class TraceGroup:
         self._stream.synchronize()
         return outputs, counts, bad
 
-    def kept(self) -> tuple[list[Any], Any, Any]:
+    def fetch_on_device(self) -> tuple[list[Any], Any, Any]:
         """Return what `fetched` returns, but leave the outputs on the device."""
         counts = self._counts.copy_to_host(stream=self._stream)
         bad = self._bad.copy_to_host(stream=self._stream)

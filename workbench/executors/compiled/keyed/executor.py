@@ -127,7 +127,7 @@ class CompiledKeys(CompiledRuns):
             part.number, parts, part.stop, batch.rows, *self.states.arrays[:2], outputs.counts,
             *self.states.arrays[2:], *batch.inputs, *outputs.arrays, *outputs.spots, batch.codes,
         )  # fmt: skip
-        part.made.append(outputs.found(0, [None] * len(self.one.results)))
+        part.made.append(outputs.columns(0, [None] * len(self.one.results)))
 
     def _singly(self, batch: KeyedRows, part: KeyPart) -> tuple[int, WorkbenchError] | None:
         """Run the row at which some keys have stopped alone: it fails with its error, or gets the room it needs."""

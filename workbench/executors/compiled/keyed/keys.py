@@ -61,7 +61,7 @@ class ColumnKeys(Keys):
         return super().number(value)
 
     @_lock_method
-    def given(self, values: Sequence[Value]) -> Any:
+    def number_values(self, values: Sequence[Value]) -> Any:
         """Return the numbers of keys, as an array."""
         if self._table is None or not values:
             return np.array([self.number(value) for value in values], np.int64)
@@ -98,7 +98,7 @@ class ColumnKeys(Keys):
         return self._list_keys(take_rows(keys, indices) if isinstance(self.domain, Words) else keys[indices])
 
     @_lock_method
-    def shown(self, numbers: Any) -> Any:
+    def to_arrow(self, numbers: Any) -> Any:
         """Return the keys with these numbers, as an Arrow array."""
         from workbench.events.buffers import take_rows
 

@@ -62,7 +62,7 @@ class KeyedColumnSession(KeyedSession):
         super().__init__(partition, ColumnKeys(partition.key.domain))
         self.runs, self.threads = running, running.threads
         self.stops_at_errors = isinstance(running, CompiledKeys) and running.threads == 1
-        columns = all(map(has_columns, partition.ports.shown.values()))
+        columns = all(map(has_columns, partition.ports.outputs_by_name.values()))
         self._plain = columns and isinstance(running, CompiledKeys)
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
@@ -105,7 +105,7 @@ class KeyedColumnSession(KeyedSession):
             except InputError as error:
                 failed, end = error, at
                 break
-        codes = self.keys.given([row[self.partition.column] for row in rows])
+        codes = self.keys.number_values([row[self.partition.column] for row in rows])
         return KeyedBatch(codes, np.array(offsets, np.int64), LogBatch(offsets, rows), None, end, failed)
 
     def _of_columns(self, batch: LogBatch) -> KeyedBatch:
@@ -141,11 +141,11 @@ class KeyedColumnSession(KeyedSession):
         from workbench.events.buffers import take_rows
         from workbench.events.output_columns import outputs_to_columns
 
-        names = self.partition.ports.shown
+        names = self.partition.ports.outputs_by_name
         steps, columns = outputs_to_columns(keyed_outputs.outputs, names)
         if not len(steps):
             return [], None, steps
-        key_column = self.keys.shown(codes[steps]) if keys is None else take_rows(self.keys.column(keys), steps)
+        key_column = self.keys.to_arrow(codes[steps]) if keys is None else take_rows(self.keys.column(keys), steps)
         table = {self.partition.column: key_column}
         return [], pa.table({**table, **dict(zip(names, columns, strict=True))}), steps
 

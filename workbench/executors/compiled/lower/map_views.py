@@ -17,7 +17,7 @@ from workbench.core.ops import GT, as_term, both, equal, ite, negate
 from workbench.core.term import FALSE, TRUE, Content, Term, const, same, var, whole
 from workbench.core.term import Change as Entry
 from workbench.errors import Refused
-from workbench.executors.compiled.lower.given_maps import MapHeap, MapNumber
+from workbench.executors.compiled.lower.input_maps import MapHeap, MapNumber
 
 Addend = Callable[[Any], Any]
 """A function from a value to its contribution to a sum."""

@@ -21,7 +21,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.range_escape import can_escape
 from workbench.core.term import FALSE, TRUE, Term, const, leaves, var
 from workbench.errors import Refused
-from workbench.executors.compiled.lower.given_maps import (
+from workbench.executors.compiled.lower.input_maps import (
     MapNumber,
     heaps_in,
     list_choices,

@@ -21,7 +21,7 @@ from workbench.core.range_escape import Bounded, Unchecked, escape_condition
 from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, var
 from workbench.errors import Refused, TypingError
 from workbench.executors.backend import check_support
-from workbench.executors.compiled.lower.given_maps import find_input_maps
+from workbench.executors.compiled.lower.input_maps import find_input_maps
 from workbench.executors.compiled.lower.maps import in_tables
 from workbench.executors.compiled.lower.words import refuse_large, refuse_long
 from workbench.ir.compose import compose

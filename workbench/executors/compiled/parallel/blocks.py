@@ -107,7 +107,7 @@ def blocks(system: System, constants: Mapping[Term, Term], *, reassociate: bool 
             f" '{instance_of((tables or repeats)[0])}', whose {why}",
             hint="run it with one thread",
         )
-    return _Analysis(system, constants, reassociate).found()
+    return _Analysis(system, constants, reassociate).starts()
 
 
 class _Analysis:
@@ -196,7 +196,7 @@ class _Analysis:
 
     # --- all of it ------------------------------------------------------------------------------------------
 
-    def found(self) -> Starts:
+    def starts(self) -> Starts:
         last = {name: outputs for name, scan in self.scans.items() if (outputs := self._last(name)) is not None}
         inner = [name for name in self.scans if name not in last]
         levels: dict[str, int] = {}

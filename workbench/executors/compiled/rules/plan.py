@@ -306,7 +306,7 @@ class _TableBuilder:
         return find_banded_cell(self._plan, column) if self._plan.indexed else records.NONE
 
     def _column(self, column: PlannedColumn, banded: int) -> TableEntry:
-        lookback = records.FOREVER if column.reach is None else min(column.reach, records.FOREVER)
+        lookback = records.FOREVER if column.retention is None else min(column.retention, records.FOREVER)
         filter_ = self._code.required(column.filters, {})
         keys = self._lists.add_key(((each, each) for each in column.keys), {})
         type_, count = self._type_of_column(column.number), min(column.latest, records.FOREVER)

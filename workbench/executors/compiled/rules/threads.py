@@ -123,7 +123,7 @@ class ThreadedRules(FixedRules):
         owners, max_load = buckets.assign(block, threads)
         if _can_slice(self.split, self.settings):
             span = int(block.times[-1]) - int(block.times[0]) if block is not None else 0
-            repeated = min(1.0, self.split.time.reach / span) if span else 1.0
+            repeated = min(1.0, self.split.time.lookback / span) if span else 1.0
             if not self.split.keys or (1 + REPLAY_COST * (threads - 1) * repeated) / threads < max_load + KEY_COST:
                 return RulesByTime(self._parts, self.split.time, self._manager)
         return RulesByKey(self._parts, buckets, owners, self._manager)

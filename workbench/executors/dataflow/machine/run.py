@@ -224,7 +224,7 @@ class MachineRun(FlowThreads):
         vertex, live = thread.mine[[at.VERTEX, at.LIVE]].tolist()
         run = self._tables.runs[vertex]
         numbers = (thread.phases[:live] + (self._start - 1)).tolist()
-        inputs = self._tables.given(vertex, thread.columns, live)
+        inputs = self._tables.collect_inputs(vertex, thread.columns, live)
         running, whole = run.running, [(0, live)]
         while True:
             part_outputs, offsets = list[dict[str, Any]](), list[int]()
@@ -246,7 +246,7 @@ class MachineRun(FlowThreads):
             steps = [part.steps - numbers[offset] + offset for part, offset in zip(parts, offsets, strict=True)]
             fields = zip(*(part.fields for part in parts), strict=True)
             outputs.append(([np.concatenate(each) for each in fields], np.concatenate([*steps, np.zeros(0, np.int64)])))
-        self._tables.made(vertex, thread.columns, outputs)
+        self._tables.store_outputs(vertex, thread.columns, outputs)
         self._tables.relocate(vertex)
         thread.mine[at.MADE] = 1
 

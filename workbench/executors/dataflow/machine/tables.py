@@ -134,7 +134,7 @@ class VertexTables:
 
     # --- columns of a thread ------------------------------------------------------------------------------
 
-    def given(self, v: int, thread: Any, live: int) -> dict[str, Column]:
+    def collect_inputs(self, v: int, thread: Any, live: int) -> dict[str, Column]:
         """Return the input events of a vertex that a thread has gathered for `live` phases."""
         run, rest = self.runs[v], iter(thread)
         fields = [
@@ -144,7 +144,7 @@ class VertexTables:
         present = [next(rest).view(np.bool_)[:live].copy() for _ in run.inputs]
         return {name: Column(f, p, None) for (name, _), f, p in zip(run.inputs, fields, present, strict=True)}
 
-    def made(self, v: int, thread: Any, outputs: Sequence[tuple[Sequence[Any], Any]]) -> None:
+    def store_outputs(self, v: int, thread: Any, outputs: Sequence[tuple[Sequence[Any], Any]]) -> None:
         """Store what a vertex has emitted on each of its outputs: the fields, and the indexes of the phases."""
         first = int(self._vertices[v, at.OUTPUTS])
         for number, (fields, indices) in enumerate(outputs, first):

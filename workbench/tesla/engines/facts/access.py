@@ -52,7 +52,7 @@ class FactAccess:
 class FactAccesses:
     """The access paths of all statements of rules, each once; facts in memory are left out."""
 
-    found: Sequence[FactAccess]
+    accesses: Sequence[FactAccess]
 
     @classmethod
     def of(cls, rules: RuleSet, facts: FactTables) -> FactAccesses:
@@ -79,7 +79,7 @@ class FactAccesses:
         ----------
         memory: only in databases in memory.
         """
-        indexes = [(each.query.table.database, self.index(each)) for each in self.found if each.index]
+        indexes = [(each.query.table.database, self.index(each)) for each in self.accesses if each.index]
         for database, index in dict.fromkeys(indexes):
             if database.in_memory or not memory:
                 make_index(database, index)
@@ -88,7 +88,7 @@ class FactAccesses:
     def index(self, access: FactAccess) -> str:
         """Return the statement that creates the missing index, or one that extends it; empty if none is missing."""
         table, columns = access.query.table, access.index
-        others = [each.index for each in self.found if each.query.table is table]
+        others = [each.index for each in self.accesses if each.query.table is table]
         columns = max((each for each in others if each[: len(columns)] == columns), key=len, default=columns)
         if not columns:
             return ""
@@ -105,13 +105,13 @@ class FactAccesses:
                 "table": str(each.query.table), "sql": each.query.sql, "used_by": list(each.users),
                 "steps": list(each.steps), "asked_of_rows": list(each.rest), "index": self.index(each) or None,
             }
-            for each in self.found
+            for each in self.accesses
         ]  # fmt: skip
 
     def lines(self) -> Iterator[str]:
         """Yield the access paths as lines of text."""
         yield "facts"
-        for each in self.found:
+        for each in self.accesses:
             yield f"  {each.query.table}"
             yield from (f"    {user}" for user in each.users)
             yield f"    {each.query.sql}"

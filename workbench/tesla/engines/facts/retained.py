@@ -97,7 +97,7 @@ class FactLookup:
     source: TriggerKeys | FactLookup | str
     at: tuple[int, ...] = ()
 
-    def ask(self, keys: Iterable[FactKey], max_rows: int) -> RowsById:
+    def query(self, keys: Iterable[FactKey], max_rows: int) -> RowsById:
         """Return the rows for keys, queried in sorted order, the fastest; TooManyFacts if there are too many."""
         table, by_id, rest = self.table, RowsById(), sorted(set(keys))
         if self.texts:
@@ -180,7 +180,7 @@ class BlockFacts:
                     rows = self._rows_of(source, block, retained, max_rows, known).values()
                 nullable_keys = (tuple(row[at] for at in lookup.at) for row in rows)
                 keys = (key for key in nullable_keys if None not in key)
-            known[lookup] = lookup.ask(keys, max_rows)
+            known[lookup] = lookup.query(keys, max_rows)
         return known[lookup]
 
     # --- queries of predicates --------------------------------------------------------------------------

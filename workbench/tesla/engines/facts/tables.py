@@ -168,7 +168,7 @@ class FactTables(dict[str, Any]):
         """Count a dropped match."""
         self.dropped[type, error.what] += 1
 
-    def told(self, costs: bool = False) -> Iterable[str]:
+    def list_report_lines(self, costs: bool = False) -> Iterable[str]:
         """Yield the report for the end of a run.
 
         Parameters

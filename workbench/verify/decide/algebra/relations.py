@@ -224,11 +224,11 @@ class AlgebraDecider:
         """See `Decider.decide`."""
         del count_states
         begin, cpu = time.monotonic(), time.thread_time()
-        answers = {role: Answer(None, reason="it proves invariants only") for role in part.asked}
-        invariants = [role for role, question in part.asked.items() if question.kind == "invar"]
+        answers = {role: Answer(None, reason="it proves invariants only") for role in part.questions}
+        invariants = [role for role, question in part.questions.items() if question.kind == "invar"]
         if part.driven:
             reason = "algebra knows pipelines, not the SMV system that drives the inputs"
-            answers = dict.fromkeys(part.asked, Answer(None, reason=reason))
+            answers = dict.fromkeys(part.questions, Answer(None, reason=reason))
         elif invariants:
             answers |= _prove(part, invariants, limits)
         return Decision(answers, self.name, time.thread_time() - cpu, time.monotonic() - begin)
@@ -246,7 +246,7 @@ def _prove(part: Part, roles: list[str], limits: EngineLimits) -> dict[str, Answ
             report(f"{kind.name.lower()} relations")
             relations = Relations(part.model.system, part.assume, generators, kind, relations)
             for role in roles:
-                term = part.asked[role].formula.term
+                term = part.questions[role].formula.term
                 if role not in answers and term is not None and relations.prove(term):
                     answers[role] = Answer(True)
             if len(answers) == len(roles):

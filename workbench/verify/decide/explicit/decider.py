@@ -29,7 +29,7 @@ from workbench.verify.decide.explicit import machine
 from workbench.verify.decide.explicit.machine import CompiledSearch
 from workbench.verify.decide.explicit.search import Edge, Exploration, PlainSearch, Stopped
 from workbench.verify.decide.explicit.space import Space
-from workbench.verify.decide.part import ALWAYS, Asked, Decision, Part
+from workbench.verify.decide.part import ALWAYS, Decision, Part, PartQuestion
 
 REFUSAL = "the explicit engine decides invariants, AG EF, and what recurs for ever (GF, FG), no other formulas"
 MOST_CASES = 64
@@ -70,11 +70,11 @@ class Agenda:
 
     def __init__(self, part: Part) -> None:
         self.fair, self.labels = part.fair, list[Term]()
-        all_goals = {role: self._make_goal(question) for role, question in part.asked.items()}
+        all_goals = {role: self._make_goal(question) for role, question in part.questions.items()}
         self.goals = {role: goal for role, goal in all_goals.items() if goal is not None}
         self.refused = all_goals.keys() - self.goals.keys()
 
-    def _make_goal(self, question: Asked) -> Goal | None:
+    def _make_goal(self, question: PartQuestion) -> Goal | None:
         if question.invariant is not None:
             return Never(self._number_label(NOT(question.invariant)))
         if question.kind == "ltl":
@@ -165,11 +165,11 @@ class ExplicitDecider:
         begin, cpu = time.monotonic(), time.thread_time()
         if part.driven:
             reason = "the explicit engine knows pipelines, not the SMV system that drives the inputs"
-            return Decision(dict.fromkeys(part.asked, Answer(None, reason=reason)), self.name)
+            return Decision(dict.fromkeys(part.questions, Answer(None, reason=reason)), self.name)
         run = _Run(part, limits, self.plain_seconds)
         answers = run.answers(count_states)
         return Decision(
-            {role: answers[role] for role in part.asked},
+            {role: answers[role] for role in part.questions},
             run.engine,
             time.thread_time() - cpu,
             time.monotonic() - begin,
@@ -195,7 +195,7 @@ class _Run:
         """Return the answers by role."""
         answers = dict.fromkeys(self.plan.refused, Answer(None, reason=REFUSAL))
         goals = self.plan.goals
-        required = {role: goal for role, goal in goals.items() if not self.part.asked[role].side}
+        required = {role: goal for role, goal in goals.items() if not self.part.questions[role].side}
         if self.plan.refused & set(self.part.required):  # nothing is gained by the rest
             required = {}
             if not count_states:
@@ -237,7 +237,7 @@ class _Run:
 
     def _are_decided(self, goals: Mapping[str, Goal]) -> bool:
         hit = {r for r, goal in goals.items() if isinstance(goal, Never) and self.search.hit(goal.label) is not None}
-        return all(role in hit or self.part.asked[role].unless in hit for role in goals)
+        return all(role in hit or self.part.questions[role].unless in hit for role in goals)
 
     def _advance(self) -> None:
         """Explore some more states, and check the limits."""

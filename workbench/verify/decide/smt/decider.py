@@ -46,11 +46,11 @@ class SmtDecider(ABC):
         """See `Decider.decide`."""
         del count_states
         begin, cpu = time.monotonic(), time.process_time()
-        answers = dict.fromkeys(part.asked, Answer(None, reason=REFUSAL))
+        answers = dict.fromkeys(part.questions, Answer(None, reason=REFUSAL))
         if part.driven:
             reason = "the SMT engines know pipelines, not the SMV system that drives the inputs"
-            answers = dict.fromkeys(part.asked, Answer(None, reason=reason))
-        elif all(part.asked[role].invariant is not None for role in part.required):
+            answers = dict.fromkeys(part.questions, Answer(None, reason=reason))
+        elif all(part.questions[role].invariant is not None for role in part.required):
             answers |= self._answer_all(part, limits)
         seconds = time.monotonic() - begin
         return Decision(answers, f"{self.name} ({self.version})", min(time.process_time() - cpu, seconds), seconds)
@@ -58,7 +58,9 @@ class SmtDecider(ABC):
     def _answer_all(self, part: Part, limits: EngineLimits) -> dict[str, Answer]:
         """Answer the questions about invariants; side questions get little time."""
         session = Z3Session(limits)
-        goods = {role: question.invariant for role, question in part.asked.items() if question.invariant is not None}
+        goods = {
+            role: question.invariant for role, question in part.questions.items() if question.invariant is not None
+        }
         answers: dict[str, Answer] = {}
         try:
             session.check_limits()
@@ -69,7 +71,7 @@ class SmtDecider(ABC):
             return dict.fromkeys(goods, Answer(None, reason=error.what))
         side = False
         for role, good in goods.items():
-            question = part.asked[role]
+            question = part.questions[role]
             if question.side and not side:
                 side, until = True, time.monotonic() + limit_side_questions(0)
                 session.deadline = until if session.deadline is None else min(session.deadline, until)

@@ -22,7 +22,7 @@ class SpacerDecider(SmtDecider):
 
     def solve(self, transition: Z3Transition, good: Term) -> Answer:
         condition = transition.translate(transition.part.model.system.inline(good))
-        has_run = SpacerQuery(transition, condition).ask()
+        has_run = SpacerQuery(transition, condition).decide()
         if has_run is None:
             return Answer(None, reason="z3 gave up")
         if has_run is False:
@@ -51,7 +51,7 @@ class SpacerQuery:
         self.fixed.rule(self.reachable(*transition.following), [here, transition.legal])
         self.fixed.rule(self.bad(), [here, transition.legal, z3.Not(condition)])
 
-    def ask(self) -> bool | None:
+    def decide(self) -> bool | None:
         """Return whether there is such a run; None if z3 does not decide it.
 
         Raises
@@ -67,7 +67,7 @@ class SpacerQuery:
         ------
         OutOfLimits
         """
-        if self.ask() is not False:
+        if self.decide() is not False:
             return None
         z3 = self.transition.z3
         invariant = z3.substitute_vars(self.fixed.get_cover_delta(-1, self.reachable), *self.transition.state)
