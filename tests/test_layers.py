@@ -21,6 +21,7 @@ LAYERS = [
 """From the bottom up; a module imports only from its own layer and those below."""
 
 PLACES = {
+    "__main__": "cli",
     "budget": "errors",
     "interrupts": "errors",
     "child_processes": "errors",

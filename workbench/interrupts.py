@@ -1,7 +1,7 @@
 """Handle Ctrl-C and other ending signals: note them when they come, and raise them where the code is ready.
 
 The rule of this module: no error is raised where it would leave something half-done. The handler notes the signal. In a
-program (`own`, `begin`) `KeyboardInterrupt` comes at the next `checkpoint`, or, if none is reached for `PATIENCE`,
+program (`own`, `begin`) `KeyboardInterrupt` comes at the next `checkpoint`, or, if none is reached for `GRACE_SECONDS`,
 anywhere in the main thread, but not where signals are held back (`hold`); after `DEADLINE`, or on a second signal, the
 process and all below it end at once. Elsewhere, in a script or a notebook, Python's own handler stays, and Ctrl-C comes
 anywhere except in `hold`: there it is noted, and comes at the end of the block.

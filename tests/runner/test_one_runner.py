@@ -31,10 +31,10 @@ ODD_OPTIONS = {"--steps", "--with-sources"}
 PLAIN = [each for each in RUNS if not each.odd and each.program != "points" and ODD_OPTIONS.isdisjoint(each.options)]
 SMALL: Mapping[str, Mapping[tuple[object, str], int]] = {
     "few rows": {
-        (lines, "SIZE"): 997, (lines, "FEW"): 0, (csv_reader, "PIECE"): 300, (rows, "BLOCK"): 7, (typed, "LARGE"): 50,
-        (typed, "BATCH"): 13, (compiled, "START"): 0, (Session, "size"): 11,
+        (lines, "SIZE"): 997, (lines, "MIN_COLUMN_BYTES"): 0, (csv_reader, "PIECE"): 300, (rows, "BLOCK"): 7,
+        (typed, "LARGE"): 50, (typed, "BATCH"): 13, (compiled, "START"): 0, (Session, "size"): 11,
     },
-    "rows one by one": {(lines, "FEW"): 1 << 40},
+    "rows one by one": {(lines, "MIN_COLUMN_BYTES"): 1 << 40},
 }  # fmt: skip
 
 

@@ -82,7 +82,7 @@ def begun(files, output="-", **options: Any):
     said: list[str] = []
     start = make_start(files, output, {"backend": "spark", "time_unit": "s", **options})
     start.reporter.report = said.append
-    object.__setattr__(start, "say", said.append)
+    object.__setattr__(start, "report", said.append)
     return start, said
 
 

@@ -88,7 +88,7 @@ class DateReader:
             raise InputError(f"--year {self.year}: there is no such year", hint="for example --year 2026")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "say": str, "sample": tuple}  # a worker has no user
+        return {**vars(self), "report": str, "sample": tuple}  # a worker has no user
 
     def read(self, text: str) -> datetime:
         """Return the date of a text; UntimedError if it is none."""

@@ -94,7 +94,7 @@ _RULES: dict[str, Callable[[Any], tuple[str, int]]] = {
     "Operation": _operation,
     "Temporal": _temporal,
     "TupleOf": lambda e: (f"({_list(e.items)}{',' if len(e.items) == 1 else ''})", _POSTFIX),
-    "Given": lambda e: (f"{e.name} = {e.value}" if e.name else str(e.value), _POSTFIX),
+    "ParameterArgument": lambda e: (f"{e.name} = {e.value}" if e.name else str(e.value), _POSTFIX),
     "Call": _call,
     "Instantiation": lambda e: (f"{e.name}<{_list(e.parameters)}>", _POSTFIX),
     "Sign": lambda e: (e.symbol, _POSTFIX),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from workbench.core.units import MICROSECONDS, SPELLINGS
 from workbench.language.mistakes import COMMON, COMMON_SLIPS, Vocabulary
 
 WORDS = {
@@ -24,11 +23,9 @@ NO_FUNCTIONS = "rules have aggregates, and no other functions: let a pipeline co
 
 
 def _habit(expected: frozenset[str], token: str) -> str:
-    if "UNIT" in expected and token.strip("'").isalpha() and token not in ("'emit'", "'where'", "'and'"):
+    behind_number = "UNIT" in expected and "PLUS" not in expected
+    if behind_number and token.strip("'").isalpha() and token not in ("'emit'", "'where'", "'and'"):
         return "the units are us, ms, s, min, h, d and events"
-    if "PLUS" in expected and (unit := SPELLINGS.get(token.strip("'"))):
-        example = f"1 {unit} is {MICROSECONDS[unit]}"
-        return f"numbers have no units here; TIME counts microseconds where times have a unit: {example}"
     if "PLUS" in expected and token == "'div'":
         return "rules divide with /, as floats: a pipeline can compute floor(x / y) before"
     if "PLUS" in expected and token == "'mod'":

@@ -363,7 +363,7 @@ def test_it_keeps_to_its_memory(decider: ExplicitDecider) -> None:
 
 def test_side_questions_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """The property fails at once; whether arithmetic wraps anywhere would need all of the states."""
-    monkeypatch.setattr("workbench.verify.decide.explicit.decider.patience", lambda _: 0.05)
+    monkeypatch.setattr("workbench.verify.decide.explicit.decider.limit_side_questions", lambda _: 0.05)
     source = "pipeline w(x: int) -> int { return window(x, 26, cumulate(+)) }"
     prop = written("always (x != 1)")
     part = prepared_for(wb.parse(source).get().pipeline, prop, Settings(n=2)).main

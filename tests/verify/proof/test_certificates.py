@@ -273,7 +273,7 @@ def test_a_changed_file_is_refused(file: Path, tmp_path: Path, seed: int) -> Non
         at, more = chosen.randrange(len(text)), chosen.randint(0, 3)
         inserted = "".join(chosen.choice(text) for _ in range(chosen.randint(0, 2)))
         path.write_text(text[:at] + inserted + text[at + more :])
-        if path.read_text() == text:
+        if path.read_text().splitlines() == text.splitlines():  # the end of the last line says nothing
             continue
         try:
             (found,) = check_certificate(path, runs=1)

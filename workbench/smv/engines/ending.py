@@ -41,7 +41,7 @@ class Deadline:
         return max(0.0, self._end - time.monotonic())
 
     def begin_side_questions(self) -> None:
-        """Limit the rest of the task to what `patience` allows."""
+        """Limit the rest of the task to what `limit_side_questions` allows."""
         now = time.monotonic()
         if self.limit is TIME and now + limit_side_questions(now - self._begin) < self._end:
             self._end, self.limit = now + limit_side_questions(now - self._begin), PATIENCE

@@ -131,7 +131,7 @@ class CapacitySearch:
 
     Attributes
     ----------
-    subject: the rules; without a time limit each question to the model has `PATIENCE` seconds.
+    subject: the rules; without a time limit each question to the model has `QUESTION_SECONDS`.
     most: the largest capacity to try; 0: only those of the bounds.
     proved: proved capacities, by column.
     """

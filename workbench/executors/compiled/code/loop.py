@@ -147,7 +147,7 @@ def loop_function(
             columns,
             (
                 *(ir.Let(name.name, entry) for name, entry in counts),
-                *(ir.Let(name_capacity(j).name, op("room", outputs[j][0])) for j in many),
+                *(ir.Let(name_capacity(j).name, op("output_capacity", outputs[j][0])) for j in many),
             ),
             ir.For(STEP.name if single else start.name, FIRST, LAST, tuple(steps), len(phases)),
             (

@@ -126,7 +126,7 @@ OPERATORS: dict[str, OperatorRow] = {
     "order_rows": _kernel("order_rows", 2, ir.ArrayType(ir.INTEGER)),
     "soon": _kernel("soon", 2, ir.NOTHING),
     "len": _kernel("len", 1, ir.INTEGER),
-    "room": _kernel("room", 1, ir.INTEGER),
+    "output_capacity": _kernel("get_output_capacity", 1, ir.INTEGER),
     "at": _kernel("at", 1, ir.INTEGER),
     "thread": OperatorRow("cuda.grid(1)", lambda *_: ir.INTEGER),
     "column": OperatorRow("{0}[:, {1}]", lambda _, types: ir.ArrayType(types[0].item)),  # type: ignore[union-attr]
