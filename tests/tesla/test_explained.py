@@ -86,7 +86,7 @@ def test_all_that_is_told_of_a_match_is_so():
 @pytest.fixture
 def everything(monkeypatch):
     """All partial matches are told."""
-    for name in ("MAX_EXPLAINED", "MOST_COMPARED"):
+    for name in ("MOST_TOLD", "MOST_COMPARED"):
         monkeypatch.setattr(why_not, name, 10**6)
 
 

@@ -229,7 +229,7 @@ TOLD = """
 import json, sys
 from workbench.smv.engines import bindings, checker
 bindings.start()
-checker._TOLD_EVERY = -1.0
+checker._REPORT_SECONDS = -1.0
 text, queries = json.load(sys.stdin)
 checker.check(text, (), queries, len(queries), False, (), lambda frame: print("#", json.dumps(frame)))
 """

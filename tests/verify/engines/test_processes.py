@@ -130,7 +130,7 @@ def test_killed_at_work(pynusmv: PynusmvEngine, victim: str) -> None:
 @pytest.mark.parametrize(("name", "bits"), [("pynusmv", 30), ("nusmv", 16)])
 def test_a_side_question_does_not_hold_up_the_others(name: str, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # NuSMV itself looks for all states first, in any case, so its side question must take yet longer
-    monkeypatch.setattr("workbench.smv.engines.ending.patience", lambda seconds: 0.0)
+    monkeypatch.setattr("workbench.smv.engines.ending.limit_side_questions", lambda seconds: 0.0)
     main = Query("invar", f"n != 0ud{bits}_5")
     side = Query("invar", f"n != 0ud{bits}_{2**bits - 1}", side=True)
     result = engine_or_skip(name).check(Task(long(bits), (main, side)), EngineLimits(seconds=100))

@@ -49,7 +49,7 @@ SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
     "link_rows": link_rows,
     "next_linked": next_linked,
     "order_rows": order_rows,
-    "output_capacity": lambda _: sys.maxsize,
+    "get_output_capacity": lambda _: sys.maxsize,
     "soon": lambda _, __: None,
 }
 """The functions that generated code may call, in plain Python."""
