@@ -19,7 +19,8 @@ project = "workbench"
 author = "the maintainers of workbench"
 release = version = workbench.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_design", "sphinx_copybutton"]
-exclude_patterns = ["examples"]
+exclude_patterns = ["examples", "_templates"]
+templates_path = ["_templates"]
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
@@ -32,7 +33,13 @@ copybutton_prompt_is_regexp = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = "workbench"
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": True, "show_prev_next": True}
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": True,
+    "show_prev_next": True,
+    "navbar_center": [],  # the side bar has all pages
+}
+html_sidebars = {"**": ["all-pages.html"]}
 html_show_sourcelink = False
 html_copy_source = False
 nitpick_ignore = [("py:class", "immutables._map.Map")]  # the base of a class, which has no page
