@@ -14,7 +14,7 @@ from workbench.errors import Refused, TypingError
 
 @dataclass(frozen=True)
 class StutterBy(Processor):
-    """Emits the event of `left` as many times as the event of `right` says: not at all where it is 0 or less.
+    """Emits the event of `left` n times, where n is the event of `right`: not at all where n is 0 or less.
 
     `most` is the largest number in the domain of `right`, None where it is unbounded.
     """
