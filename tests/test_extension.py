@@ -304,7 +304,7 @@ def test_a_processor_is_in_random_pipelines(extended: Extended) -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("NOTHING = 0\n", "there is no ROW that says what it is"),
+        ("NOTHING = 0\n", "the module defines no ROW"),
         (PARTS["backends/forgetful.py"].replace('"forgetful"', '"compiled"'), "'compiled' is there already"),
     ],
 )

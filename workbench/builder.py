@@ -250,7 +250,7 @@ class Builder:
         if name == pipe:
             return
         if pipe in dict(self.inputs):
-            raise PipelineError(f"pipeline {self.name}: the input '{pipe}' keeps its name", hint="name its result")
+            raise PipelineError(f"pipeline {self.name}: the input '{pipe}' cannot be renamed", hint="name its result")
         if self.fresh(name) != name:
             raise PipelineError(f"pipeline {self.name}: two pipes are called '{name}'", hint="rename one")
 

@@ -163,7 +163,7 @@ def rows(package: str, own: Iterable[Any] = ()) -> PartTable[Any]:
     for name, path in files(importlib.import_module(package).__path__).items():
         row = getattr(importlib.import_module(f"{package}.{name}"), "ROW", None)
         if row is None:
-            raise WorkbenchError("there is no ROW that says what it is", where=path)
+            raise WorkbenchError("the module defines no ROW", where=path)
         listed.append((row, path))
     rows_by_name: dict[str, Any] = {}
     others = sorted(listed, key=lambda each: (each[0].rank, each[0].name))

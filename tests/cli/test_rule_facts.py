@@ -100,7 +100,7 @@ def test_facts_that_are_nowhere_or_twice(run):
     assert "expected TYPE=FILE, with a type of facts, or a SQLite database\n  hint: did you mean 'Line'" in run(
         "Lime=~/city.db", code=2
     )
-    assert "hint: say which type that table is: --facts Line=" in run("~/city.db:line", code=2)
+    assert "hint: name the type of that table: --facts Line=" in run("~/city.db:line", code=2)
     assert "there is no such file" in run("~/none.db", code=2)
 
 
@@ -149,7 +149,7 @@ def test_what_is_given_up_is_told(run, city, workbench):
     done = workbench(
         "run", city / "r.tesla", "--input", city / "in.jsonl", "--facts", city / "city.db", "--on-facts-failure", "drop"
     )
-    assert (done.out, "1 match given up, for facts Fine were not found" in done.err) == ("", True)
+    assert (done.out, "1 match dropped, since facts Fine were not found" in done.err) == ("", True)
 
 
 def test_indexes_are_shown_and_made(workbench, city):

@@ -81,7 +81,7 @@ def test_the_model_is_asked_what_no_law_says(workbench, tmp_path):
     assert "`2 * x > 5` is left out: it holds within bounds; --within-bounds applies it" in done.out
     told = workbench(*asked, "--within-bounds", "-o", tmp_path / "made.tesla").out
     assert "model: `2 * x > 5` is left out" in told
-    assert "the model says it holds within bounds, which rests on" in told
+    assert "in the model it holds within bounds, which rests on" in told
     assert "none is null" in told
     made = (tmp_path / "made.tesla").read_text()
     assert "# Kept.\nrule one:\nfrom B\n  and each A(x > 4) within 4 from B\nemit P(x = 1)\n" in made

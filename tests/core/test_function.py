@@ -121,7 +121,7 @@ def test_opaque_functions_on_infinite_domains_have_no_translation():
 
 
 def test_opaque_functions_must_say_their_result():
-    with pytest.raises(TypingError, match="does not say the domain"):
+    with pytest.raises(TypingError, match="does not declare the domain"):
         Function("f", 1, abs, opaque=True).specialise((INT,))
 
 

@@ -97,7 +97,7 @@ NAMES = {
     ),
     "feedback on the line": (body("b1 = x a = x + §a return a"), "'a' is used before", "cumulate"),
     "feedback": (body("a = x + §a\nreturn a"), "'a' is used before it has a value", "cumulate"),
-    "given twice": (body("a = x\n§a = x\nreturn a"), "the name 'a' is taken, by line 3", "given once"),
+    "given twice": (body("a = x\n§a = x\nreturn a"), "the name 'a' is taken, by line 3", "defined once"),
     "input again": (body("§x = x + 1\nreturn x"), "the name 'x' is taken, by line 2", ""),
     "pipeline twice": (
         "pipeline p(x: int) -> int { return x }\npipeline §p(x: int) -> int { return x }",

@@ -128,9 +128,9 @@ def test_null_is_an_argument_where_the_function_takes_it(write):
 
 
 WRONG = [
-    ("untyped", "n: int", "untyped(n)", "'untyped' does not say all of its types: 'n' has none"),
+    ("untyped", "n: int", "untyped(n)", "'untyped' does not declare all of its types: 'n' has none"),
     ("listed", "n: int", "listed(n)", "'n' is list, which the language does not have"),
-    ("spread", "n: int", "spread(n)", "'spread' has arguments without a place"),
+    ("spread", "n: int", "spread(n)", "'spread' has arguments that are not positional"),
     ("rusk", "n: int", "n > 1", "'mine.py' has no function 'rusk'"),
     ("even", "s: str", "even(s)", "argument 1 of 'even' is int, not str"),
     ("even", "x: float", "even(x)", "argument 1 of 'even' is int, not float"),

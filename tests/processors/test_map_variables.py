@@ -106,9 +106,9 @@ def test_put_and_remove(events):
         ("m: map(0..2, bool) = 0", "put(m, e, true)", LanguageError, "the map 'm' begins empty"),
         ("m: 0..2", "e", LanguageError, "the variable 'm' has no first value"),
         ("m: map(0..2, bool)", "put(m, e, e)", TypingError, "'put'"),
-        ("m: map(0..2, 0..2)", "put(m, e, e + 1)", TypingError, "'put' keeps values of 1..3 in a map of 0..2"),
+        ("m: map(0..2, 0..2)", "put(m, e, e + 1)", TypingError, "'put' stores values of 1..3 in a map of 0..2"),
         ("m: map(bool, bool)", "remove(m, e)", TypingError, "'remove'"),
-        ("m: map(int, 0..2)", "put(m, e, e + 1)", TypingError, "'put' keeps values of 1..3 in a map of 0..2"),
+        ("m: map(int, 0..2)", "put(m, e, e + 1)", TypingError, "'put' stores values of 1..3 in a map of 0..2"),
         ("m: 0..2 = 0", "put(m, e, true)", TypingError, "'put' needs a map"),
     ],
 )

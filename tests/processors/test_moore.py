@@ -214,8 +214,8 @@ def test_mistakes(body, message):
 @pytest.mark.parametrize(
     ("type", "update", "hint", "followed"),
     [
-        ("0..3", "n + 7", "keep it inside, e.g. min(n + 7, 3), or declare n: int", ("0..3", "min(n + 7, 3)")),
-        ("2..3", "n - 3", "keep it inside, e.g. max(n - 3, 2), or declare n: int", ("int", "n - 3")),
+        ("0..3", "n + 7", "bound it, e.g. min(n + 7, 3), or declare n: int", ("0..3", "min(n + 7, 3)")),
+        ("2..3", "n - 3", "bound it, e.g. max(n - 3, 2), or declare n: int", ("int", "n - 3")),
         ("2..3", "1", "write a value of 2..3, or declare var n: 1..3", ("1..3", "1")),
         ("0..3", "5", "write a value of 0..3, or declare var n: 0..5", ("0..5", "5")),
         ("0..3", '"a"', "write a number of 0..3", ("0..3", "3")),
@@ -245,7 +245,7 @@ def test_mistakes_in_python():
         Moore((("a", None),), (Transition("a", "a", None, (("k", of("x", body=lambda x: x)),)),))
     with pytest.raises(TypingError, match="states emit bool and int"):
         typed(Moore((("a", of("t", body=lambda x: f.GT.build(x, 0))), ("b", of("x", body=lambda x: x))), ()), INT)
-    with pytest.raises(LanguageError, match="does not say the type"):
+    with pytest.raises(LanguageError, match="does not declare the type"):
         parse("machine m(x: int) { state a: x }").get()
     with pytest.raises(LanguageError, match="machine's own state"):
         parse("machine m(state: int) { state a }").get()

@@ -87,7 +87,7 @@ def test_naming():
     assert builder.build(Trim(1)(y)).nodes[0].name == "y"
     with pytest.raises(PipelineError, match="two pipes are called 'x'"):
         y.named("x")
-    with pytest.raises(PipelineError, match="the input 'x' keeps its name"):
+    with pytest.raises(PipelineError, match="the input 'x' cannot be renamed"):
         x.named("z")
 
 

@@ -214,7 +214,7 @@ MISTAKES = {
     "two names": (
         "from Smoke and each Temp as A within 1 from Smoke as §B emit Smoke(area = 1)", "called 'A' and 'B'", "leave",
     ),
-    "length": ("from Smoke and not Temp within §X from Smoke emit Smoke(area = 1)", "found 'X'", "say how long"),
+    "length": ("from Smoke and not Temp within §X from Smoke emit Smoke(area = 1)", "found 'X'", "state the length"),
     "nothing to begin with": ("from §3 emit Smoke(area = 1)", "expected a name, found '3'", "begins with the event"),
     "brackets behind": ("from Smoke(area > 1)§[$a = area] emit Smoke(area = $a)", "found '['", "before constraints"),
     "condition in brackets": ("from Smoke[§area > 1] emit Smoke(area = 1)", "found 'area'", "brackets bind parameters"),

@@ -39,7 +39,7 @@ class Tuple(Domain):
         if count > MOST_SCALARS:  # every reader of a value visits all of them
             raise DomainError(
                 f"an event of {count} numbers, truth values and texts; it can hold {MOST_SCALARS}",
-                hint="a tuple of tuples of tuples grows fast: keep on a pipe what is needed behind it",
+                hint="a tuple of tuples of tuples grows fast: carry only what later processors need",
             )
         object.__setattr__(self, "_scalars", count)
 

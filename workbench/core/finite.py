@@ -13,10 +13,10 @@ ADVICE: tuple[tuple[type[Domain], str], ...] = (
     (Integers, "choose one with -N, or a finite type such as 0..7"),
     (
         Reals,
-        "say which whole numbers a float may be, with --values float=0..6, or declare a finite type such as 0..7;"
+        "list the whole numbers that a float may be: --values float=0..6; or declare a finite type such as 0..7;"
         " a fraction has no model: compare it in a function of whole numbers, function f(v) = v / 2 > 0.5",
     ),
-    (Texts, "say which texts there are, with --values str=a,b,c, or declare an enumeration: {open, closed, other}"),
+    (Texts, "list the texts: --values str=a,b,c; or declare an enumeration: {open, closed, other}"),
     (Anything, "-N is for int: declare a finite type, such as 0..7, bool or {red, green}"),
 )
 """The advice for each scalar type."""

@@ -50,7 +50,7 @@ class Fold(Generic[R]):
         if term.op is not None and term.op.by_table:
             raise Refused(
                 f"a model has '{term.op}' only as a table of all cases of a function, which {term!r} is not part of",
-                hint="put it into a function that a pipeline applies to small finite types, such as 0..7, or to few "
+                hint="put it into a function that a pipeline applies to small finite types, such as 0..7, a few "
                 "texts (--values)",
             )
         node = term.op.name if term.op else "variable" if term.is_var else "constant"

@@ -136,7 +136,7 @@ class Function:
             return TypedFunction(self, domains, symbols, body, result)
         if self.result is None:
             raise TypingError(
-                f"the Python function '{self.name}' does not say the domain of its results",
+                f"the Python function '{self.name}' does not declare the domain of its results",
                 hint="give it one: user_function(f, result=BOOL)",
             )
         for i, (domain, parameter) in enumerate(zip(domains, self.takes, strict=False), 1):

@@ -91,7 +91,7 @@ def _shift(name: str, one: Callable[[Any, int], Any], value: Any, amount: Any) -
     if not isinstance(domain, Range | Integer) or domain.lo < 0 or domain.hi > MOST_PLACES:
         raise TypingError(
             f"'{name}' shifts by 0 to {MOST_PLACES} places, not by {amount if fixed else domain}",
-            hint="write a constant, or declare the places as a range such as 0..7",
+            hint="write a constant, or declare the amount as a range such as 0..7",
         )
     if not fixed and not is_symbolic(value):
         value = const(value, literal_domain(value))

@@ -84,7 +84,7 @@ def _check_contained(op: Operator, own: Domain, arg_domain: Domain) -> None:
     """Check that values of a domain are values of a map's keys or values."""
     if unify(f"'{op.symbol}'", own, arg_domain) != own:
         raise TypingError(
-            f"'{op.symbol}' keeps values of {arg_domain} in a map of {own}",
+            f"'{op.symbol}' stores values of {arg_domain} in a map of {own}",
             hint="ranges are exact; use 'int mod N' or 'int' where arithmetic shall stay in the domain",
         )
 
@@ -283,7 +283,7 @@ def sum_values(m: Any) -> Any:
         domain = _sum_domain(_SUM, (_stand_in(m),))
         if isinstance(domain, Reals):
             raise Refused(
-                f"'{_SUM.symbol}' of floats depends on their order, and of a table of slices it is kept as they change",
+                f"'{_SUM.symbol}' of floats depends on their order, and over slices it is updated as they change",
                 hint="let the slices emit int",
             )
         return as_term(m.content.total("sum", lambda value: as_term(value, INT)), domain)

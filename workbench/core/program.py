@@ -130,7 +130,7 @@ class Ports:
         """
         names = [port.name for port in (self.inputs if kind == "input" else self.outputs)]
         if name is None and len(names) != 1:
-            raise PipelineError(f"{self.of} has {len(names)} {kind}s", hint=f"say which: {', '.join(names)}")
+            raise PipelineError(f"{self.of} has {len(names)} {kind}s", hint=f"name one: {', '.join(names)}")
         if name is not None and name not in names:
             raise unknown(self.of, kind, name, names)
         return name or names[0]

@@ -287,7 +287,7 @@ def text_of(op: Operator, args: tuple[Term, ...], texts: tuple[Term, ...] | None
     if other is not None:
         raise Refused(
             f"'{op.symbol}' makes \"{other}\", which is none of the texts of the model, {some}",
-            hint="say which texts there are, with --values str=a,b,c, so that computed texts are among them",
+            hint="list the texts, also those that are computed: --values str=a,b,c",
         )
     return some or STR
 

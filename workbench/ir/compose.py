@@ -45,7 +45,7 @@ from workbench.ir.variable_contents import DEFAULT_CAPACITY, HeldDomains, canoni
 from workbench.ir.wires import Wires, name_shared
 from workbench.processors.held.group import flatten, with_capacities
 
-_WAITING = "say how many positions may wait: pending = 4"
+_WAITING = "limit the positions that may wait: pending = 4"
 
 
 @phase("composing the model")
@@ -393,7 +393,7 @@ class _Crawl:
         misfit = next((d for d, q, holds in zip(domains, capacities, fit, strict=True) if q and not holds), None)
         if misfit is not None:
             why, hint = self.held.obstacle(misfit)
-            what = f"a queue of processor '{node.name}' has to keep events of {misfit}, {why}"
+            what = f"a queue of processor '{node.name}' has to hold events of {misfit}, {why}"
             raise Refused(what, where=node.where, hint=hint)
         long = self.arrays and is_long(capacities)
         join: Join | Ring = Ring(domains, capacities) if long else Join(domains, capacities)

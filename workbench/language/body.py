@@ -140,7 +140,7 @@ class Body(StreamReader):
     def _check_free(self, name: str, where: Location) -> None:
         if name in self.scope:
             what = f"the name '{name}' is taken, by line {self.places[name].line}"
-            raise LanguageError(what, where=where, hint="a name is given once; choose another")
+            raise LanguageError(what, where=where, hint="a name is defined once; choose another")
 
     # --- names ---
 

@@ -77,9 +77,9 @@ def fault(
             hint=did_you_mean(syntax.pipe, known, "its pipes are: "),
         )
     if (kind is Kind.DELAY) != (syntax.by is not None):
-        what = f"'delay {syntax.pipe}' does not say" if kind is Kind.DELAY else f"'{kind} {syntax.pipe}' cannot say"
+        what = "needs a" if kind is Kind.DELAY else "takes no"
         raise syntax.error(
-            f"{what} by how many steps",
+            f"'{kind} {syntax.pipe}' {what} number of steps",
             f"write {kind} {syntax.pipe}" + (" by 2, for at most 2 steps" if kind is Kind.DELAY else ""),
         )
     scope = Evaluator(constants, functions, labels)

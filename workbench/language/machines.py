@@ -89,7 +89,7 @@ class _Machine:
             hint = f"write state {body.states[0].name}: OUTPUT; or leave out '->', and the machine emits its state"
             raise self.syntax.outputs[0].error(f"no state of machine {self.syntax.name} emits anything", hint)
         if not self.syntax.outputs and speaking is not None:
-            what = f"machine {self.syntax.name} does not say the type of what state {speaking.name} emits"
+            what = f"machine {self.syntax.name} does not declare the type of what state {speaking.name} emits"
             raise speaking.error(what, "write machine NAME(...) -> TYPE {")
 
     def _transition(self, t: s.TransitionSyntax) -> Transition:

@@ -52,7 +52,7 @@ SLIPS = {
     "==": "equality is written =",
     "%": "the remainder is written 'mod'",
     "=>": "implication is written ->; greater or equal is written >=",
-    ":=": "a name is given with =",
+    ":=": "a name is defined with =",
     ";": "statements end with the line; leave out the ;",
     "'": 'texts stand in double quotes: "..."',
     "* ->": "a transition begins with a state; there is no wildcard: write one for each state",
@@ -182,7 +182,7 @@ def _slip(source_line: str, column: int, slips: Mapping[str, str]) -> str:
 
 def _habit(expected: frozenset[str], actual: str) -> str:
     if expected == {"ARROW"} and actual == "'{'":
-        return "say the type of what comes out: -> int {"
+        return "declare the type of the output: -> int {"
     unlabelled = expected == {"ARROW"} and actual in ("'state'", "'}'")
     if unlabelled or ({"COLON", "STATE"} <= expected and actual in ("'true'", "'false'")):
         return "a ':' is missing before what a state emits: state idle: 0"
@@ -205,7 +205,7 @@ def _habit(expected: frozenset[str], actual: str) -> str:
     if actual == "'?'" and "COMMA" in expected:
         return "? is for types of one word: int?, str?; in a record, for its fields"
     if actual == "'='" and expected & {"RPAR"}:
-        return "a name is given in a statement of its own"
+        return "define a name in a statement of its own"
     return ""
 
 

@@ -79,12 +79,12 @@ def _add_types(used: s.UsedFunction, call: Callable[..., Any]) -> Function:
     except (NameError, TypeError) as error:
         signature = ", ".join(f"{p.name}: float" for p in parameters)
         raise used.error(
-            f"'{used.name}' does not say all of its types: {error}",
+            f"'{used.name}' does not declare all of its types: {error}",
             f"write def {used.name}({signature}) -> float: types are bool, int, float, str, these | None, and "
             'Literal["a", "b"]',
         ) from error
     if any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
-        raise used.error(f"'{used.name}' has arguments without a place", "leave * out")
+        raise used.error(f"'{used.name}' has arguments that are not positional", "leave * out")
     *takes, result = domains
 
     @functools.wraps(call)

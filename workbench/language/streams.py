@@ -173,7 +173,7 @@ class StreamReader(args.Reader):
     def _of_file(self, cls: type[FileProcessor], e: s.Call) -> Any:
         first, *rest = e.arguments or (None,)
         if e.parameters or not isinstance(first, s.Literal) or not isinstance(first.value, str):
-            raise e.error(f"'{e.name}' is given the name of a file first, in quotes", f"write {args.signature(cls)}")
+            raise e.error(f"'{e.name}' takes the name of a file first, in quotes", f"write {args.signature(cls)}")
         ordered, named = list[s.Expression](), dict[str, s.Expression]()
         for each in rest:
             name = each.operands[0] if isinstance(each, s.Operation) and each.operator == "=" else None
@@ -301,7 +301,7 @@ class StreamReader(args.Reader):
         if isinstance(e, s.Identifier | s.Call) and e.name in PROCESSORS and e.name not in self.file.own:
             if issubclass(PROCESSORS[e.name], FileProcessor):
                 hint = f"write it outside: {args.signature(PROCESSORS[e.name])}"
-                raise e.error(f"{what} cannot be '{e.name}', which is given streams", hint)
+                raise e.error(f"{what} cannot be '{e.name}', which takes streams", hint)
             return self._instance(PROCESSORS[e.name], e.arguments if isinstance(e, s.Call) else (), e.where)
         if isinstance(e, s.Identifier) and e.name in self.functions:
             return ApplyFunction(self.functions[e.name])

@@ -390,7 +390,7 @@ def _advise(name: str, own: Domain, function: TypedFunction) -> str:
         return f"write a value of {own}, or declare var {name}: {Range(min(own.lo, got.lo), max(own.hi, got.hi))}"
     if isinstance(own, Range) and isinstance(got, Range):
         inside = f"min({function.name}, {own.hi})" if got.hi > own.hi else f"max({function.name}, {own.lo})"
-        return f"ranges are exact: keep it inside, e.g. {inside}, or declare {name}: int"
+        return f"ranges are exact: bound it, e.g. {inside}, or declare {name}: int"
     return _advise_value(own)
 
 

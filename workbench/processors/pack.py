@@ -23,7 +23,7 @@ class Pack(Processor):
 
     def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         if not isinstance(inputs[1], Bool | Anything):
-            raise TypingError(f"the second stream of 'pack' says where a tuple begins, and carries {inputs[1]}")
+            raise TypingError(f"the second stream of 'pack' carries {inputs[1]}, not bool: whether a tuple begins")
         return self
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:

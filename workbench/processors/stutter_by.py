@@ -27,7 +27,9 @@ class StutterBy(Processor):
     def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         times = inputs[1]
         if isinstance(times, Bool) or not (times.numeric or str(times) == "anything"):
-            raise TypingError(f"the second stream says how often, and carries {times}", hint="give it whole numbers")
+            raise TypingError(
+                f"the second stream counts repetitions, and carries {times}", hint="give it whole numbers"
+            )
         return type(self)(max(0, times.hi) if isinstance(times, Integer | Range) else None)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
@@ -45,7 +47,8 @@ class StutterBy(Processor):
             return state, (emission([value] * times),)
         if self.most is None:
             raise Refused(
-                "stutter_by emits any number of events for one", hint="say how often: a finite type, like 0..3"
+                "stutter_by emits any number of events for one",
+                hint="limit the repetitions by a finite type, like 0..3",
             )
         slots = [Maybe(GT(times, i), value) for i in range(self.most)]
         return state, (slots[0] if self.most == 1 else Burst(slots),)

@@ -357,6 +357,6 @@ def _name_attribute(value: t.Expression, declared: t.Declaration) -> t.Expressio
         at = int(value.name)
         if at >= len(declared.attributes):
             what = f"{declared.name} has {len(declared.attributes)} attributes"
-            raise LanguageError(what, where=value.where, hint="say which one: attribute = $x")
+            raise LanguageError(what, where=value.where, hint="name the attribute: attribute = $x")
         return replace(value, name=declared.attributes[at].name)
     return value

@@ -13,7 +13,7 @@ WORDS = {
 
 SLIPS = {
     **COMMON_SLIPS,
-    ":=": "a value is given with =",
+    ":=": "a value is assigned with =",
     ";": "rules end without a ;",
     "!": "negation is written 'not'",
 }
@@ -43,11 +43,11 @@ def _habit(expected: frozenset[str], token: str) -> str:
     if {"EMIT", "WHERE"} <= expected and not token.startswith("'"):  # the text ends
         return "a rule ends with what it emits: emit TYPE(attribute = value)"
     if token == "'='" and {"COLON", "COMMA"} <= expected:
-        return "types stand here, as in define A(x: int) from ...; values are given behind it: where x = B.y"
+        return "types stand here, as in define A(x: int) from ...; values stand behind it: where x = B.y"
     if "LEADING" in expected:
         return "a rule begins with the event that triggers it: from TYPE(...) as NAME and ..."
     if {"INT", "FLOAT", "FOREVER"} <= expected:
-        return "say how long: within 5 min, within 3 events, or within forever"
+        return "state the length of the window: within 5 min, within 3 events, or within forever"
     if token == "'&'" or token == "'|'":
         return "conjunction is written 'and', disjunction 'or'"
     called = {"PLUS", "COMMA"} <= expected and token == "'('"
@@ -56,7 +56,7 @@ def _habit(expected: frozenset[str], token: str) -> str:
     stray = "PLUS" in expected and token in ("'within'", "'between'", "'as'")
     called = {"PLUS", "EMIT"} <= expected and "COMMA" not in expected and token == "'('"
     if {"EACH", "LAST"} <= expected or stray or called or expected == {"RPAR", "WITHIN", "BETWEEN"}:
-        return "say what it selects: each, first, last or not; or an aggregate such as $n = COUNT(...)"
+        return "state what it selects: each, first, last or not; or an aggregate such as $n = COUNT(...)"
     if "EMIT" in expected and ("WITHIN" in expected or token == "'from'"):
         return "a predicate has a window: within 5 min from NAME, or between NAME and NAME"
     return ""

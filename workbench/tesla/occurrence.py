@@ -80,7 +80,7 @@ def in_units(
 
     def scaled(duration: t.Duration) -> Decimal:
         if unit is None and not dates and duration.unit:
-            hint = "say what the numbers in the column of times count: --time-unit s; or leave out the unit here"
+            hint = "name the unit of the column of times: --time-unit s; or leave out the unit here"
             raise InputError(f"{duration} of which times?", where=duration.where, hint=hint)
         if dates and not duration.unit:
             raise InputError(f"{duration} of what?", where=duration.where, hint=f"times are dates: write {duration} s")

@@ -296,7 +296,7 @@ class _RuleBuilder(TreeBuilder):
         """Return an aggregate as a predicate, with a comparison if there is one; report a mistake for anything else."""
         if isinstance(operand, OlderAggregate) and not isinstance(bound, OlderAggregate):
             return replace(operand, sign=sign, bound=bound)
-        hint = "say what it selects: each, first, last or not; or give an aggregate a name: $n = COUNT(...)"
+        hint = "state what it selects: each, first, last or not; or give an aggregate a name: $n = COUNT(...)"
         self.mistake("this is no predicate", extent, hint)
         return None
 

@@ -78,7 +78,7 @@ class RuleProcessor(FileProcessor):
             raise PipelineError(f"no stream feeds the rules of {self.rules.name}", hint=self.signature)
         bare = [each for each in _list_durations(self.rules) if not each.unit]
         if bare and any(_list_units(self.rules)):
-            hint = "write its unit, too: what the time counts is for the log to say"
+            hint = "write its unit, too: the log defines what a number without one counts"
             raise PipelineError(f"{bare[0]} of what? Other windows have units", where=bare[0].where, hint=hint)
 
     @property

@@ -83,7 +83,7 @@ class RuleSimplification:
             diff = ndiff(step.before.splitlines(), step.after.splitlines())
             yield from (f"    {line}".rstrip() for line in diff if not line.startswith("?"))
             if step.outcome:
-                yield f"    the model says it {step.outcome.replace('-', ' ')}, which rests on"
+                yield f"    in the model it {step.outcome.replace('-', ' ')}, which rests on"
                 yield from (f"        {each}" for each in step.bounds)
         for each in self.undecided:
             yield f"not applied in {each.rule}: {each.what}: {each.reason}"

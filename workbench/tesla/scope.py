@@ -68,7 +68,7 @@ class RuleScope:
     def event(self, name: str, where: t.Placed) -> BoundEvent:
         """Return the event or fact bound under a name; raise a LanguageError if there is none, or several."""
         if name not in self.bound:
-            hint = did_you_mean(name, self.bound, "bound before this place are: ")
+            hint = did_you_mean(name, self.bound, "bound before this point: ")
             raise LanguageError(f"no event '{name}' is bound here", where=where.where, hint=hint)
         event = self.bound[name]
         if event is None:
@@ -133,7 +133,7 @@ class RuleScope:
     def _parameter(self, expression: t.BoundParameter) -> RuleSlot:
         name = expression.name
         if name not in self.parameters:
-            hint = did_you_mean(name, self.parameters, "bound before this place are: ")
+            hint = did_you_mean(name, self.parameters, "bound before this point: ")
             hint = hint or f"bind it in an earlier predicate: A[${name} = attribute]()"
             raise LanguageError(f"the parameter '${name}' is not bound here", where=expression.where, hint=hint)
         slot = self.parameters[name]

@@ -346,7 +346,7 @@ def test_a_locked_database(file, tables, failure, name):
     else:
         assert running.process(Late(1, 1)) == []
         assert list(facts.list_report_lines()) == [
-            "1 match given up, for facts Line were not found: another program has the database locked"
+            "1 match dropped, since facts Line were not found: another program has the database locked"
         ]
     file.execute("ROLLBACK")
     assert len(running.process(Late(2, 1))) == 2

@@ -243,7 +243,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
     @property
     def undivided(self) -> str:
         counted = self.pending is not None and self.defers
-        return f"no more than {self.pending} positions may wait, which are counted in one place" if counted else ""
+        return f"no more than {self.pending} positions may wait, which are counted together" if counted else ""
 
     def share(self, index: int, count: int) -> PlacePart:
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, Answers]:
@@ -324,7 +324,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
                 )
                 return state, (event(broken if self.breaks else negate(broken)),)
             if isinstance(values, Change):
-                raise Refused(f"{self} ranges over a table of slices", hint="let a machine keep a map of the keys")
+                raise Refused(f"{self} ranges over a table of slices", hint="let a machine build a map of the keys")
             for there, value in _elements(values, element):
                 with when(there):
                     _, verdict = advance(inner, initial, nothing, (value, *front))

@@ -45,7 +45,7 @@ class ResetLast(SingleHolder):
     def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         *events, over = inputs
         if not isinstance(over, Bool | Anything):
-            raise TypingError(f"the last stream of '{self.keyword}' says whether a batch ends, and carries {over}")
+            raise TypingError(f"the last stream of '{self.keyword}' carries {over}, not bool: whether a batch ends")
         return replace(self, inner=self._inner.specialise(tuple(events)))
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:

@@ -99,7 +99,7 @@ class Slice(SingleHolder, Divisible):
                     f"'{name}' of slice is a function of {arity}, '{function.name}' is one of {_plain(function).arity}"
                 )
         if self.forget and self.until is None:
-            raise PipelineError("a slice that never ends is never forgotten", hint="say when it ends: until = ...")
+            raise PipelineError("a slice that never ends is never forgotten", hint="define its end: until = ...")
 
     @property
     def label(self) -> str:

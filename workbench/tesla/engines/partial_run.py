@@ -146,7 +146,7 @@ def refuse_circles(rules: RuleSet, hint: str) -> None:
     """Raise Refused, with a hint, if one absence can cause another one, so that places are unbounded."""
     for rule in rules.rules:
         if rule.absence and rule.trigger.type in rules.graph.find_effects([rule.emits]):
-            what = f"rule '{rule.name}' leads back to itself, so that what it emits has no place in the order"
+            what = f"rule '{rule.name}' leads back to itself, so that what it emits has no position in the order"
             raise Refused(what, hint=hint)
 
 

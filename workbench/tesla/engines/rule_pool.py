@@ -244,7 +244,7 @@ class ProcessWorker:
         self.process.stop(now=True)
 
     def _raise_lost(self) -> NoReturn:
-        hint = "there may be too little memory: ask for fewer --threads"
+        hint = "there may be too little memory: use fewer --threads"
         raise WorkbenchError(f"a worker is lost: {self.process.cause_of_death}", hint=hint)
 
 

@@ -278,7 +278,7 @@ def _refuse_endless(role: Role) -> Refused:
             hint="write the longest time that matters, within 5 min from ...; or last, and equations",
         )
     return Refused(
-        f"what {window} reaches lies back by a time and by a number of events, and has no finite model",
+        f"{window} goes back by a time and by a number of events, and has no finite model",
         where=window.where,
         hint="let windows that depend on each other all measure times, or all count events",
     )

@@ -90,7 +90,7 @@ def _assume_rates(pipeline: Pipeline, rates: Mapping[str, EventRate], tick: int,
 def _refuse_unknown(flat: Sequence[Pipeline], bounds: RuleBounds) -> None:
     if bounds.any_facts:
         raise InputError(
-            "rules in a pipeline use facts that are given",
+            "rules in a pipeline need known facts",
             hint="write --facts; --facts-any and --facts-change are for a .tesla file",
         )
     inputs = {name: domain for each in flat for name, domain in each.inputs}
@@ -165,7 +165,7 @@ def _time_input(flat: Pipeline) -> str:
     for node in flat.nodes:
         if time in (node.inputs[1:] if node in timed else node.inputs):
             what = f"{node.processor} reads the time of day: a model knows only how much time has passed"
-            raise Refused(what, hint="leave it out, or ask about the rules by themselves", where=node.where)
+            raise Refused(what, hint="leave it out, or check the rules by themselves", where=node.where)
     if time in dict(flat.outputs).values():
         raise Refused("an output is the time: a model has only how much has passed", hint="leave it out")
     if time != ELAPSED and ELAPSED in dict(flat.inputs):

@@ -262,7 +262,7 @@ class RulesInTicks(RuleProcessor, Keeping):
             return events
         events = tuple(each for each in events if key is None or each[0].type != event.type or each[1] != key)
         if sum(each[0].type == event.type for each in events) >= column.capacity:
-            what = f"queue '{event.type}' overflows: its capacity is {column.capacity} and more events would be kept"
+            what = f"queue '{event.type}' overflows: its capacity is {column.capacity}, and more would be retained"
             raise Overflow(
                 what, hint=f"give it more capacity: -Q NAME.{event.type}={column.capacity + 1}", queue=event.type
             )

@@ -237,7 +237,7 @@ LAWS = (
     ),
     Law(
         "tighter",
-        "where a `not` forbids what is as old as the far part of a window, nothing is found there",
+        "a window ends where a `not` forbids all that it would select",
         of_a_rule(_tighter),
     ),
     Law(

@@ -34,4 +34,4 @@ class CollisionCache(FactCache):
         self.rows += entry.size
 
 
-ROW = CachePolicy("collision", "the one in whose place a new one falls", CollisionCache, rank=80)
+ROW = CachePolicy("collision", "the one in the slot of the new one", CollisionCache, rank=80)

@@ -299,7 +299,7 @@ class FactDatabase:
             raise stopped
         damaged = sqlite3.SQLITE_CORRUPT if isinstance(error, UnicodeDecodeError) else 0
         code = getattr(error, "sqlite_errorcode", damaged) & 0xFF
-        reason, what, hint = _FAILURES.get(code, ("other", f"the database says: {error}", ""))
+        reason, what, hint = _FAILURES.get(code, ("other", f"the database reports: {error}", ""))
         if code == sqlite3.SQLITE_INTERRUPT:
             what = f"a query takes longer than {self.settings.seconds:g} seconds"
         if code == sqlite3.SQLITE_CANTOPEN and not Path(self.path).exists():
@@ -341,7 +341,7 @@ _FAILURES = {
     sqlite3.SQLITE_INTERRUPT: (
         "slow", "a query takes too long", "workbench rules plan shows what it looks through, and which index helps"
     ),
-    sqlite3.SQLITE_CORRUPT: ("damaged", "the database is damaged", "PRAGMA integrity_check says where"),
+    sqlite3.SQLITE_CORRUPT: ("damaged", "the database is damaged", "PRAGMA integrity_check shows where"),
     sqlite3.SQLITE_NOTADB: ("damaged", "this is no SQLite database", "name the type of other files: --facts Line=F"),
     sqlite3.SQLITE_CANTOPEN: (
         "missing", "the database cannot be opened",

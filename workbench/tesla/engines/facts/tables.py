@@ -178,7 +178,7 @@ class FactTables(dict[str, Any]):
         if costs or self.caches is not None:
             yield from self._costs()
         for (type, why), count in self.dropped.most_common():
-            yield f"{count:,} match{'es' * (count != 1)} given up, for facts {type} were not found: {why}"
+            yield f"{count:,} match{'es' * (count != 1)} dropped, since facts {type} were not found: {why}"
 
 
 def check_files(then: FactFiles, now: FactFiles) -> None:
@@ -216,7 +216,7 @@ def _table_in(declared: Declaration, databases: Sequence[FactDatabase]) -> FactT
         finally:
             database.settle()
     if len(tables) > 1:
-        hint = f"say which: --facts {declared.name}={tables[0].database}"
+        hint = f"name one: --facts {declared.name}={tables[0].database}"
         paths = " and ".join(each.database.path for each in tables)
         raise InputError(f"facts of type '{declared.name}' are in {paths}", hint=hint)
     if not tables:
