@@ -149,7 +149,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "reports" / "gpu")
     given = parser.parse_args()
     if not device_name():
-        print("no NVIDIA GPU answers; `workbench doctor` says what was found", file=sys.stderr)
+        print("no NVIDIA GPU answers; `workbench doctor` shows what was found", file=sys.stderr)
         return 2
     shape = given.steps, given.traces
     events = np.random.default_rng(1).integers(0, 1000, shape)

@@ -47,7 +47,7 @@ def test_logs_are_read_as_for_a_run_and_processes_are_tried(workbench: Run, tmp_
 def test_a_few_events_are_not_enough(workbench: Run, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("x\n1\n2\n")
     done = workbench("advise", MODELS / "sum_of_odds.pipe", "--input", tmp_path / "x.csv", "--threads", 1)
-    assert done.out.splitlines()[-1].startswith("too few events to say: 2")
+    assert done.out.splitlines()[-1].startswith("too few events to decide: 2")
 
 
 def test_nothing_to_measure(workbench: Run, tmp_path: Path) -> None:

@@ -163,13 +163,13 @@ def test_machine_code_on_many_maps() -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("adds", "the values of a map that comes in are added up"),
-        ("finite", "is a map of few keys"),
+        ("adds", "the values of an input map are added up"),
+        ("finite", "has finitely many keys"),
         ("pairs", "has others than 64 bits hold"),
         ("real", "has others than 64 bits hold"),
         ("nested", "has others than 64 bits hold"),
         ("shown", "carries a map out that no slices make"),
-        ("changed", "a map that comes in is kept with changes"),
+        ("changed", "an input map is stored with changes"),
     ],
 )
 def test_what_is_refused_before_the_first_event(name: str, reason: str) -> None:

@@ -207,7 +207,7 @@ def test_lengths_and_names_must_fit() -> None:
         executor.feed({"x": [1, 2]}, {"x": [True]})
     with pytest.raises(InputError, match="has 2 events, and 'present' 1 x 2 entries"):
         executor.feed({"x": [1, 2]}, {"x": [[True, False]]})
-    with pytest.raises(PipelineError, match="input 'y' has events, and it is given none"):
+    with pytest.raises(PipelineError, match="input 'y' has events, but none are given"):
         executor.feed({"x": [1, 2]}, {"y": [True, False]})
     with pytest.raises(InputError, match="input 'x' is given 5, and not a stream"):
         executor.feed({"x": 5})

@@ -90,7 +90,7 @@ def test_the_best_advice_is_one_that_always_gained():
 def test_a_few_events_are_not_enough(steps):
     found = advised(gained(2.0), steps=steps)
     assert found.best is None
-    assert found.conclusion.startswith(f"too few events to say: {steps}")
+    assert found.conclusion.startswith(f"too few events to decide: {steps}")
     assert advised(gained(2.0), steps=30).best is not None
 
 

@@ -46,7 +46,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "copies of nobody": (lambda: Threaded(windowed, NONE, Placement(copies=frozenset({"no"}))), "'no'"),
     "copies of what has none": (
         lambda: Threaded(windowed, NONE, Placement(copies=frozenset({"cumulate"}))),
-        "'cumulate' .* keeps no copies(.|\\n)*these do: window",
+        "'cumulate' .* has no copies(.|\\n)*these have: window",
     ),
 }
 

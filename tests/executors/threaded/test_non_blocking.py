@@ -294,7 +294,7 @@ def test_a_state_is_saved_for_any_placement():
 
 
 def test_what_keeps_no_copies_has_none_in_threads():
-    with pytest.raises(PipelineError, match=r"'it' .* keeps no copies"):
+    with pytest.raises(PipelineError, match=r"'it' .* has no copies"):
         Threaded(around(Window(3, Cumulate(f.ADD))), ThreadManager(1), Placement(copies={"it"}))
 
 

@@ -68,7 +68,7 @@ ROW = BackendRow(
     },
     instead={
         "--follow": "--stream follows a folder to which files are added",
-        "--state": "a --stream keeps its state in --checkpoint DIR",
+        "--state": "a --stream stores its state in --checkpoint DIR",
     },
     needs={"pyspark": EXTRA, "pandas": EXTRA, "pyarrow": EXTRA, "java": "install a Java runtime, 17 or newer"},
     rank=7,

@@ -225,7 +225,7 @@ class Processes(Overlapped):
     def _raise_lost(self, worker: Forked) -> NoReturn:
         raise WorkbenchError(
             f"a worker is lost: {worker.cause_of_death}",
-            hint="there may be too little memory: ask for fewer --processes",
+            hint="there may be too little memory: use fewer --processes",
         )
 
     # --- unsupported operations ---

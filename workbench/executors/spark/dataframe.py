@@ -50,7 +50,7 @@ def run_keyed(
     """
     orders = (order,) if isinstance(order, str) else tuple(order)
     if not orders:
-        raise InputError("a DataFrame has no order of its own", hint="say which column orders the rows: order='time'")
+        raise InputError("a DataFrame has no order of its own", hint="name the column that orders rows: order='time'")
     pipeline = program_of(pipeline)
     choice = choose(pipeline, backend)
     return lay_out(dataframe, pipeline, Layout(key, orders)).run(choice)

@@ -254,7 +254,7 @@ class KeyStreams(GroupRun):
     def _disorder(self, key: Any, one: tuple[Any, ...], two: tuple[Any, ...]) -> Exception:
         names, order_text = ", ".join(self.layout.orders), self.layout.format_order(two)
         if one == two:
-            what = f"two rows have the same {names} ({order_text}), and Spark does not say which comes first"
+            what = f"two rows have the same {names} ({order_text}), and Spark does not define which comes first"
             error = InputError(what, hint="name another column that orders them: order=['time', 'number']")
         else:
             error = InputError(f"the rows are not in the order of {names or 'the log'} at {order_text}")

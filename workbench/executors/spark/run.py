@@ -191,7 +191,7 @@ def check_files(args: RunOptions) -> None:
         raise InputError(f"the spark backend has no keys with dots, and in nested objects: --key {args.key}", hint=hint)
     if args.stream:
         if not args.checkpoint:
-            raise InputError("a stream needs a place for its state", hint="add --checkpoint DIR")
+            raise InputError("a stream needs a folder for its state", hint="add --checkpoint DIR")
         if args.output == "-":
             raise InputError("a stream writes into a folder", hint="add --output DIR")
         if len(names) > 1:

@@ -135,7 +135,7 @@ def _wait_for_executors(spark: Any, master: str) -> None:
             spark.stop()
             raise SparkError(
                 f"no worker of {master} gave us an executor within {_EXECUTOR_SECONDS:.0f} s",
-                hint="it needs a worker with a free core and as much memory as spark.executor.memory says",
+                hint="it needs a worker with a free core and the memory of spark.executor.memory",
             )
         time.sleep(0.2)
 

@@ -135,7 +135,7 @@ class Advised:
         if not self.advice:
             return "no pattern fits: nothing to cut, to pipeline, or to copy that costs enough"
         if self.steps < ENOUGH:
-            return f"too few events to say: {self.steps}, and {ENOUGH} are the least"
+            return f"too few events to decide: {self.steps}, and at least {ENOUGH} are needed"
         if max(each.predicted.high for each in self.advice) < WORTH:
             return f"not worth it: {self._too_little}"
         tried = self.advice[0]

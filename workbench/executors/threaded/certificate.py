@@ -79,7 +79,7 @@ class Certificate:
                 hint="declare the inputs as the domain that was checked, or certify the pipeline as it is run",
             )
         raise Refused(
-            f"it was not established what the certificate of `{processor}` says: it was made or changed by hand",
+            f"the certificate of `{processor}` was not established: it was made or changed by hand",
             hint="workbench.certify(pipeline), or workbench.vouch(pipeline, history, by=NAME) to answer for it",
         )
 
@@ -115,7 +115,7 @@ def by_structure(processor: Processor, inputs: tuple[Domain, ...]) -> Certificat
     if history is not None:
         why = "no state before them is left in its machine, whatever the values"
         if history == 1:
-            why = "it keeps no state (and its function, if it is one in Python, is taken to have none)"
+            why = "it has no state (and its function, if it is one in Python, is taken to have none)"
         return Certificate.establish(processor, domains_of(processor, inputs), history, why)
     settled = find_settled_states(processor, inputs)
     if not settled:

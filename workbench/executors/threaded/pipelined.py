@@ -100,7 +100,7 @@ class Pipelined(PulledPipeline):
         super().__init__(pipeline, manager)
         check_support(pipeline, "threaded")
         if batch < 1:
-            raise PipelineError(f"a copy is given at least one event, not {batch}")
+            raise PipelineError(f"a copy takes at least one event at a time, not {batch}")
         self.ahead, self.batch = check_capacity(ahead), batch
         self._node, processor = as_processor(pipeline)
         certificate.check(processor, self.pipeline.input_domains)

@@ -49,8 +49,8 @@ class Placement:
             if not keeps_copies(flat.typed[name]):
                 having = [node.name for node in flat.nodes if keeps_copies(flat.typed[node.name])]
                 raise PipelineError(
-                    f"{flat.ports.of}: '{name}' ({flat.typed[name]}) keeps no copies that could be pushed into",
-                    hint=f"these do: {', '.join(having)}" if having else "none of its processors does",
+                    f"{flat.ports.of}: '{name}' ({flat.typed[name]}) has no copies that could be pushed into",
+                    hint=f"these have: {', '.join(having)}" if having else "none of its processors has",
                 )
 
     def parts(self, flat: Pipeline) -> list[Stage]:

@@ -28,7 +28,7 @@ def graph_of(pipeline: object) -> Pipeline:
         kind = "a processor" if isinstance(pipeline, Processor) else "something else"
         raise PipelineError(
             f"pull mode takes a pipeline, and {pipeline} is {kind}",
-            hint="say what comes in: @wb.pipeline(x=wb.INT) above def name(x): return processor(x)",
+            hint="declare the inputs: @wb.pipeline(x=wb.INT) above def name(x): return processor(x)",
         )
     return graph
 

@@ -238,7 +238,7 @@ class Compiled:
         for name in (*named_streams, *flags):
             self.flat.ports.position(name)
             if name not in named_streams:
-                raise PipelineError(f"'present' says in which steps input '{name}' has events, and it is given none")
+                raise PipelineError(f"'present' marks the steps in which input '{name}' has events, but none are given")
         columns = {
             name: self._columns.column(name, domain, named_streams[name], flags.get(name), self.texts)
             for name, domain in self.flat.inputs
@@ -251,8 +251,8 @@ class Compiled:
         if len(set(lengths.values())) > 1:
             listing = ", ".join(f"{name} has {length}" for name, length in lengths.items())
             raise PipelineError(
-                f"the inputs are given different numbers of steps: {listing}",
-                hint="give them one length, and say with `present` where an input has no event",
+                f"the inputs have different numbers of steps: {listing}",
+                hint="give them one length, and mark with `present` the steps in which an input has an event",
             )
         return self.fed(columns, next(iter(lengths.values()), 0), steps, reuse=reuse)
 

@@ -198,7 +198,8 @@ class LoopArrays:
             f"step {step}: queue '{queue.name}' of {self.system.kind} {self.system.name} is out of memory: more than"
             f" {len(arrays[0])} events wait in it, which has not been seen empty since step {since}, and for twice as"
             f" many {megabytes:.0f} MB would be needed",
-            hint=f"`workbench buffers FILE` says whether it has a bound; `capacity queue({queue.name}) = ...` sets one",
+            hint="`workbench buffers FILE` shows whether it has a bound; "
+            f"`capacity queue({queue.name}) = ...` sets one",
             queue=queue.name,
         ).at(step=step)
 

@@ -101,7 +101,7 @@ class Batch:
         if device == "gpu" and not name:
             raise EngineMissing(
                 "no NVIDIA GPU answers",
-                hint="`workbench doctor` says what was found; device='auto' falls back to the CPU",
+                hint="`workbench doctor` shows what was found; device='auto' falls back to the CPU",
             )
         self.device = name or ("the CPU" if device == "cpu" or gpu_name() else "the CPU, since no NVIDIA GPU answers")
         """The device that it runs on, in words."""
@@ -415,7 +415,7 @@ def _choose_output_type(columns: Any, kind: Domain) -> Any:
 def _ungrown(pipeline: Program, memory: Memory) -> Refused:
     """Build the refusal of a pipeline with this memory on a GPU."""
     if memory.is_table:
-        what = "keeps tables that grow (slices by keys of an infinite type, or maps)"
+        what = "has tables that grow (slices by keys of an infinite type, or maps)"
         hint = "run it on the CPU, or give the slices and what they emit finite types"
     else:
         what = f"has queues that grow also where all inputs come together, those of {instance_of(memory.name)}"

@@ -58,7 +58,7 @@ class ParallelGpu(Compiled):
         **options: Any,
     ) -> None:
         if not cuda.device_name():
-            raise EngineMissing("no NVIDIA GPU answers", hint="`workbench doctor` says what was found")
+            raise EngineMissing("no NVIDIA GPU answers", hint="`workbench doctor` shows what was found")
         on_gpu = InBlocksOnGpu(blocks, ThreadManager(0), reassociate=reassociate, shortest=shortest)
         super().__init__(pipeline, capacities, maps=False, schedule=on_gpu, **options)
         if refusal := libm_refusal(self.system):

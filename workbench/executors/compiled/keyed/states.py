@@ -135,7 +135,7 @@ class KeyedStates:
         if megabytes > spare_mb():
             what = f"queue '{queue.name}' of {self.one.flat.ports.of} is out of memory: more than {size} events wait in"
             what += f" it for one of {self.count} keys, and for twice as many {megabytes:.0f} MB would be needed"
-            raise Overflow(what, hint="`workbench buffers FILE` says whether it has a bound", queue=queue.name)
+            raise Overflow(what, hint="`workbench buffers FILE` shows whether it has a bound", queue=queue.name)
         keys = np.arange(self.count)
         for index in range(queue.places.start, queue.places.stop):
             array = self.arrays[index]

@@ -58,7 +58,7 @@ def find_input_maps(domain: Domain) -> Iterator[Map]:
         if not isinstance(part, Map):
             continue
         if part.finite:
-            raise Refused(f"{part} is a map of few keys", hint="let it be a record, or a map whose keys are int")
+            raise Refused(f"{part} has finitely many keys", hint="let it be a record, or a map whose keys are int")
         words = not isinstance(part.key, Tuple | Map | Reals) and (part.key.finite or isinstance(part.key, WORDS))
         inside = (each for each in within(part.value) if not isinstance(each, Tuple))
         if not words or not all(each.finite or isinstance(each, WORDS) for each in inside):

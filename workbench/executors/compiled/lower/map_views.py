@@ -240,7 +240,7 @@ def number_of(view: MapView) -> Term:
     if isinstance(view, NoEntries):
         empty: Term = const(0, MapNumber(view.domain))
         return empty
-    raise Refused("a map that comes in is kept with changes", hint="let a machine keep a map of its own, with put")
+    raise Refused("an input map is stored with changes", hint="let a machine build a map of its own, with put")
 
 
 def choose_value(condition: Any, then: Any, otherwise: Any) -> Any:
@@ -283,7 +283,7 @@ def changes(view: MapView, base: InTable) -> Levels:
             for then, otherwise in zip(changes(view.then, base), changes(view.otherwise, base), strict=True)
         )
     what = "the empty map" if isinstance(view, NoEntries) else "another map"
-    raise Refused(f"{what} takes the place of one, which would have to be copied", hint="change one entry with put")
+    raise Refused(f"{what} replaces one, which would have to be copied", hint="change one entry with put")
 
 
 def _put(view: WithEntry, base: InTable) -> Levels:
@@ -322,7 +322,7 @@ def total(view: MapView, name: str, measure: Addend) -> Any:
     if base is None:
         return const(0, INT)
     if base.prefix:
-        raise Refused(f"'{name}' is applied to a map in a map", hint="keep a number for each key beside it")
+        raise Refused(f"'{name}' is applied to a map in a map", hint="store a number for each key beside it")
     base.table.totals[name] = measure
     new_total: Term = symbol(base.table, name)
     for change in changes(view, base)[0]:
@@ -344,5 +344,5 @@ def root(view: MapView) -> InTable | None:
     if isinstance(view, OneOf):
         return root(view.then) or root(view.otherwise)
     if not isinstance(view, InTable | NoEntries):
-        raise Refused("something is added up over a map that comes in and is changed")
+        raise Refused("a sum is taken over an input map that is changed")
     return view if isinstance(view, InTable) else None

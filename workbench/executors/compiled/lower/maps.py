@@ -332,7 +332,7 @@ class _Lower(Fold[Any]):
 
     def on_map_sum(self, term: Term, m: MapView) -> Any:
         if isinstance(m, InputMap):
-            raise Refused("the values of a map that comes in are added up", hint="let a field of the event say the sum")
+            raise Refused("the values of an input map are added up", hint="carry the sum in a field of the event")
         return as_term(maps.sum_values(m.entry), term.domain)
 
     def on_some_key(self, term: Term, m: MapView, key: Any, condition: Term) -> Any:
