@@ -79,7 +79,7 @@ def test_floats_want_values(capsys):
         system = ["smv/systems/token_ring.smv"] if command == "monitor" else []
         code, _, err = told(capsys, command, *system, path("turn_around:naive"))
         assert code == 2
-        assert "say which whole numbers a float may be, with --values float=0..6" in err
+        assert "list the whole numbers that a float may be: --values float=0..6" in err
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_what_a_verdict_on_texts_rests_on():
     culprit = wb.read_file(MODELS / "sql.pipe").get("culprit")
     verdict = wb.check(culprit, 'never(out != "")', wb.Settings(n=2))
     assert (str(verdict.outcome), verdict.for_every_n) == ("fails", False)
-    assert "str is one of a, b, the empty text: this says nothing about more texts" in verdict.rests_on
+    assert "str is one of a, b, the empty text: this shows nothing about more texts" in verdict.rests_on
     assert verdict.counterexample.replay == "confirmed by execution"
     assert wb.check(culprit, "no-overflow", wb.Settings(texts=("x",))).for_every_n
 
@@ -134,7 +134,7 @@ def test_what_floats_of_a_model_are_not_is_not_known(body):
     made = wb.parse(f"pipeline p(x: float) -> bool {{ return {body} }}").get().pipeline
     verdict = wb.check(made, "never-false", wb.Settings(floats=(-1, 2)))
     assert (str(verdict.outcome), verdict.for_every_n) == ("holds", False)
-    assert "float is a whole number from -1 to 2: this says nothing about others" in verdict.rests_on
+    assert "float is a whole number from -1 to 2: this shows nothing about others" in verdict.rests_on
 
 
 @pytest.mark.parametrize("body", ['turn(x, "q")', 'cumulate(x, later, "q")', 'insert(x, "q")'])

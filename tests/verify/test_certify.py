@@ -50,7 +50,7 @@ def test_certified_by_structure(processor, domains, history, settled):
     certificate = certify(alone(processor, *domains))
     assert certificate.history == history
     assert certificate.settled == settled
-    assert "whatever the values" in certificate.rests_on or "keeps no state" in certificate.rests_on
+    assert "whatever the values" in certificate.rests_on or "has no state" in certificate.rests_on
 
 
 def alarm(domain):

@@ -185,7 +185,7 @@ def test_a_verdict_is_not_lost_with_its_counterexample(install: Install) -> None
     assert answer.reason == "no counterexample could be built: tried bdds, explicit, bmc"
     assert len(bdd.asked) == 1  # who knows that it is false has had its time for a counterexample
     install(complete=bdd, explicit=Fake("explicit", TRUE), bmc=bmc)
-    with pytest.raises(EngineDisagreement, match=r"bdds 1\.0 says false and explicit says true"):
+    with pytest.raises(EngineDisagreement, match=r"bdds 1\.0 answers false and explicit answers true"):
         AutoDecider().decide(part(), EngineLimits())
 
 
@@ -207,7 +207,7 @@ def test_agreement_is_said(install: Install) -> None:
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        (Fake("pynusmv", TRUE), "explicit says false and pynusmv says true"),
+        (Fake("pynusmv", TRUE), "explicit answers false and pynusmv answers true"),
         (Fake("pynusmv", FALSE, 9), "explicit counts 8 reachable states and pynusmv 9"),
     ],
 )
@@ -234,7 +234,7 @@ def test_an_engine_that_lies_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ExplicitDecider, "decide", wrong)
     prop = property_from(wb.properties.parse_property("always (out != 3 or x = 3)"))
     pipeline: Pipeline = wb.parse(SOURCE).get().pipeline
-    with pytest.raises(EngineDisagreement, match="explicit says true and"):
+    with pytest.raises(EngineDisagreement, match="explicit answers true and"):
         wb.check(pipeline, prop, Settings(engine="all"))
 
 

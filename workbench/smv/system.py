@@ -87,7 +87,7 @@ def system_from(text: str, path: str = "<text>") -> SmvSystem:
         raise Refused(
             "processes run one at a time, so that a step of the system is no step of all its parts",
             where=_locate(path, text, process.start(1)),
-            hint="say who moves with a variable of your own: VAR turn : {first, second}",
+            hint="name the part that moves in a variable of your own: VAR turn : {first, second}",
         )
     following = _MODULE.search(plain, main.end())
     own = plain[main.end() : following.start() if following else None]

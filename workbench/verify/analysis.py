@@ -67,7 +67,7 @@ def _rules(name: str, title: str, ask: str, nothing: str = "") -> AnalysisRow:
     return AnalysisRow(name, "rules", title, _find_function("rules", ask), nothing=nothing, grounds="this rests on:")
 
 
-NO_MACHINE = "there is no state machine; of one in slices or windows, ask about the pipeline that they hold"
+NO_MACHINE = "there is no state machine; for one in slices or windows, analyse the pipeline that they hold"
 ROWS = (
     _pipelines("dead-paths", "dead paths", "dead_paths.dead_path_findings", "dead_paths.dead_path_lines", key=""),
     _pipelines(

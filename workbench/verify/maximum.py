@@ -87,7 +87,7 @@ def find_most(counted: Counted) -> None:
                 maximum.at_most = capacity
             elif more and not maximum.is_complete:
                 if capacity >= counted.limit:
-                    grows = "no stream was found that makes ever more wait"
+                    grows = "no pumping stream was found"
                     raise SearchAbandoned(f"{maximum.at_least} {counted.unit} can wait, and {grows}")
                 capacity *= counted.factor
         while maximum.at_least < maximum.at_most and not maximum.is_complete:

@@ -108,8 +108,8 @@ def describe_variables(model: Pipeline) -> Iterator[str]:
         frame, tables = processor.frame, processor.frame.tables
         yield from processor.assumes
         if frame.layout.line_columns:
-            yield "kind1, kind2, ...: of which type the newest event is that is kept, the one before it, ...; 0 is none"
-            yield "age1, age2, ...: how many ticks ago it came; at1_0, at1_1, ...: the places of its attributes' values"
+            yield "kind1, kind2, ...: the type of the newest retained event, of the one before it, ...; 0 is none"
+            yield "age1, age2, ...: its age in ticks; at1_0, at1_1, ...: the indices of its attributes' values"
         if frame.layout.places:
             yield "back1, back2, ...: how many events have come since"
         for column in frame.layout.line_columns:

@@ -127,7 +127,7 @@ class ExecutableEngine:
         finished = self.run(_write_script(task), files, limits)
         parts = finished.parts
         self._refuse_defects(task, finished.ending, parts)
-        reason = "the engine did not say" if "end" in parts else finished.ending.reason()
+        reason = "the engine reported no result" if "end" in parts else finished.ending.reason()
         answers = []
         for index, query in enumerate(task.queries):
             done = f"{index}.done" in parts

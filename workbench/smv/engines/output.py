@@ -78,7 +78,7 @@ def read_length(none: str, text: str) -> Answer:
     """
     empty, length = _VERDICT.search(none), _LENGTH.search(text)
     if empty is None or length is None:
-        return Answer(None, reason="the engine did not say")
+        return Answer(None, reason="the engine reported no result")
     if empty[1] == "true":
         return Answer(True, length=0)
     return Answer(True, length=int(length[1])) if length[1].isdigit() else Answer(False)

@@ -168,7 +168,7 @@ def latency(pipeline: AnyProgram, source: str, output: str, settings: Settings |
     flat = settings.flat(pipeline)
     if rules := next((node.processor for node in flat.nodes if node.processor.marks), None):
         what = f"latency is not measured through {rules}: what it emits is caused by several events"
-        raise Refused(what, hint="ask for the others: --only dead-paths,silence,constants,order")
+        raise Refused(what, hint="run the others: --only dead-paths,silence,constants,order")
     following = tag_events(flat, source)
     verdict, witness = find_longest(
         following, waiting(source, output), partial(latency_below, source, output), settings
@@ -212,7 +212,7 @@ def silent_steps() -> Property:
         if system.pending:
             raise Refused(
                 "the longest silence is not measured where a pipe delays events: time passes without input, too",
-                hint="ask for bounded-liveness(k), which counts the steps with input",
+                hint="check bounded-liveness(k), which counts the steps with input",
             )
         return atom(both(disjunction(arrivals(system)), negate(disjunction(outputs(system)))))
 

@@ -245,7 +245,7 @@ class _Conclusion:
             with share(1):  # a budget of its own: the decision stands whatever happens here
                 return decode(*arguments, shows, answer.shortest)
         except LimitMet as met:
-            self.unshown.append(f"an engine found a run that shows it, which is not shown: {met.what}")
+            self.unshown.append(f"an engine found a run, which is not shown: {met.what}")
             return None
 
     @cached_property

@@ -229,7 +229,7 @@ class _Examination:
             # keep the capacities of queues that do not matter, so that the pipeline is otherwise the same
             capacities = {name: self.pipeline.capacities.get(name, capacities) for name in self.pipeline.queues}
         return self._decide_again(
-            "Q + 1", "queues with one place more", replace(self.settings, q={**capacities, **sizes})
+            "Q + 1", "queues with one more slot", replace(self.settings, q={**capacities, **sizes})
         )
 
     def _argue_for_larger_queues(self) -> Iterator[Ground]:

@@ -32,9 +32,9 @@ def depends_on_no_n(model: Model, int_domain: Integer) -> bool:
 
 def _describe_meaning(domain: SomeTexts | SomeFloats) -> str:
     if isinstance(domain, SomeFloats):
-        return f"float is a whole number from {domain.lo} to {domain.hi}: this says nothing about others"
+        return f"float is a whole number from {domain.lo} to {domain.hi}: this shows nothing about others"
     texts = ", ".join(text or "the empty text" for text in domain.labels)
-    return f"str is one of {texts}: this says nothing about more texts"
+    return f"str is one of {texts}: this shows nothing about more texts"
 
 
 def find_number_grounds(
@@ -62,7 +62,7 @@ def find_number_grounds(
         yield Ground("floats" if isinstance(domain, SomeFloats) else "texts", _describe_meaning(domain), str(domain))
     own = sorted(str(domain) for domain in model.integers - {int_domain})
     yield Ground("domains", f"the pipeline's own domains: {', '.join(own)}" if own else "", own)
-    unbounded = "on some input: this says nothing about unbounded integers"
+    unbounded = "on some input: this shows nothing about unbounded integers"
     words = f"arithmetic wraps modulo {sizes(Overflowing.MODULAR, 0)} {unbounded}"
     yield Ground("wraps", "it was not decided whether arithmetic wraps" if wraps is None else words * wraps, wraps)
     words = f"arithmetic saturates at {sizes(Overflowing.SATURATING, 1)} {unbounded}"

@@ -44,7 +44,7 @@ def _refuse_several_events(pipeline: Pipeline, settings: Settings) -> None:
     if alone is not None and not settings.environment.row.single:
         arrivals = settings.environment.arrivals
         what = f"the model of `{alone.processor}` takes one event at a step, and the inputs are {arrivals}"
-        raise Refused(what, hint='ask with Settings(environment=Environment("one")), as `rule_problem` does')
+        raise Refused(what, hint='use Settings(environment=Environment("one")), as `rule_problem` does')
 
 
 class Prepared:

@@ -300,7 +300,7 @@ def refuse_full_columns(flat: Pipeline, settings: Settings) -> None:
             raise Refused(
                 f"{node.processor} may retain more events than fit, and what waits behind is not known",
                 where=node.where,
-                hint="`check -p no-overflow` answers within bounds; proofs are of rules that ask for the newest events",
+                hint="`check -p no-overflow` answers within bounds; proofs need rules that select the newest events",
             )
 
 

@@ -301,7 +301,7 @@ def often_true() -> Property:
     def speaks(system: System) -> Formula:
         return again_and_again([says_true(pipe) for pipe in _verdicts(system)])
 
-    failure = "from some step on the monitor never says true"
+    failure = "from some step on the monitor never emits true"
     return make_property("often-true", "ltl", speaks, failure, speaking, stutter=False, ends=False)
 
 
@@ -340,7 +340,7 @@ def stepwise_equal(left: str, right: str, *, approximates: bool = False) -> Prop
     def cases(system: System) -> tuple[tuple[str, Term], ...]:
         a, b = system.pipes[left], system.pipes[right]
         if approximates:
-            return ((f"'{right}' says true", says_true(b)),)
+            return ((f"'{right}' emits true", says_true(b)),)
         return ((f"'{left}' and '{right}' carry an event", both(a.present, b.present)),)
 
     name = f"{'approximates' if approximates else 'stepwise-equal'}({left}, {right})"

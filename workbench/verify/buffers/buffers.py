@@ -200,7 +200,7 @@ def buffers(pipeline: Program | str | Path, settings: Settings | None = None, mo
     EngineError, EngineMissing: the engine cannot be used. Limits and crashes make a queue unknown.
     """
     if most < 0:
-        raise PipelineError(f"the largest capacity to ask about cannot be negative: {most}")
+        raise PipelineError(f"the largest capacity to check cannot be negative: {most}")
     pipeline = program_of(pipeline)
     settings = (settings or Settings()).fit(pipeline)
     try:

@@ -296,7 +296,7 @@ def _refuse_disagreement(part: Part, decisions: dict[str, Decision], latest: str
 
 def _make_disagreement(part: Part, role: str, *claims: tuple[str, Answer]) -> EngineDisagreement:
     query = part.queries[role]
-    both = " and ".join(f"{name} says {str(answer.truth).lower()}" for name, answer in claims)
+    both = " and ".join(f"{name} answers {str(answer.truth).lower()}" for name, answer in claims)
     return EngineDisagreement(f"{both}: is {query.kind.upper()} {query.formula} true?", model=part.smv.text)
 
 

@@ -98,7 +98,7 @@ class Driven(Environment):
         if question.kind == "ctl" and self.source.fairness == "compassion":
             raise Refused(
                 f"the system {self.source.path} has COMPASSION, which CTL does not see",
-                hint="ask an invariant or an LTL formula",
+                hint="use an invariant or an LTL formula",
             )
         if question.kind != "invar":
             return question

@@ -83,8 +83,8 @@ class Watching:
         settings = self.settings
         if settings.environment != Environment():
             raise InputError(
-                "the system says when inputs carry events, so nothing else can be assumed of them",
-                hint="say it with when, or leave --inputs and --fair out",
+                "the system defines when inputs carry events, so nothing else can be assumed of them",
+                hint="define it with when, or leave out --inputs and --fair",
             )
         flat = settings.flat(self.subject)
         self._check_time(source)
@@ -94,10 +94,8 @@ class Watching:
     def _check_time(self, source: SmvSystem) -> None:
         """Refuse a system that does not define how much time its steps take, if there are rules."""
         if self.subject.pipeline.clocks and ELAPSED not in self.bind and ELAPSED not in source.names:
-            what = (
-                f"rules in {self.subject.pipeline.name} need the time, and {source.path} does not say how much passes"
-            )
-            hint = f"--bind {ELAPSED}=1: a tick passes in each step; --tick '1 min' says how long a tick is"
+            what = f"rules in {self.subject.pipeline.name} need the time, and {source.path} does not define it"
+            hint = f"--bind {ELAPSED}=1: a tick passes in each step; --tick '1 min' sets the length of a tick"
             raise InputError(what, hint=hint)
 
     def problem(self, prop: Property | Equivalence | PropertySyntax | str) -> MonitorProblem:
@@ -158,5 +156,5 @@ def _report_speech(verdict: Verdict) -> Ground:
         first = "first " if trace.shortest else ""
         return Ground("speech", f"the monitor emits events: {first}in step {len(trace.steps) - 1} of some run", True)
     if verdict.outcome is Outcome.HOLDS:
-        return Ground("speech", "VACUOUS: the monitor never says anything, on any run of the system", False)
-    return Ground("speech", "it was not decided whether the monitor ever says anything")
+        return Ground("speech", "VACUOUS: the monitor never emits a verdict, on any run of the system", False)
+    return Ground("speech", "it was not decided whether the monitor ever emits a verdict")

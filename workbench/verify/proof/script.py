@@ -119,7 +119,7 @@ class Obligation:
             *self._declare_moments(0), self._at(0, "initial"),
             f"(assert (not (and {self._call('in-range', 0)} {self._call('found', 0)})))",
         ]  # fmt: skip
-        yield "good steps keep the invariant", [
+        yield "good steps preserve the invariant", [
             *self._declare_moments(1), *self._hold(0), self._at(0, "legal"), self._at(0, "good"), self._step(0),
             f"(assert (not (and {self._call('in-range', 1)} {self._call('found', 1)})))",
         ]  # fmt: skip

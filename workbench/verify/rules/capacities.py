@@ -342,7 +342,7 @@ class CapacitySearch:
             grown = f"each further {searched.growth.round} adds {searched.growth.by}"
             return f"{grown}, and whether that goes on is not proved"
         full = ", ".join(f"{self.rules.name}.{name}" for name in _find_full(verdict))
-        return f"the model says no more before {full or 'its bounds'} is full" if full else "its bounds are met"
+        return f"no more is known, since {full} is full in the model" if full else "its bounds are met"
 
 
 def _find_full(verdict: Verdict) -> list[str]:

@@ -113,7 +113,7 @@ def _exchange_in_part(subject: RuleSubject) -> Finding:
             model = find_modelled(subject.within(bounds).model())
     if orders or verdict is None:
         one, other = (RuleStream.of(model, each) for each in orders)
-        text = "their order matters: two that change places cause something else"
+        text = "their order matters: swapping two of them changes the effect"
         return Finding(EVENTS, ANSWERS[0], text, verdict, {"in one order": one, "in the other": other})
     if verdict.outcome.is_proved:
         return Finding(EVENTS, ANSWERS[1], f"their order does not matter{limits(verdict)}", verdict)
