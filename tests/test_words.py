@@ -21,6 +21,7 @@ AVOIDED = {word: instead for words, instead in ROW.findall(TABLE) for word in wo
 EXCEPTIONS = {
     ("cli/options.py", "roof"): "a room of an example, as a value",
     ("show/refutation_page.py", "told"): "a class of the page's style sheet",
+    ("executors/compiled/gpu/batch.py", "keep"): "the name of a parameter",
     ("lab/data.py", "wanted"): "the name of a table in SQL",
     ("docs/tutorial/cold-room.md", "room"): "the example watches the temperature of rooms",
     ("docs/reference/rules-running.md", "room"): "the example has sensors in rooms",

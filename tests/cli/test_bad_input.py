@@ -155,7 +155,7 @@ def test_pipelines_that_cannot_be_compared(workbench: Run) -> None:
 
 def test_a_pipeline_without_a_finite_model(workbench: Run, pipe: Pipe) -> None:
     for kind, way in (
-        ("float", "hint: say which whole numbers a float may be, with --values float=0..6"),
+        ("float", "hint: list the whole numbers that a float may be: --values float=0..6"),
         ("any", "hint: -N is for int: declare a finite type, such as 0..7, bool or {red, green}"),
     ):
         file = pipe(f"pipeline p(x: {kind}) -> {kind} {{ return x }}")
@@ -171,7 +171,7 @@ def test_a_pipeline_without_a_finite_model(workbench: Run, pipe: Pipe) -> None:
         ("float=a..b", "a model has whole numbers in place of floats"),
         ("float=3..1", "there are no such numbers"),
         ("int=3", "-N sets the integers of a model"),
-        ("u=1", "hint: say what a type is: --values str=a,b or float=0..6"),
+        ("u=1", "hint: list the values of a type: --values str=a,b or float=0..6"),
     ],
 )
 def test_values_that_no_type_has(workbench: Run, given: str, told: str) -> None:
@@ -184,7 +184,7 @@ def test_values_that_no_type_has(workbench: Run, given: str, told: str) -> None:
     ("given", "told"),
     [
         ("t=0..30", "t is a float: write --values float=0..30"), ("0..30", "hint: write --values float=0..30"),
-        ("n=0..30", "-N gives the integers, -N 31 for 0..30"), ("u=1", "hint: say what a type is"),
+        ("n=0..30", "-N sets the integers, -N 31 for 0..30"), ("u=1", "hint: list the values of a type"),
     ],
 )  # fmt: skip
 def test_values_of_inputs_where_there_are_no_rules(workbench: Run, pipe: Pipe, given: str, told: str) -> None:

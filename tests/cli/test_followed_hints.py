@@ -45,7 +45,7 @@ COMMANDS = [
     ("--input A=FILE", "run r.tesla --input «→A=»untyped.csv"),
     ("--time NAME", "run r.tesla --input at.jsonl« → --time at»"),
     (
-        "its columns are: y, z; say which column has the times: --time NAME",
+        "its columns are: y, z; name the column of times: --time NAME",
         "run p.pipe:p --input two.csv --column x=y --time «v→z»",
     ),
     ("--key NAME", "run p.pipe:p --input two.csv --column x=y --key «v→z»"),

@@ -74,7 +74,7 @@ def test_rules_change_as_time_passes(workbench, files, engine):
     assert [json.loads(line) for line in done.out.splitlines()] == TOLD
     told = done.err.replace(f"workbench: {files}/control.jsonl", "").splitlines()
     assert told[:2] == [":1: at 6 rule 'gone' is removed", ":2: at 10 rule 'latest' is added: complete at once"]
-    assert told[2].startswith(":3: at 14 rule 'twice' is put in the place of 'count': complete ")
+    assert told[2].startswith(":3: at 14 rule 'twice' replaces 'count': complete ")
     assert told[3] == ":4: at 14 rule 'rule 3' is added: complete at once"
     assert told[-2:] == [
         "workbench: ignored rows of types that are not declared: N (1)",

@@ -83,7 +83,7 @@ def test_they_take_the_place_of_nothing_else(tmp_path, kept, other):
     """Rows that could be read would be lost with the file, or those that could not."""
     (tmp_path / "a.csv").write_text("x,y\n1,foo\n2,3\n")
     kept = str(tmp_path / kept.format(tmp_path.name))
-    with pytest.raises(InputError, match=f"--bad-rows would take the place of {other}"):
+    with pytest.raises(InputError, match=f"--bad-rows would overwrite {other}"):
         wb.run(PIPELINE, tmp_path, output=tmp_path / "o.csv", bad_rows=kept)
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 

@@ -134,7 +134,7 @@ def test_options_of_python(tmp_path):
     given: tuple[dict[str, str] | list[str] | str, ...] = ({"x": "temp"}, ["x=temp"], "x=temp")
     for column in given:
         assert wb.run(pipeline, path, columns=column).to_dict() == {"out": [3, 4]}
-    for wrong, message in (("x", "expected INPUT=COLUMN"), (["x=a", "x=b"], "says twice")):
+    for wrong, message in (("x", "expected INPUT=COLUMN"), (["x=a", "x=b"], "two columns for 'x'")):
         with pytest.raises(InputError, match=message):
             wb.run(pipeline, path, columns=wrong)
     with pytest.raises(InputError, match=r"no meaning 'eror'[\s\S]*did you mean 'error'"):

@@ -84,7 +84,7 @@ def test_lines_by_a_pattern(tmp_path):
         ("t.csv", {"pattern": "(?P<a>.)", "format": "csv"}, "--pattern does not apply to this file"),
         ("t.jsonl", {"header": "a,b"}, "--header does not apply to this file"),
         ("t.csv", {"header": "kind,m,z"}, "no column 'e.n'"),
-        ("t.xml", {}, "--xml says which elements"),
+        ("t.xml", {}, "the name of the elements"),
     ],
 )
 def test_what_says_nothing(tmp_path, name, options, told):

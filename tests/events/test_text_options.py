@@ -76,7 +76,7 @@ def test_a_point_is_no_decimal_comma(cell, in_columns, tmp_path) -> None:
     with pytest.raises(InputError, match="expected a number") as found:
         outputs(PRICES, log, decimal=",", backend=in_columns)
     assert ("--thousands . points" in found.value.hint) == ("." in cell)
-    assert ("--thousands , in place of --decimal ," in found.value.hint) == (cell.count(",") > 1)
+    assert ("--thousands , instead of --decimal ," in found.value.hint) == (cell.count(",") > 1)
 
 
 def test_a_comma_is_no_point(tmp_path) -> None:

@@ -272,7 +272,7 @@ def test_a_page_says_who_did_it(tmp_path, capsys, bashes):
         heading, _, culprits = line.rpartition(": ")
         assert f"{escape(heading)}\n\n{culprits}\n" in told
     assert main([*run, "--html", str(log)]) == 2
-    assert "--html would take the place of what is read" in capsys.readouterr().err
+    assert "--html would overwrite what is read" in capsys.readouterr().err
     assert main([*run, "--why", "--key", "status"]) == 2
     assert "--why explains one run" in capsys.readouterr().err
 

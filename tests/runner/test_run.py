@@ -274,7 +274,7 @@ def test_hints_about_data_are_python() -> None:
     cases: list[tuple[Any, Any, Any, str]] = [
         (total, frame[["b"]], {}, "its columns are: b; name the one to read: columns={'x': NAME}"),
         (total, frame.set_index("b"), {"key": "b"}, "key=NAME (frame.reset_index() makes one of an index)"),
-        (total, frame, {"time": "when"}, "its columns are: x, b; say which column has the times: time=NAME"),
+        (total, frame, {"time": "when"}, "its columns are: x, b; name the column of times: time=NAME"),
         (rules, frame, {}, 'add one: frame.assign(type="A")'),
         (total, frame["x"], {}, "give this one column a name: {'x': data}"),
         (total, frame["x"].to_numpy(), {}, "give this one column a name: {'x': data}"),

@@ -230,7 +230,7 @@ def _missing(error: ModuleNotFoundError) -> WorkbenchError | None:
     if package in ("", "workbench"):
         return None
     extra = next((extra for name, extra, _ in EXTRAS if name == package), "fast")
-    hint = f"{install_extra(extra)}; workbench doctor says what else is missing"
+    hint = f"{install_extra(extra)}; workbench doctor lists what else is missing"
     return WorkbenchError(f"this needs the package {package}, which is not installed", hint=hint)
 
 

@@ -84,8 +84,8 @@ def _capacities(items: Sequence[dict[str, int]], pipeline: Pipeline) -> int | Ma
 def refuse_rates(args: argparse.Namespace) -> None:
     """Raise InputError for rates if the question assumes that any input can come at any time."""
     if args.rate:
-        what = "--rate is for rules by themselves where a pipeline is analysed or its queues are measured"
-        raise InputError(what, hint="ask about the .tesla file; `check`, `equiv` and `export` take it for pipelines")
+        what = "--rate does not apply to the analysis of a pipeline or of its queues"
+        raise InputError(what, hint="name the .tesla file; `check`, `equiv` and `export` accept --rate for pipelines")
 
 
 # --- models of rules ----------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def _suggest_values(args: argparse.Namespace, pipeline: Pipeline) -> str:
     known = [each for each in TYPES if each in types.values()]
     if len(known) == 1:
         return f"{name} is a {known[0]}: " * bool(name) + f"write --values {known[0]}={listed}"
-    return "say what a type is: --values str=a,b or float=0..6; -N gives the integers, -N 31 for 0..30"
+    return "list the values of a type: --values str=a,b or float=0..6; -N sets the integers, -N 31 for 0..30"
 
 
 def _values_of_inputs(args: argparse.Namespace) -> list[str]:
@@ -184,7 +184,7 @@ def _facts(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> Mapping[st
             if name in read_any_facts(args)[0]:
                 continue
             if any(rules.declarations[name].fact for rules in rule_sets if name in rules.declarations):
-                hint = f"give them: --facts bank.db, or --facts {name}=FILE.csv; or ask for any: --facts-any {name}=2"
+                hint = f"give them: --facts bank.db, or --facts {name}=FILE.csv; or allow any: --facts-any {name}=2"
                 raise InputError(f"the rules use facts, {name}", hint=hint)
         return {}
     from workbench.executors.table import Start

@@ -105,7 +105,7 @@ def read_any_facts(args: argparse.Namespace) -> tuple[dict[str, int], frozenset[
             if not limit.isdigit():
                 raise InputError(f"{option} {text}: at most how many rows?", hint=f"write {option} Line=3")
             if name in limits:
-                raise InputError(f"{option} {text}: its number of rows is given twice", hint="say it once")
+                raise InputError(f"{option} {text}: its number of rows is given twice", hint="state it once")
             limits[name] = int(limit)
     changing = (text.partition("=")[0].strip() for text in getattr(args, "facts_change", None) or [])
     return limits, frozenset(changing)

@@ -129,7 +129,7 @@ def strictness_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for the growth of bounds, and for the verdicts that count as undecided."""
     parser.add_argument(
         "--grow", type=_duration, metavar="SECONDS",
-        help="seconds for larger bounds, where those not given leave little to say; 0: none (default: 5)",
+        help="seconds to try larger bounds where the default ones decide little; 0: none (default: 5)",
     )  # fmt: skip
     parser.add_argument("--strict", action="store_true", help="exit with 3 where something holds within bounds only")
     parser.add_argument("--strict-vacuity", action="store_true", help="exit with 3 where something holds vacuously")

@@ -79,7 +79,7 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--xml", metavar="ELEMENT", help="the XML elements that are rows; columns are paths in them: x=position/x"
     )
-    group.add_argument("--delimiter", metavar="CHAR", help="what separates cells of CSV (default: found in the header)")
+    group.add_argument("--delimiter", metavar="CHAR", help="what separates cells of CSV (default: detected)")
     group.add_argument("--quote", metavar="CHAR", help="what stands around cells of CSV; '' for nothing (default: \")")
     group.add_argument("--decimal", metavar="CHAR", help="the decimal mark of numbers: --decimal , (default: .)")
     group.add_argument(

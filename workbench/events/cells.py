@@ -68,7 +68,7 @@ def read_cell(cell: str, domain: Domain, reading: Reading) -> Value | None:
         raise UnreadableError(describe_domain(inner), hint)
     if text.count(",") > 1:
         raise UnreadableError(
-            describe_domain(inner), "--thousands , in place of --decimal , if they separate thousands"
+            describe_domain(inner), "--thousands , instead of --decimal , if commas separate thousands"
         )
     return from_text(text.translate(_OTHER_MARK), domain)
 

@@ -22,7 +22,7 @@ from workbench.events.date_formats import AUTO, FINEST, DateReader, UntimedError
 
 T = TypeVar("T")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
-WRITE_TIME = "say which column has the times: --time NAME"
+WRITE_TIME = "name the column of times: --time NAME"
 _EPOCH, _EPOCH_UTC = datetime(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
 FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
@@ -87,7 +87,7 @@ class Clock:
     def _number(self, text: str) -> int:
         value = Decimal(text) * self.scale
         if value != value.to_integral_value():
-            raise UntimedError(FINEST if self.unit else "a whole number (--time-unit s says what numbers count)")
+            raise UntimedError(FINEST if self.unit else "a whole number (--time-unit s names the unit of numbers)")
         return int(value)
 
     def of_rows(self) -> Times:
@@ -116,7 +116,7 @@ class Clock:
         if not match[2] and self.dates:
             raise InputError(f"{text.strip()} of what?", hint=f"times are dates: write {match[1]}s")
         if match[2] and self.unit is None and not self.dates:
-            raise InputError(f"{text} of which times?", hint="say what the numbers of the log count: --time-unit s")
+            raise InputError(f"{text} of which times?", hint="name the unit of the log's numbers: --time-unit s")
         return int(-(-Decimal(match[1]) * MICROSECONDS.get(SPELLINGS.get(match[2]) or self.unit or "", 1) // 1))
 
 

@@ -113,7 +113,7 @@ class DateReader:
     def _of_form(self, text: str) -> datetime:
         number, match = next(((i, m) for i, form in enumerate(FORMS) if (m := form.fullmatch(text))), (0, None))
         if match is None:
-            hint = "--time-format '%d %b %Y %H:%M:%S', for example, says how they are written"
+            hint = "name the format of times, for example --time-format '%d %b %Y %H:%M:%S'"
             raise UntimedError("a number, or a date such as 2024-05-01T12:00:00Z", hint)
         parts = match.groupdict()
         try:
@@ -226,6 +226,6 @@ def _check_format(format: str) -> None:
     try:
         datetime.strptime(datetime(2000, 1, 1, tzinfo=UTC).strftime(format), format)
     except (ValueError, re.error) as error:
-        numbers = "; numbers need no format: --time-unit s says what they count" if "%s" in format else ""
+        numbers = "; numbers need no format: --time-unit s names their unit" if "%s" in format else ""
         hint = f"the directives are those of Python's strptime: %Y %m %d %b %H %M %S %f %z{numbers}"
         raise InputError(f"--time-format {format}: {error}", hint=hint) from error

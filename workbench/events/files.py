@@ -47,7 +47,7 @@ def format_of(path: str | Path, option: str = "--format") -> str | None:
         return None
     from workbench.tesla.engines.facts.database import is_database
 
-    hint = f"the formats are {', '.join(known)}; where the file has one of them, say so: {option} csv"
+    hint = f"the formats are {', '.join(known)}; if the file has one of them, name it: {option} csv"
     if is_database(path) and option == "--format":
         hint = f"facts are read from a database, --facts {path}, and events from files; {hint}"
     raise InputError(f"'{suffix}' is no format of events", where=str(path), hint=hint)

@@ -75,7 +75,7 @@ def see_apart(read: object, output: LogPath | None, option_files: Mapping[str, L
     for option, file in files.items():
         other = roles.setdefault(os.path.realpath(str(file)), option)
         if other != option and not is_stream(str(file)):
-            raise InputError(f"{option} would take the place of {other}", where=str(file), hint="give it its own file")
+            raise InputError(f"{option} would overwrite {other}", where=str(file), hint="give it its own file")
 
 
 def read_files(log: object) -> Iterator[str]:

@@ -153,7 +153,7 @@ def log_reader(
     file_name, dropped = display_name(path), DroppedLines()
     encoding = reading.encoding or find_marked_encoding(stream)
     if encoding and not reading.encoding:
-        reporter.report_once(f"the text is read as {encoding}, as its first bytes say (--encoding names another one)")
+        reporter.report_once(f"the text is read as {encoding}, as its first bytes show (--encoding names another one)")
     stream = text_stream(stream, encoding, reading.skip_lines, reading.comment, dropped)
     lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     try:

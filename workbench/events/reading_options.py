@@ -107,6 +107,6 @@ def columns_of(columns: Mapping[str, str] | Iterable[str]) -> Mapping[str, str]:
         if not (name and equals and column):
             raise InputError(f"--column {text}: expected INPUT=COLUMN", hint="for example --column x=temperature")
         if name in inputs:
-            raise InputError(f"--column says twice where '{name}' comes from: {inputs[name]} and {column}")
+            raise InputError(f"--column names two columns for '{name}': {inputs[name]} and {column}")
         inputs[name] = column
     return inputs

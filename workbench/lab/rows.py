@@ -42,7 +42,7 @@ def package(purpose: str, name: str, *parts: str) -> Any:
 
 def arrow() -> Any:
     """Return the package pyarrow; raise LabError if it is not installed."""
-    return package("results are kept in Parquet files by pyarrow", "pyarrow", "parquet")
+    return package("results are stored in Parquet files by pyarrow", "pyarrow", "parquet")
 
 
 def schema() -> Any:

@@ -197,7 +197,7 @@ class LateRows(Generic[R]):
         path, time = self._start.options.late_output, self._clock.show(row.time)
         if path is None:
             what = f"{self._name(row)}, of {time}, came later than --late {self._clock.late}"
-            raise InputError(what, where=where, hint="wait longer, or keep such rows: --late-output FILE")
+            raise InputError(what, where=where, hint="allow more lateness, or save such rows: --late-output FILE")
         if self._writer is None:
             from workbench.events.write import write_events
 

@@ -25,7 +25,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.pipeline_argument(parser)
     parser.add_argument(
         "--max", dest="most", type=int, default=64, metavar="EVENTS",
-        help="the largest capacity to ask about (default: 64)",
+        help="the largest capacity to check (default: 64)",
     )  # fmt: skip
     o.parameter_options(parser)
     o.domain_options(parser)

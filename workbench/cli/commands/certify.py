@@ -9,7 +9,9 @@ from workbench.cli import options as o
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("file", metavar="FILE", help="certificates; their programs are found from where it was written")
+    parser.add_argument(
+        "file", metavar="FILE", help="certificates; run it where they were written, beside their programs"
+    )
     parser.add_argument("--solver", default="", metavar="COMMAND", help="an SMT solver, as 'cvc5' (default: z3)")
     parser.add_argument(
         "--runs", type="positive", default=50, metavar="N", help="random runs for each transition system (default: 50)"

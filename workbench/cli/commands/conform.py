@@ -67,7 +67,7 @@ def _capacity(text: str) -> int:
 def execute(args: argparse.Namespace) -> int:
     """Search for disagreements and print the outcomes; return 1 if there is one."""
     if not (args.files or args.random or args.random_rules):
-        raise InputError("there is nothing to compare", hint="name files, or ask for --random 100")
+        raise InputError("there is nothing to compare", hint="name files, or use --random 100")
     if args.to_test:
         try:
             Path(args.to_test).mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Say what is installed, what is not, and what to do about it."""
+"""Report what is installed, what is not, and what to do about it."""
 
 from __future__ import annotations
 

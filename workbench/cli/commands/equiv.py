@@ -25,7 +25,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mode", choices=MODES,
         help="sequence: the i-th outputs are equal (default); stepwise: at every step the same output, or "
-        "none (default for rules); approximates: stepwise, and where FILE_B says true so does FILE_A",
+        "none (default for rules); approximates: stepwise, and where FILE_B emits true, so does FILE_A",
     )  # fmt: skip
     o.check_options(parser)
     o.model_options(parser)

@@ -1,4 +1,4 @@
-"""Decide what a pipeline says of all runs of an SMV system that it watches."""
+"""Decide properties of a pipeline that monitors an SMV system, on all its runs."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def execute(args: argparse.Namespace) -> int:
         return 0
     files = suite_files(args.experiments)
     if not files:
-        raise SuiteError("there is no suite", where=str(args.experiments), hint="a suite says `suite = Suite(...)`")
+        raise SuiteError("there is no suite", where=str(args.experiments), hint="a suite defines `suite = Suite(...)`")
     bad, program = 0, hash_workbench()
     for name in files:
         try:

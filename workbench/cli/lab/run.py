@@ -55,7 +55,7 @@ def execute(args: argparse.Namespace) -> int:
     if jobs < 1:
         raise InputError(f"--jobs {jobs}: at least one")
     if args.jobs is not None and not is_local(args):
-        raise InputError("--jobs is for this machine's processes", hint="on Spark say --master local[4]")
+        raise InputError("--jobs is for this machine's processes", hint="on Spark use --master local[4]")
     origin, pace = Origin.of(lab, args.argv), Pace(plan.todo, jobs)
     if not args.json:
         again = f" ({plan.again} again)" if plan.again else ""

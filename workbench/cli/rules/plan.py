@@ -1,4 +1,4 @@
-"""What the compiled engine keeps of events, how each predicate finds them, and why."""
+"""What the compiled engine retains of events, how each predicate finds them, and why."""
 
 from __future__ import annotations
 

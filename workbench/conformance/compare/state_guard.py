@@ -40,7 +40,7 @@ class Watched(Running):
                 when = "at the end of its stream" if events is END else "in a step"
                 raise PipelineError(
                     f"'{changed[0]}' ({self.executor.flat.typed[changed[0]]}) changes its state in place {when}",
-                    hint="leave the state that it is given as it is, and make a new one: (*state, x), not append(x)",
+                    hint="leave its state as it is, and return a new one: (*state, x), not append(x)",
                 )
             yield self.check_domains(observation)
 

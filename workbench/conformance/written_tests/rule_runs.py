@@ -40,9 +40,9 @@ def rules_in(pipeline: Pipeline) -> ModelledRules | None:
 def running_rules(model: ModelledRules) -> Recipe:
     """Return the recipe of the function that starts the rules; raise Refused if the model has arbitrary facts."""
     if model.frame.fixed_facts:
-        there = "those of a moment, which a test keeps" if model.frame.changing else "those that the run shows"
+        there = "those of one moment, which are fixed in a test" if model.frame.changing else "those that the run shows"
         hint = f"give {there}: --facts TYPE=FILE.csv"
-        raise Refused(f"a test of {model.rules.name} knows no facts of which any were given", hint=hint)
+        raise Refused(f"a test of {model.rules.name} needs fixed facts, and the model has any", hint=hint)
     unit, _ = _unit(model)
     arguments = f', unit="{unit}"' if unit else ""
     names = {name: list(model.rules.declarations[name].domains) for name in model.frame.facts}

@@ -293,7 +293,7 @@ class CsvReader(RowReader):
             hint = error.hint
             if not self.reading.columns and any(map(NUMBER.fullmatch, names(row))):
                 called = [*known, *(f"column{i}" for i in range(len(known) + 1, len(row) + 1))][: len(row)]
-                hint = f"if this file has no line of names, say what its columns are: --header {','.join(called)}"
+                hint = f"if this file has no line of names, name its columns: --header {','.join(called)}"
             raise InputError(error.what, where=where, hint=hint) from error
         return True
 

@@ -30,7 +30,7 @@ class TextReader(LineReader):
         super().__init__(program, reading, reporter)
         if not self.reading.pattern:
             hint = f"for example --pattern {', '.join(PATTERNS)}, or '(?P<user>\\w+) (?P<ms>\\d+)'"
-            raise InputError("lines of text have no columns of their own: --pattern says what is in them", hint=hint)
+            raise InputError("lines of text have no columns of their own: --pattern defines them", hint=hint)
         try:
             self._match = re.compile(self.reading.pattern).fullmatch
         except re.error as error:

@@ -56,7 +56,7 @@ class XmlReader(RowReader):
         self.tag = self.reading.xml
         if not self.tag:
             hint = "for example --xml message --column x=position/x"
-            raise InputError("--xml says which elements of XML are rows", hint=hint)
+            raise InputError("XML needs --xml, the name of the elements that are rows", hint=hint)
         self._others: dict[str, None] = {}
         self._paths: list[str | None] = []
         self._first: tuple[str, ...] | None = None

@@ -177,8 +177,8 @@ class RuleControl:
             self._start.report(f"warning: {warning}")
         at = f"{change.where}: at {self._of_log.show(change.time)}"
         for name, since in complete.items():
-            done = "added" if change.do == "add" else f"put in the place of '{change.rule}'"
-            self._start.report(f"{at} rule '{name}' is {done}: {self._complete(since)}")
+            done = "is added" if change.do == "add" else f"replaces '{change.rule}'"
+            self._start.report(f"{at} rule '{name}' {done}: {self._complete(since)}")
         if not complete:
             self._start.report(
                 f"{at} rule '{change.rule}' is removed" if new_rules is None else f"{at} types are declared"

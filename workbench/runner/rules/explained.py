@@ -79,7 +79,7 @@ class RuleQuestion:
 
     def __post_init__(self) -> None:
         if sum(each is not None for each in (self.event, self.output, self.missing)) != 1:
-            hint = 'ask for a row (event 12), an output (3, or "Fire at 12:00:05"), or what is missing'
+            hint = 'name a row (event 12), an output (3, or "Fire at 12:00:05"), or what is missing'
             raise InputError("there has to be one question", hint=hint)
 
     def __str__(self) -> str:

@@ -111,7 +111,7 @@ class _FactFiles:
         if not equals or name not in self.types:
             hint = did_you_mean(name, self.types) or "the rules declare no facts"
             if self.types and not equals and table is not None:
-                hint = f"say which type that table is: --facts {next(iter(self.types))}={argument}"
+                hint = f"name the type of that table: --facts {next(iter(self.types))}={argument}"
             what = f"--facts {argument}: expected TYPE=FILE, with a type of facts, or a SQLite database"
             raise InputError(what, hint=hint)
         if not is_database(file):
@@ -191,7 +191,7 @@ class _FactFiles:
 def _tables(types: Mapping[str, Declaration], databases: Sequence[Any]) -> Mapping[str, FactTable]:
     if not databases:
         name = next(iter(types))
-        hint = f"say where they are: --facts {name}=F, or --facts F.db"
+        hint = f"name their file: --facts {name}=F, or --facts F.db"
         raise InputError(f"there are no facts of type '{name}'", hint=hint)
     from workbench.tesla.engines.facts.tables import tables_in
 

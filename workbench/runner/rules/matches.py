@@ -152,7 +152,7 @@ def match_run(rules: RuleSet, data: Any, options: dict[str, Any], *, again: bool
     InputError: the data can be read only once.
     """
     if again and answers_as_it_comes(data):
-        raise InputError("this log has been read", hint="give a list, a table or a file to ask more than once")
+        raise InputError("this log has been read", hint="give a list, a table or a file to query it more than once")
     return run_of(rules, make_start(data, None, options), partial(match_session, show=lambda matches: matches))
 
 
