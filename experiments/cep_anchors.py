@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.rule_loads import MOST, RuleLoad, anchor_r5, anchor_w1, anchor_w2
+from experiments.rule_loads import MAXIMUM, RuleLoad, anchor_r5, anchor_w1, anchor_w2
 from experiments.rule_timing import BLOCK, PUSHED, cost, engines, fed, found_matches, totals, warmed
 from workbench.errors import EngineMissing, Refused
 from workbench.lab import Limits, Output, Region, Suite, fails, median, ok, only
@@ -104,9 +104,9 @@ def filled(workload: str, engine: str) -> dict[str, Any]:
 )  # fmt: skip
 def compact(asked: str, window: int) -> dict[str, Any]:
     """W2 without composites, the last events of a million: the first match of each trigger, or columns."""
-    load, measured = anchor_w2(MOST, window), 6 * BLOCK
-    found = found_matches(load, asked, MOST - measured)
-    expected = load.expected[MOST - measured :]
+    load, measured = anchor_w2(MAXIMUM, window), 6 * BLOCK
+    found = found_matches(load, asked, MAXIMUM - measured)
+    expected = load.expected[MAXIMUM - measured :]
     assert found.composites == int((expected > 0).sum() if asked == "first" else expected.sum())
     return {"us": 1e6 * found.seconds / measured, "ns": 1e9 * found.seconds / found.composites,
             "matches": found.composites}  # fmt: skip

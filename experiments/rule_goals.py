@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from experiments.rule_loads import (
-    MOST,
+    MAXIMUM,
     EventLog,
     RuleLoad,
     Scenario,
@@ -84,9 +84,9 @@ def full(load: RuleLoad, line: str = "compiled") -> float:
 
 def matches(asked: str, window: int, *, each: bool) -> float:
     """W2 without composites, at the end of a million events: nanoseconds of each match, or microseconds an event."""
-    load, measured = anchor_w2(MOST, window), 6 * BLOCK
-    found = found_matches(load, asked, MOST - measured)
-    expected = load.expected[MOST - measured :]
+    load, measured = anchor_w2(MAXIMUM, window), 6 * BLOCK
+    found = found_matches(load, asked, MAXIMUM - measured)
+    expected = load.expected[MAXIMUM - measured :]
     assert found.composites == int((expected > 0).sum() if asked == "first" else expected.sum())
     return 1e9 * found.seconds / found.composites if each else 1e6 * found.seconds / measured
 
@@ -106,13 +106,13 @@ def command(events: int) -> float:
 
     taken = 0.0
     with tempfile.TemporaryDirectory() as folder:
-        for count in (MOST // 10, events):
+        for count in (MAXIMUM // 10, events):
             rng, path = np.random.default_rng(1), f"{folder}/log{count}.parquet"
             columns = {
                 "type": pa.array(list("ABC")).take(pa.array(rng.integers(0, 3, count))), "time": np.arange(count),
                 "att": rng.integers(1, 50_001, count), "value": rng.integers(1, 50_001, count),
             }  # fmt: skip
-            parquet.write_table(pa.table(columns), path, row_group_size=MOST)
+            parquet.write_table(pa.table(columns), path, row_group_size=MAXIMUM)
             del columns
             out = f"{path}.out.parquet"
             words = ["-m", "workbench.cli.main", "run", str(SCENARIO), "--input", path, "--output", out]
@@ -126,12 +126,12 @@ def command(events: int) -> float:
 
 def memory(*, whole: bool) -> float:
     """Megabytes with a million events in the windows of R5: what the windows take, or the process."""
-    load = anchor_r5(2 * BLOCK, MOST)
+    load = anchor_r5(2 * BLOCK, MAXIMUM)
     totals(fed(warmed(load, "compiled"), "compiled", load.log))
     gc.collect()
     before = resident_mb([os.getpid()])
     engine, rng = started(load.rules, "compiled"), np.random.default_rng(1)
-    for first in range(0, 3 * MOST, BLOCK):
+    for first in range(0, 3 * MAXIMUM, BLOCK):
         drawn = {name: rng.integers(1, 50_001, BLOCK) for name in ("att", "value")}
         log = EventLog(load.log.names, rng.integers(0, 3, BLOCK), np.arange(first, first + BLOCK), drawn)
         totals(fed(engine, "compiled", log))
@@ -144,17 +144,17 @@ PEERS = {
     "R5": {"T-Rex": 3696, "DuckDB": 0.43, "hard-wired loop": 0.061},
 }
 GOALS = {
-    "W1, a million events, µs an event": Goal(0.15, lambda: from_beginning(anchor_w1(MOST)), PEERS["W1"]),
+    "W1, a million events, µs an event": Goal(0.15, lambda: from_beginning(anchor_w1(MAXIMUM)), PEERS["W1"]),
     "W1, windows full, µs an event": Goal(0.15, lambda: full(anchor_w1(400_000)), PEERS["W1"]),
     "R5 with `last`, windows full, µs an event": Goal(0.2, lambda: full(anchor_r5(500_000)), PEERS["R5"]),
     "R5, one event at a time from Python, µs an event": Goal(
         3.0, lambda: full(anchor_r5(500_000), "compiled" + PUSHED), {"T-Rex": 3696}),
-    "R5, a million events from Parquet to a file, µs an event": Goal(0.3, lambda: command(MOST)),
-    "R5, ten million events from Parquet to a file, µs an event": Goal(0.3, lambda: command(10 * MOST)),
+    "R5, a million events from Parquet to a file, µs an event": Goal(0.3, lambda: command(MAXIMUM)),
+    "R5, ten million events from Parquet to a file, µs an event": Goal(0.3, lambda: command(10 * MAXIMUM)),
     "R5, a million events in windows, MB": Goal(100, lambda: memory(whole=False)),
     "R5, a million events in windows, MB of the process": Goal(None, lambda: memory(whole=True)),
     "W2, 100 ticks, µs an event": Goal(
-        None, lambda: from_beginning(anchor_w2(MOST)),
+        None, lambda: from_beginning(anchor_w2(MAXIMUM)),
         {"Flink": 54.1, "CORE": 5.6, "Siddhi": 6.6, "Esper": 2.4, "DuckDB": 0.25, "hard-wired loop": 0.006}),
     "W2, 1,000 ticks, matches as columns, ns a match": Goal(
         5, lambda: matches("columns", 1_000, each=True), {"CORE": 4300, "Esper": 590, "hard-wired loop": 2.4}),

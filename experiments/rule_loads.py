@@ -19,7 +19,7 @@ from workbench.tesla.event_block import AttributeColumn, EventBlock
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 
-MOST = 1_000_000
+MAXIMUM = 1_000_000
 """Events of a stream; shorter ones are its first events."""
 SEED = 42
 AGGREGATES = (
@@ -185,8 +185,8 @@ class RuleLoad:
 def uniform_log(count: int, types: int, values: int, names: Sequence[str], *attributes: str) -> EventLog:
     """An event a tick: types and attributes are uniform, those from 1 to `values`."""
     rng = np.random.default_rng(SEED)
-    kinds = rng.integers(0, types, MOST)[:count]
-    drawn = {name: rng.integers(1, values + 1, MOST)[:count] for name in attributes}
+    kinds = rng.integers(0, types, MAXIMUM)[:count]
+    drawn = {name: rng.integers(1, values + 1, MAXIMUM)[:count] for name in attributes}
     return EventLog(tuple(names), kinds, np.arange(count), drawn)
 
 
@@ -215,7 +215,7 @@ class Scenario:
 
     def load(self, measured: int) -> RuleLoad:
         """Rules and a log whose last events are to be measured."""
-        fill = min((self.states - 1) * self.window, MOST // 2)
+        fill = min((self.states - 1) * self.window, MAXIMUM // 2)
         names = [f"{'ABCDEFGH'[step]}{group}" for step in range(self.states) for group in range(self.groups)]
         log = uniform_log(fill + measured, len(names), self.values, names, "att", "value", "other")
         chains = self.chains()

@@ -226,7 +226,7 @@ def test_what_lies_in_a_package_has_a_direction(package):
     assert _circle(graph) == []
 
 
-MOST_NAMES, MOST_PARAMETERS = 25, 8
+MAX_NAMES, MAX_PARAMETERS = 25, 8
 """How many names a module may import of another one, and how many parameters a function may have."""
 
 MANY_PARAMETERS = {
@@ -242,23 +242,23 @@ WIDE_CYCLES = {
 
 
 def test_no_module_needs_much_of_another():
-    """One that imports more names than `MOST_NAMES` of another is a part of it, or lacks a record."""
+    """One that imports more names than `MAX_NAMES` of another is a part of it, or lacks a record."""
     many = [
         (name(path), source)
         for path, _ in _modules()
         for source, count in read_source(path).taken.items()
-        if count > MOST_NAMES
+        if count > MAX_NAMES
     ]
     assert many == []
 
 
 def test_functions_have_few_parameters():
-    """Those that have more than `MOST_PARAMETERS` are known."""
+    """Those that have more than `MAX_PARAMETERS` are known."""
     many = {
         (name(path), function)
         for path in MODULES
         for function, count in read_source(path).parameters
-        if count > MOST_PARAMETERS
+        if count > MAX_PARAMETERS
     }
     assert many == MANY_PARAMETERS.keys()
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from itertools import islice, takewhile
 from typing import NamedTuple, NoReturn, Self
 
-MOST_NAMES = 40
+MAX_NAMES = 40
 """Maximum number of names in a hint."""
 MAX_LINE_CHARS = 240
 """Maximum number of characters of a line that is shown under a message."""
@@ -28,8 +28,8 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "there are: "
 
 def listed(names: Collection[str]) -> str:
     """Return names in one line, of many the first ones; odd ones as Python writes them."""
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(name if name and name.isprintable() else repr(name) for name in islice(names, MOST_NAMES)) + more
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(name if name and name.isprintable() else repr(name) for name in islice(names, MAX_NAMES)) + more
 
 
 def printable(text: str) -> str:
@@ -78,7 +78,7 @@ class Location(NamedTuple):
         return [f"    {before}{text}{behind}", "    " + " " * (column - 1) + carets]
 
 
-MOST_REPEATED = 80
+MAX_REPEATED = 80
 """The length above which a hint that is common to several mistakes is shown once."""
 
 
@@ -137,7 +137,7 @@ class WorkbenchError(Exception):
             lines += self.where.excerpt
         if self.hint and self.hint not in hints:
             lines.append(f"  hint: {self.hint}")
-            hints |= {self.hint} if len(self.hint) > MOST_REPEATED else set()
+            hints |= {self.hint} if len(self.hint) > MAX_REPEATED else set()
         return lines + [line for other in self.others for line in other._list_lines(hints)]
 
     def __str__(self) -> str:

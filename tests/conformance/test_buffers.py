@@ -34,7 +34,7 @@ from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.properties import no_overflow
 from workbench.verify.buffers.buffers import QueueStatus, buffers
 
-MOST_STATES = 300
+MAX_STATES = 300
 ROOM = 5
 """Capacity of every queue in the exploration."""
 
@@ -71,7 +71,7 @@ def explored(flat: Pipeline, *, together: bool) -> tuple[dict[str, int], bool]:
             if events is not END and simulator.state not in seen:
                 seen.add(simulator.state)
                 frontier.append(simulator.state)
-                if len(seen) > MOST_STATES:
+                if len(seen) > MAX_STATES:
                     reject()
     return longest, overflows
 

@@ -43,7 +43,7 @@ from workbench.verify.ask.properties import (
     response,
 )
 
-MOST_STATES = 400
+MAX_STATES = 400
 
 
 class Explored:
@@ -72,7 +72,7 @@ class Explored:
                 if self.simulator.state not in self.depth:
                     self.depth[self.simulator.state] = self.depth[state] + 1
                     frontier.append(self.simulator.state)
-                    if len(self.depth) > MOST_STATES:
+                    if len(self.depth) > MAX_STATES:
                         reject()
 
     def first(self, position: int) -> int | None:

@@ -67,7 +67,7 @@ def outcome(program, path, **options):
 @pytest.mark.parametrize("seed", range(3))
 def test_shapes_change_nothing(program, tmp_path, monkeypatch, seed):
     chance, path = random.Random(seed), tmp_path / "log.xml"
-    monkeypatch.setattr(xml_shape, "MOST", 20)
+    monkeypatch.setattr(xml_shape, "MAXIMUM", 20)
     for _ in range(25):
         path.write_text(document(chance, [row(chance) for _ in range(chance.randrange(1, 6))]))
         with monkeypatch.context() as patch:

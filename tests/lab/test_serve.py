@@ -21,7 +21,7 @@ from workbench.lab.plan import Lab
 from workbench.lab.store import ResultStore
 from workbench.lab.suite_search import load_suite
 from workbench.lab.web import connection as connection_module
-from workbench.lab.web.pages import MOST_FIELDS, application
+from workbench.lab.web.pages import MAX_FIELDS, application
 from workbench.lab.web.serve import serve, server
 from workbench.lab.web.site import Site, read_selection
 
@@ -239,7 +239,7 @@ def test_a_long_form_is_refused(client):
 
 
 def test_a_form_of_too_many_fields_is_refused(client):
-    few, many = ("&".join(["a=1"] * n) for n in (MOST_FIELDS, MOST_FIELDS + 1))
+    few, many = ("&".join(["a=1"] * n) for n in (MAX_FIELDS, MAX_FIELDS + 1))
     sent = client.post("/suite/tiny/start", content=many, headers={"Origin": OWN})
     assert (sent.status_code, "at most 5000 fields" in sent.text) == (413, True)
     assert client.post("/suite/tiny/stop", content=few, headers={"Origin": OWN}).status_code == 303

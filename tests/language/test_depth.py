@@ -98,7 +98,7 @@ def test_a_number_of_many_digits() -> None:
 
 def test_events_that_no_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each line doubles the size of the one before; what it would become is counted, not made."""
-    monkeypatch.setattr("workbench.core.fields.MOST_SCALARS", 2_000)
+    monkeypatch.setattr("workbench.core.fields.MAX_SCALARS", 2_000)
     lines = [f"    a{i} = (a{i - 1}, a{i - 1})\n" for i in range(1, 30)]
     text = f"pipeline p(x: int) -> bool {{\n    a0 = x\n{''.join(lines)}    return a29 = a29\n}}"
     with pytest.raises(DomainError, match=r"an event of 2048 numbers.* it can hold 2000\b") as error:
@@ -108,7 +108,7 @@ def test_events_that_no_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_pipelines_that_no_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.processors.held.group.MOST", 500)
+    monkeypatch.setattr("workbench.processors.held.group.MAXIMUM", 500)
     inner = [f"pipeline p{i}(x: int) -> int {{ return p{i - 1}(p{i - 1}(x)) }}\n" for i in range(1, 31)]
     text = f"pipeline p0(x: int) -> int {{ return x + 1 }}\n{''.join(inner)}"
     with pytest.raises(PipelineError, match="pipeline p9 has 512 processors, with those of the pipelines in it"):

@@ -145,7 +145,7 @@ KEPT = [(SUM, True), (TurnInto(1, N5), False), (Trim(1), False), (KeepLast(), Fa
 def test_where_a_slice_keeps_its_last_event_once(inner, holds):
     ready = typed(Slice(f.EVEN, inner), N5)
     copies = MapMachine(ready, ready._inner.machine((N5,)), (N5,))
-    assert (copies.kept is not None) is holds
+    assert (copies.retained_slot is not None) is holds
 
 
 LOCKSTEP = [

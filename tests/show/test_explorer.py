@@ -15,9 +15,9 @@ from workbench.core.fields import Record
 from workbench.core.readable import show_value
 from workbench.errors import WorkbenchError
 from workbench.executors.reference.executor import Reference
-from workbench.faults.unreliable import place
+from workbench.faults.unreliable import name_pipe
 from workbench.processors.held.group import flatten
-from workbench.show.explorer import MOST_SLOTS, explorer
+from workbench.show.explorer import MAX_SLOTS, explorer
 from workbench.verify.answer.trace import Trace, TraceStep
 from workbench.verify.answer.verdict import Ground, Outcome, Verdict
 
@@ -132,7 +132,7 @@ def expected_rows(run: Trace, step: int) -> list[list[str]]:
                 continue
             kind = "fault" if pipe in flat.oracles else "in" if group else "out" if pipe in outputs else "pipe"
             label = f"{pipe} = {outputs[pipe]}" if kind == "out" and outputs[pipe] != pipe else pipe
-            label = place(flat.oracles[pipe]) if kind == "fault" else label
+            label = name_pipe(flat.oracles[pipe]) if kind == "fault" else label
             found.append([kind, label, "·" if value is None else show_value(value, run.domains[pipe])])
     for queue, length in at.queues.items():
         found.append(["queue", queue, f"{length}!" if queue in at.overflows else str(length)])
@@ -169,7 +169,7 @@ def test_every_step_shows_what_the_run_says(page: Page, file: Path, verdicts: di
             assert drawn["over"] == (queue in at.overflows)
             bound = run.capacities.get(queue)
             assert f"{queue}: {len(waiting)}{'' if bound is None else f' of {bound}'} waiting" in drawn["tip"]
-            if bound is not None and bound <= MOST_SLOTS:
+            if bound is not None and bound <= MAX_SLOTS:
                 assert drawn["full"] == len(waiting)
                 domain = run.domains[flatten(run.pipeline).sources[queue]]
                 assert len(drawn["slots"]) == len(waiting)

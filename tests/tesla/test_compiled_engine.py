@@ -51,7 +51,7 @@ PLAIN_CASES, CHECKED_CASES, COMPILED_CASES = scaled(60, 100), scaled(10, 30), 50
 def own_cases(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], generator.RuleCase]:
     """Random cases, longer than others are, whose numbers seldom leave 64 bits."""
     monkeypatch.setattr(generator, "VALUES", {**generator.VALUES, INT: (1, 0, 2, 1, 0, 2, -1, 3, None)})
-    monkeypatch.setattr(generator, "MOST_HAPPENING", 16)
+    monkeypatch.setattr(generator, "MAX_HAPPENING", 16)
     return generator.random_case
 
 

@@ -34,7 +34,7 @@ def record_of(case: RuleCase) -> RunRecord | None:
     if isinstance(told, str):
         return None
     order = order_of(case.rules, case.events, told)
-    return RunRecord(case.rules, order, case.facts, "trex" if case.trex else "", told=case.until)
+    return RunRecord(case.rules, order, case.facts, "trex" if case.trex else "", reported=case.until)
 
 
 def order_of(rule_set: RuleSet, given: Sequence[Occurrence], made: Sequence[Occurrence]) -> EventOrder:
@@ -86,7 +86,7 @@ def test_all_that_is_told_of_a_match_is_so():
 @pytest.fixture
 def everything(monkeypatch):
     """All partial matches are told."""
-    for name in ("MOST_TOLD", "MOST_COMPARED"):
+    for name in ("MAX_TOLD", "MAX_COMPARED"):
         monkeypatch.setattr(why_not, name, 10**6)
 
 
@@ -124,7 +124,7 @@ def changed(
                 assert now.composites
                 yield "policy"
                 continue
-            still = [each for each in now.reasons if each.place == stopped.place and prefix(again, each, kept) == bound]
+            still = [each for each in now.reasons if each.index == stopped.index and prefix(again, each, kept) == bound]
             again_told = {found.kind for each in still for found in each.hindrances if stopped.finished}
             assert not (again_told & set(kinds) if stopped.finished else still), (str(case.rules), kinds)
         yield from kinds
@@ -166,7 +166,7 @@ def changes(
         near = stopped.candidates.near[0].hindrances
         changed: t.Rule | None = rule
         for found in near:
-            changed = None if changed is None else without(changed, stopped.place, found, told)
+            changed = None if changed is None else without(changed, stopped.index, found, told)
         if changed is not None:
             yield [each.kind for each in near], with_rule(case, number, changed), everything
     elif gone and not any(record.order.composite[each] for each in gone):

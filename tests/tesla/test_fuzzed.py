@@ -10,7 +10,7 @@ from tests.examples import examples
 from tests.tesla.mutated import mutated
 from workbench.core.domain import INT
 from workbench.errors import InputError, LanguageError, WorkbenchError
-from workbench.tesla.check import MOST_MISTAKES, parse_rules
+from workbench.tesla.check import MAX_MISTAKES, parse_rules
 from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
@@ -96,7 +96,7 @@ def test_many_mistakes_are_told_shortly():
     text = "".join(f"declare T{i}(x: int) " for i in range(3000)) + "from T7 emit U(x = 1) " * 3000
     found = kept(lambda: parse_rules(text), LanguageError)
     assert isinstance(found, LanguageError)
-    assert len(found.others) == MOST_MISTAKES - 1
+    assert len(found.others) == MAX_MISTAKES - 1
     first = found.message.splitlines()
     assert first[1][first[2].index("^") - len("emit ") :].startswith("emit U(x = 1)")
     assert len(max(found.message.splitlines(), key=len)) < 500

@@ -11,7 +11,7 @@ from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.check import parse_rules
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.operators import apply_operator, row_of
-from workbench.tesla.resolved import OWN, TIME, RuleSlot, domain_of, exact_text, expand_parameters, move_to_place, slots
+from workbench.tesla.resolved import OWN, TIME, RuleSlot, domain_of, exact_text, expand_parameters, move_to_part, slots
 from workbench.tesla.resolved import unresolve as written_rule
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Selected, value
@@ -25,7 +25,7 @@ def of_slots(expression, found):
     if isinstance(expression, t.Literal):
         return expression.value
     if isinstance(expression, RuleSlot):
-        return found[expression.place, expression.name]
+        return found[expression.part, expression.name]
     return apply_operator(row_of(expression), [of_slots(each, found) for each in expression.operands])
 
 
@@ -93,10 +93,10 @@ def test_a_parameter_is_seen_through_from_everywhere():
     text = "from A[$a = x]() and last B[$b = y + $a](x == $a, $b > 2.0) within 5 from A where $b < B.y emit A(x = $a)"
     (rule,) = parse_rules(TYPES + text).resolved
     equation, bound = rule.parts[1].constraints
-    assert [(slot.place, slot.name) for slot in slots(equation)] == [(OWN, "x"), (0, "$a")]
-    assert [(slot.place, slot.name) for slot in slots(expand_parameters(equation))] == [(OWN, "x"), (0, "x")]
+    assert [(slot.part, slot.name) for slot in slots(equation)] == [(OWN, "x"), (0, "$a")]
+    assert [(slot.part, slot.name) for slot in slots(expand_parameters(equation))] == [(OWN, "x"), (0, "x")]
     assert str(expand_parameters(bound, own=True)) == "y + $a > 2.0"
-    assert [slot.place for slot in slots(move_to_place(expand_parameters(bound), 1))] == [1, 0]
+    assert [slot.part for slot in slots(move_to_part(expand_parameters(bound), 1))] == [1, 0]
     assert exact_text(expand_parameters(rule.where_clause[0])) == "1.y + 0.x < 1.y"
     assert domain_of(bound) == BOOL
     assert domain_of(rule.where_clause[0].parts[0]) == FLOAT

@@ -103,7 +103,7 @@ def see_stretches(seed: int, settings: EngineSettings = PLAIN) -> int:
 def small_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random cases are longer than others are, and their numbers do not leave 64 bits."""
     monkeypatch.setattr(generator, "VALUES", {**generator.VALUES, INT: (1, 0, 2, 1, 0, 2, -1, 3, None)})
-    monkeypatch.setattr(generator, "MOST_HAPPENING", 16)
+    monkeypatch.setattr(generator, "MAX_HAPPENING", 16)
 
 
 @pytest.mark.usefixtures("small_numbers")

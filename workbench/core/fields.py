@@ -23,7 +23,7 @@ from workbench.errors import DomainError
 FrozenMap = immutables.Map
 """The type of the values of a `Map`."""
 
-MOST_SCALARS = 20_000
+MAX_SCALARS = 20_000
 """Maximum number of scalar values in one event."""
 
 
@@ -36,9 +36,9 @@ class Tuple(Domain):
     def __post_init__(self) -> None:
         object.__setattr__(self, "fields", tuple(self.fields))
         count = sum(field.scalars if isinstance(field, Tuple) else 1 for field in self.fields)
-        if count > MOST_SCALARS:  # every reader of a value visits all of them
+        if count > MAX_SCALARS:  # every reader of a value visits all of them
             raise DomainError(
-                f"an event of {count} numbers, truth values and texts; it can hold {MOST_SCALARS}",
+                f"an event of {count} numbers, truth values and texts; it can hold {MAX_SCALARS}",
                 hint="a tuple of tuples of tuples grows fast: carry only what later processors need",
             )
         object.__setattr__(self, "_scalars", count)
@@ -120,7 +120,7 @@ class IndexedTuple(Tuple):
         return f"array({self.first}..{self.first + len(self.fields) - 1}, {self.fields[0]})"
 
 
-MOST_KEYS = 64
+MAX_KEYS = 64
 """Maximum number of keys of a map in a model: each has a flag and a value of its own."""
 
 
@@ -128,7 +128,7 @@ MOST_KEYS = 64
 class Map(Domain):
     """Immutable maps from some of the values of `key` to values of `value`: `map(0..3, bool)`.
 
-    It is finite where both are and there are at most `MOST_KEYS` keys. In a model it then has, for each key, a flag
+    It is finite where both are and there are at most `MAX_KEYS` keys. In a model it then has, for each key, a flag
     for the presence of the key, and the value, which is the default for an absent key.
     """
 
@@ -138,7 +138,7 @@ class Map(Domain):
     @cached_property
     def size(self) -> int | None:
         keys, values = self.key.size, self.value.size
-        if keys is None or values is None or keys > MOST_KEYS:
+        if keys is None or values is None or keys > MAX_KEYS:
             return None
         return int((values + 1) ** keys)
 

@@ -63,8 +63,8 @@ class Findings:
 
     def together(self) -> WorkbenchError:
         """Return the mistakes as one error, in the order of the text."""
-        distinct_errors = {(_place(error), error.what): error for error in self.errors}
-        first, *others = sorted(distinct_errors.values(), key=_place)
+        distinct_errors = {(_find_position(error), error.what): error for error in self.errors}
+        first, *others = sorted(distinct_errors.values(), key=_find_position)
         first.others = tuple(others)
         return first
 
@@ -74,6 +74,6 @@ class Findings:
             raise self.together()
 
 
-def _place(error: WorkbenchError) -> tuple[int, ...]:
+def _find_position(error: WorkbenchError) -> tuple[int, ...]:
     """Return the position of an error; () if it is unknown."""
     return (error.where.line, error.where.column) if isinstance(error.where, Location) else ()

@@ -6,7 +6,7 @@ The rule of this module: advice must help. `-N` makes `int` and `str` finite, `-
 from __future__ import annotations
 
 from workbench.core.domain import Anything, Domain, Integers, Reals, Texts
-from workbench.core.fields import MOST_KEYS, Map, Nullable, within
+from workbench.core.fields import MAX_KEYS, Map, Nullable, within
 
 ADVICE: tuple[tuple[type[Domain], str], ...] = (
     (Nullable, "a model has no null: take it out before with value_or(x, 0)"),
@@ -32,9 +32,9 @@ def obstacle(domain: Domain, held: tuple[type[Domain], ...] = ()) -> tuple[str, 
     for part in within(domain):
         if isinstance(part, Map):
             keys = part.key.size
-            if keys is not None and keys > MOST_KEYS:
-                what = f"which has {keys} keys, and a map in a model has {MOST_KEYS} at most"
-                return what, f"choose fewer: -N {MOST_KEYS} for int, a type such as 0..{MOST_KEYS - 1}, an enumeration"
+            if keys is not None and keys > MAX_KEYS:
+                what = f"which has {keys} keys, and a map in a model has {MAX_KEYS} at most"
+                return what, f"choose fewer: -N {MAX_KEYS} for int, a type such as 0..{MAX_KEYS - 1}, an enumeration"
             if not part.finite:
                 which, odd = ("values", part.value) if part.key.finite else ("keys", part.key)
                 return f"whose {which}, {odd}, are not finite", obstacle(odd)[1]

@@ -42,7 +42,7 @@ class Brim(NamedTuple):
     """The slots of the events, the oldest first."""
 
 
-def most_fronts(capacities: Sequence[int], arrivals: Sequence[Sequence[Any]]) -> int:
+def bound_fronts(capacities: Sequence[int], arrivals: Sequence[Sequence[Any]]) -> int:
     """Return the maximum number of fronts that a step can consume, given the capacities and the arrivals.
 
     It is at least two where several events come: a pipe that can carry several is shown as such.
@@ -147,7 +147,7 @@ class Join:
                 _name_parts(numbered, f"{slot.name}_", part)
                 for slot, part in zip(meanwhile.slots(), result.state, strict=True)
             )
-        return self._settle(meanwhile, state, self._dense(rounds, most_fronts(self.capacities, arrivals), share))
+        return self._settle(meanwhile, state, self._dense(rounds, bound_fronts(self.capacities, arrivals), share))
 
     def _dense(self, rounds: Sequence[tuple[Any, tuple[Any, ...]]], limit: int, share: Share) -> tuple[Any, ...]:
         """Return the fronts, at most `limit`, with no absent one before a present one."""

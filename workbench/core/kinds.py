@@ -103,7 +103,7 @@ class Listening(Processor):
         fronts = itertools.zip_longest(*map(pack_slots, arrivals), fillvalue=NOTHING)
         return [(disjunction(each.present for each in front), front) for front in fronts]
 
-    def most_fronts(self, widths: Sequence[int]) -> int:
+    def bound_fronts(self, widths: Sequence[int]) -> int:
         return max(widths)
 
 

@@ -16,7 +16,7 @@ from workbench.core.term import Items, Term, const, domain_of, is_symbolic, same
 from workbench.core.typing_rules import literal_domain, whole_number
 from workbench.errors import TypingError
 
-MOST_PLACES = 63
+MAX_PLACES = 63
 """Maximum number of places of a shift."""
 
 
@@ -88,9 +88,9 @@ def _shift(name: str, one: Callable[[Any, int], Any], value: Any, amount: Any) -
     domain = Range(amount, amount) if fixed else domain_of(amount)
     if is_symbolic(value):
         whole_number(name, domain_of(value))
-    if not isinstance(domain, Range | Integer) or domain.lo < 0 or domain.hi > MOST_PLACES:
+    if not isinstance(domain, Range | Integer) or domain.lo < 0 or domain.hi > MAX_PLACES:
         raise TypingError(
-            f"'{name}' shifts by 0 to {MOST_PLACES} places, not by {amount if fixed else domain}",
+            f"'{name}' shifts by 0 to {MAX_PLACES} places, not by {amount if fixed else domain}",
             hint="write a constant, or declare the amount as a range such as 0..7",
         )
     if not fixed and not is_symbolic(value):

@@ -127,7 +127,7 @@ def _element(op: Operator, args: tuple[Term, ...]) -> Domain:
     return array.element
 
 
-MOST_EVENTS = 1 << 40
+MAX_EVENTS = 1 << 40
 """A number of entries that exceeds any memory."""
 
 READ = Operator("read", 2, "read", _element, lambda cells, position: cells[position], "{0}[{1}]")
@@ -170,18 +170,18 @@ FIND_ENTRY = Operator("find_entry", 4, "find", lambda *_: INT, _entry, "")
 """The position of a key's entry, given the begins of all maps, the keys, the map's number, the key; 0: none."""
 
 ENTRIES = Operator(
-    "entries", 2, "size", lambda *_: Range(0, MOST_EVENTS), lambda begins, number: begins[number + 1] - begins[number],
+    "entries", 2, "size", lambda *_: Range(0, MAX_EVENTS), lambda begins, number: begins[number + 1] - begins[number],
     "({0}[at({1} + 1)] - {0}[at({1})])",
 )  # fmt: skip
 """The number of entries of a map, given the begins of all maps and its number."""
 
 FINDS = (FIND, FIND_PAIR)
-MOST_WORDS = len(FINDS)
+MAX_WORDS = len(FINDS)
 """Maximum number of words of a key of a table."""
 
 READS = (READ, RECALL, IS_USED)
 
-EXTENT = Operator("extent", 1, "len", lambda *_: Range(0, MOST_EVENTS), lambda _: MOST_EVENTS, "len({0})")
+EXTENT = Operator("extent", 1, "len", lambda *_: Range(0, MAX_EVENTS), lambda _: MAX_EVENTS, "len({0})")
 """The capacity of code for an endless array, of which it keeps the last entries: a power of two."""
 
 

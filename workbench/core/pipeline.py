@@ -186,7 +186,7 @@ class Pipeline(Displayed):
             bounds = [width for width in rounds if width is not None]
             width = None
             if len(bounds) == len(rounds):
-                width = processor.most_events(domains, processor.most_fronts(bounds))
+                width = processor.bound_events(domains, processor.bound_fronts(bounds))
             if width is not None:
                 last = 0 if isinstance(processor, Clocked) else processor.finishes
                 # at the end it first emits for late inputs, if there are any, and then its last events

@@ -330,7 +330,7 @@ class Processor(ABC):
         """Return the fronts of events that may be absent: whether there is a front, and the front."""
         return [(arrival.present, (arrival.value,)) for slots in arrivals for arrival in slots]
 
-    def most_fronts(self, widths: Sequence[int]) -> int:
+    def bound_fronts(self, widths: Sequence[int]) -> int:
         """Return the maximum number of fronts of a step, given those of events on its inputs."""
         return sum(widths) if self.merges else max(widths)
 
@@ -391,7 +391,7 @@ class Processor(ABC):
         """Return the maximum number of events of an output for one front; None if it is unbounded."""
         return 1
 
-    def most_events(self, inputs: tuple[Domain, ...], fronts: int) -> int | None:
+    def bound_events(self, inputs: tuple[Domain, ...], fronts: int) -> int | None:
         """Return the maximum number of events of an output for `fronts` fronts of a step; None if it is unbounded."""
         burst = self.burst(inputs)
         return None if burst is None else burst * fronts

@@ -42,11 +42,11 @@ Sides = tuple[Disjunction, Disjunction]
 ALWAYS: Disjunction = ((),)
 WHOLE: Interval = (-math.inf, math.inf)
 EMPTY: Interval = (math.inf, -math.inf)
-MOST_CASES = 16
+MAX_CASES = 16
 """Maximum number of cases of a condition."""
-MOST_STEPS = 1_000
+MAX_STEPS = 1_000
 """Maximum number of steps to find a range."""
-MOST_LEVELS = 30
+MAX_LEVELS = 30
 """Maximum nesting of operators whose ranges are narrowed."""
 
 
@@ -145,13 +145,13 @@ def _split_cases(difference: Sum, signs: set[str]) -> Disjunction:
 
 def _both(a: Disjunction, b: Disjunction) -> Disjunction:
     """Return the cases in which both are true; if there are too many, those of one, which imply less."""
-    if len(a) * len(b) > MOST_CASES:
+    if len(a) * len(b) > MAX_CASES:
         return min(a, b, key=len)
     return tuple((*one, *other) for one in a for other in b)
 
 
 def _either(a: Disjunction, b: Disjunction) -> Disjunction:
-    return (*a, *b) if len(a) + len(b) <= MOST_CASES else ALWAYS
+    return (*a, *b) if len(a) + len(b) <= MAX_CASES else ALWAYS
 
 
 def _meet(a: Interval, b: Interval) -> Interval:
@@ -185,7 +185,7 @@ class _Ranges:
     def __init__(self) -> None:
         self.sums = _Sums()
         self.conditions = _Conditions(self.sums)
-        self.steps, self.levels = MOST_STEPS, 0
+        self.steps, self.levels = MAX_STEPS, 0
 
     def bound(self, term: Term, cases: Disjunction) -> Interval:
         """Return the range of a term where one of these cases is true."""
@@ -222,7 +222,7 @@ class _Ranges:
     def _find_term_bounds(self, term: Term, case: Case) -> Interval:
         """Return the range of a term that is no sum: from its type, and from the narrowed ranges of its arguments."""
         own = (term.domain.lo, term.domain.hi) if isinstance(term.domain, Range | Integer) else WHOLE
-        if self.levels >= MOST_LEVELS or self.steps <= 0:
+        if self.levels >= MAX_LEVELS or self.steps <= 0:
             return own
         self.steps, self.levels = self.steps - 1, self.levels + 1
         bounds = self._operate(term, case)

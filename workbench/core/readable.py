@@ -13,7 +13,7 @@ def plural(number: float | str, noun: str) -> str:
     return f"{number} {noun}{'' if number in (1, '1') else 's'}"
 
 
-MOST_LISTED = 12
+MAX_LISTED = 12
 """Maximum number of values of a set that are all printed."""
 
 
@@ -22,7 +22,7 @@ def shorten_sets(text: str) -> str:
 
     def shorten(match: re.Match[str]) -> str:
         values = match[1].split(", ")
-        if len(values) <= MOST_LISTED:
+        if len(values) <= MAX_LISTED:
             return match[0]
         return f"{{{values[0]}, {values[1]}, ... {values[-1]}}} ({len(values)} values)"
 

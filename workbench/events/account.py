@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BLANK, KEYLESS, UNDECLARED = "blank lines", "rows without a key", "rows of undeclared types"
 """The reasons for ignoring rows."""
-MOST_KINDS = 4
+MAX_KINDS = 4
 """The maximum number of kinds of bad rows that are listed with their counts."""
 _REPORTING = Lock()
 """Held while something is reported once that several threads may report at the same time."""
@@ -113,7 +113,7 @@ class Account:
         """Return the number and the kinds of bad rows, and the first one; empty if there is none."""
         if self.first_bad is None:
             return ""
-        kinds = ", ".join(f"{count:,}: {kind}" for kind, count in self.reasons.most_common(MOST_KINDS))
+        kinds = ", ".join(f"{count:,}: {kind}" for kind, count in self.reasons.most_common(MAX_KINDS))
         first = f"{self.first_bad.file}:{self.first_bad.number}: {self.first_bad.reason}"
         return "; ".join(
             filter(

@@ -87,7 +87,7 @@ def read_files(log: object) -> Iterator[str]:
 
 ROTATED = re.compile(r"[.-][0-9][0-9T:-]*")
 """The endings of rotated files: `.1`, `-20261124`; compressed ones have a further ending."""
-MOST_ROTATIONS = 9999
+MAX_ROTATIONS = 9999
 """The greatest number of a rotation; a greater number behind a name is a date."""
 
 
@@ -99,8 +99,8 @@ def _sort_log(files: Iterable[LogPath]) -> list[LogPath]:
     ends = {each: text[len(name) :] for each, text in unpacked.items()}
     if not all(str(each).startswith(name) and ROTATED.fullmatch(end) for each, end in ends.items()):
         return order
-    ages = {each: int(end[1:]) if end[1:].isdecimal() else MOST_ROTATIONS + 1 for each, end in ends.items()}
-    numbered = [each for each, age in ages.items() if age <= MOST_ROTATIONS]
+    ages = {each: int(end[1:]) if end[1:].isdecimal() else MAX_ROTATIONS + 1 for each, end in ends.items()}
+    numbered = [each for each, age in ages.items() if age <= MAX_ROTATIONS]
     dated = [each for each in ages if each not in numbered]
     return [*dated, *sorted(numbered, key=ages.__getitem__, reverse=True), order[0]]
 

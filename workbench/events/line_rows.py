@@ -22,7 +22,7 @@ from workbench.events.reading_options import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader, Taker
 from workbench.events.values import CopiedCells
 
-MOST = 1000
+MAXIMUM = 1000
 """Maximum number of key sets whose column maps are cached."""
 
 
@@ -84,7 +84,7 @@ class RecordReader(LineReader):
             self.set_columns(keys)
             self._seen.update(dict.fromkeys(keys))
         assert self.columns is not None
-        if len(self._known) < MOST:
+        if len(self._known) < MAXIMUM:
             self._known[keys] = self.columns, self.takers
         self._keys = keys
 

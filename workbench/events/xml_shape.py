@@ -17,7 +17,7 @@ from xml.etree.ElementTree import Element
 from workbench.core.domain import Bool, Domain, Enum, Integers, Reals, Value
 from workbench.core.fields import FrozenMap, Map
 
-MOST, LARGE = 256, 1 << 13
+MAXIMUM, LARGE = 256, 1 << 13
 """Maximum number of shapes that are remembered, and of elements of a row with one."""
 INTEGER, NUMBER = r"-?[0-9]{1,15}", r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?"
 INTEGERS, NUMBERS = (re.compile(rf"{each}(?:,{each})*") for each in (INTEGER, NUMBER))
@@ -74,7 +74,7 @@ class RowShapes:
 
     def cells(self, row: Element) -> Sequence[tuple[CellTexts | None, CellTexts] | None] | None:
         """Return the texts at each path of a row, where they are plain; None if the row or its shapes are too many."""
-        if self._new > MOST and self._new * 2 > self._seen:
+        if self._new > MAXIMUM and self._new * 2 > self._seen:
             return None
         inside = list(itertools.islice(row.iter(), LARGE + 1))
         if len(inside) > LARGE:
@@ -89,7 +89,7 @@ class RowShapes:
 
     def _learnt(self, shape: RowShape, row: Element, inside: Sequence[Element]) -> RowPlan:
         self._new += 1
-        if len(self._known) == MOST:
+        if len(self._known) == MAXIMUM:
             self._known.clear()
         plan = self._known[shape] = self._plan(row, {id(element): i for i, element in enumerate(inside)})
         return plan

@@ -148,7 +148,7 @@ class Strike(NamedTuple):
         return f"{self.event} on {self.pipe} was {self.what}"
 
 
-def place(node: Node) -> str:
+def name_pipe(node: Node) -> str:
     """Return the user's name for the pipe of a fault."""
     return node.name.rpartition(".")[0]
 
@@ -163,4 +163,4 @@ def struck(pipeline: Pipeline, carried: Mapping[str, Value | None]) -> Iterator[
         position = node.inputs.index(oracle) - 1
         event = events[position] if isinstance(events, list) else events
         by = f" by {strike}" if isinstance(strike, int) else ""
-        yield Strike(place(node), pipeline.domains[node.inputs[0]], event, f"{processor.participle}{by}")
+        yield Strike(name_pipe(node), pipeline.domains[node.inputs[0]], event, f"{processor.participle}{by}")

@@ -39,7 +39,7 @@ from workbench.core.term import FALSE, TRUE, Others, Term, const, has_view, leav
 from workbench.errors import Refused, WorkbenchError
 from workbench.ir.ends import END_NAME, Ends, finishing
 from workbench.ir.queues import Queues, Round
-from workbench.ir.ring_buffer import ENDLESS, Ring, is_long, most_waited
+from workbench.ir.ring_buffer import ENDLESS, Ring, is_long, name_max_waited
 from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, StateVariable, System, WatchedContract
 from workbench.ir.variable_contents import DEFAULT_CAPACITY, HeldDomains, canonical, capacities_of, guard_state
 from workbench.ir.wires import Wires, name_shared
@@ -415,7 +415,7 @@ class _Crawl:
         self.queues.update((queue.name, queue) for queue in part.queues)
         for queue in part.queues:
             if queue.capacity == ENDLESS:
-                maximum = var(most_waited(queue.name), queue.length.domain)
+                maximum = var(name_max_waited(queue.name), queue.length.domain)
                 self.wires.variables.append(StateVariable(maximum.name, maximum.domain, 0, MAX(maximum, queue.length)))
         return part.rounds
 

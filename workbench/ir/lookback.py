@@ -20,13 +20,13 @@ from workbench.core.term import Term, const, leaves, same, var
 from workbench.errors import WorkbenchError
 from workbench.processors.held.inner_processor import as_state
 
-MOST_FRONTS = 4096
+MAX_FRONTS = 4096
 """The longest history to look for."""
 
-MOST_CASES = 512
+MAX_CASES = 512
 """Maximum number of cases of small variables to try."""
 
-MOST_WORK = 2_000_000
+MAX_WORK = 2_000_000
 """Maximum number of variable values to compute: a larger machine is not decided here."""
 
 
@@ -90,9 +90,9 @@ class _Unrolled:
         A front moves from variable to variable, and small variables (the number of events so far) control it: a front
         that is still there when it could have passed through all of them stays.
         """
-        small = sum(symbol.domain.size or 0 for symbol in self.symbols if (symbol.domain.size or 0) <= MOST_FRONTS)
-        steps = min(len(self.symbols) + small + 1, MOST_FRONTS)
-        return min(steps, MOST_WORK // max(1, len(self.symbols)))
+        small = sum(symbol.domain.size or 0 for symbol in self.symbols if (symbol.domain.size or 0) <= MAX_FRONTS)
+        steps = min(len(self.symbols) + small + 1, MAX_FRONTS)
+        return min(steps, MAX_WORK // max(1, len(self.symbols)))
 
     def _next(self, state: Any, fresh: Mapping[Term, Term]) -> Any:
         known = dict(zip(self.symbols, leaves(state), strict=True))
@@ -100,7 +100,7 @@ class _Unrolled:
 
     def find_settled(self) -> Iterator[Mapping[int, Value]]:
         """Yield settled states, see `find_settled_states`: control variables are tried out, the rest stays symbolic."""
-        small = [(i, slot) for i, slot in enumerate(self.machine.slots) if (slot.domain.size or MOST_CASES + 1) <= 64]
+        small = [(i, slot) for i, slot in enumerate(self.machine.slots) if (slot.domain.size or MAX_CASES + 1) <= 64]
         cases = _cases([self.state[i] for i, _ in small if isinstance(self.state[i], Term)])
         for case in cases or []:
             state = _normal(substitute(self.state, case), self.symbols)
@@ -124,8 +124,8 @@ def _cases(symbols: Sequence[Term]) -> list[dict[Term, Term]] | None:
     """Return all assignments of these symbols; None if there are too many."""
     total = 1
     for symbol in symbols:
-        total *= symbol.domain.size or MOST_CASES + 1
-        if total > MOST_CASES:
+        total *= symbol.domain.size or MAX_CASES + 1
+        if total > MAX_CASES:
             return None
     values = ([const(value, symbol.domain) for value in symbol.domain.values()] for symbol in symbols)
     return [dict(zip(symbols, combination, strict=True)) for combination in itertools.product(*values)]

@@ -13,15 +13,15 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from workbench.core.domain import BOOL, Domain, Range
-from workbench.core.join import JoinRounds, JoinStep, most_fronts
-from workbench.core.memory import EXTENT, MOST_EVENTS, Array, Cells
+from workbench.core.join import JoinRounds, JoinStep, bound_fronts
+from workbench.core.memory import EXTENT, MAX_EVENTS, Array, Cells
 from workbench.core.ops import EQ, GT, MOD, as_term, both, conjunction, either, ite, negate
 from workbench.core.processor import Maybe, Share, Slot, State
 
 MAX_VARIABLES = 4
 """The largest capacity for which a queue's events are variables of their own, which is faster."""
 
-ENDLESS = MOST_EVENTS
+ENDLESS = MAX_EVENTS
 """The capacity of a queue that grows whenever it needs to."""
 
 
@@ -30,7 +30,7 @@ def is_long(capacities: Sequence[int]) -> bool:
     return max(capacities) > MAX_VARIABLES
 
 
-def most_waited(queue: str) -> str:
+def name_max_waited(queue: str) -> str:
     """Return the variable that stores the maximum number of events that have waited in such a queue."""
     name, _, port = queue.rpartition(".")
     return f"{name}.queue:most_{port}"
@@ -71,11 +71,11 @@ class Ring:
         ]
         fires: list[Any] = []
         count: Any = 0
-        for j in range(most_fronts(self.capacities, arrivals)):
-            fires.append(share(f"fires{j + 1}", as_term(conjunction(GT(line.places[-1], j) for line in lines), BOOL)))
+        for j in range(bound_fronts(self.capacities, arrivals)):
+            fires.append(share(f"fires{j + 1}", as_term(conjunction(GT(line.cells[-1], j) for line in lines), BOOL)))
             count = ite(fires[j], j + 1, count)
         count = share("taken", as_term(count, Range(0, len(fires))))
-        after = [line.places[-1] - count for line in lines]
+        after = [line.cells[-1] - count for line in lines]
         return JoinRounds(
             tuple(part for line, n in zip(lines, after, strict=True) for part in line.move_events(count, n)),
             tuple((fire, tuple(line.front(j) for line in lines)) for j, fire in enumerate(fires)),
@@ -106,9 +106,9 @@ class Ring:
             eaten = both(fires, waiting)
             # write behind the last event; if the arrival does not wait, this position stays free
             condition = both(arrival.present, either(waiting, negate(fires))) if q == ENDLESS else arrival.present
-            store.put(_place(first + n, q), arrival.value, condition)
+            store.put(_compute_index(first + n, q), arrival.value, condition)
             length = ite(stays, n + 1, ite(both(eaten, negate(arrival.present)), n - 1, n))
-            after += [length, ite(eaten, _place(first + 1, q), first)]
+            after += [length, ite(eaten, _compute_index(first + 1, q), first)]
             front.append(ite(waiting, store.at(first, n), arrival.value))
             lengths.append(length)
         return JoinStep(tuple(after), fires, tuple(front), tuple(lengths), tuple(overflows))
@@ -127,13 +127,13 @@ class _Line(NamedTuple):
     store: Cells | None
     capacity: int
     arrivals: tuple[Maybe, ...]
-    places: tuple[Any, ...]
+    cells: tuple[Any, ...]
 
     def front(self, number: int) -> Any:
         """Return the event at a position, if there are more events: it waits already, or arrives."""
         *others, last = self.arrivals
         event = last.value
-        for arrival, position in zip(reversed(others), reversed(self.places[:-2]), strict=True):
+        for arrival, position in zip(reversed(others), reversed(self.cells[:-2]), strict=True):
             event = ite(both(arrival.present, EQ(position, number)), arrival.value, event)
         if self.store is None:
             return event
@@ -143,12 +143,12 @@ class _Line(NamedTuple):
         """Return the state after a step that took `count` events and left `left`."""
         if self.store is None:
             return ()
-        for arrival, position in zip(self.arrivals, self.places, strict=False):  # those taken at once are overwritten
+        for arrival, position in zip(self.arrivals, self.cells, strict=False):  # those taken at once are overwritten
             self.store.put(self._at(position), arrival.value, arrival.present)
         return left, ite(EQ(left, 0), self.first, self._at(count))
 
     def _at(self, position: Any) -> Any:
-        return _place(self.first + position, self.capacity)
+        return _compute_index(self.first + position, self.capacity)
 
 
 def _length(capacity: int) -> int | None:
@@ -161,7 +161,7 @@ def _last(capacity: int) -> int:
     return (1 << 62) - 1 if capacity == ENDLESS else _size(capacity) - 1
 
 
-def _place(position: Any, capacity: int) -> Any:
+def _compute_index(position: Any, capacity: int) -> Any:
     """Return the index of a position in the array."""
     return position if capacity == ENDLESS else MOD(position, _size(capacity))
 

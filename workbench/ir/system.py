@@ -96,7 +96,7 @@ class Queue(NamedTuple):
 class WatchedContract(NamedTuple):
     """A contract: the condition that a step keeps it, whether that is assumed, and its words."""
 
-    kept: Term
+    holds: Term
     assumed: bool
     text: str
 
@@ -203,12 +203,12 @@ class System:
     def restrictions(self) -> tuple[str, ...]:
         """The names of the assumptions that restrict the runs of the system."""
         known = self.domains
-        return tuple(name for name, each in self.watched.items() if each.assumed and each.kept.name in known)
+        return tuple(name for name, each in self.watched.items() if each.assumed and each.holds.name in known)
 
     @property
     def is_restricted_by_state(self) -> bool:
         """Whether there may be states in which no event meets the assumptions."""
-        names = self.cone(tuple(self.watched[name].kept for name in self.restrictions))
+        names = self.cone(tuple(self.watched[name].holds for name in self.restrictions))
         return any(variable.name in names for variable in self.variables)
 
     @property

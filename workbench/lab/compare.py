@@ -25,7 +25,7 @@ SAME = 1e-9
 RELATIVE, DISPERSIONS, FACTOR_OF_ONE = 0.1, 3.0, 2.0
 SMALLEST = {"cpu_seconds": 0.005, "wall_seconds": 0.005, "peak_mb": 5.0, "gpu_seconds": 0.5, "gpu_peak_mb": 5.0}
 """Differences that are always noise; for the time of a GPU, one sample of the driver."""
-MOST_LISTED = 8
+MAX_LISTED = 8
 _TO_DEVIATION = 1.4826
 
 
@@ -99,7 +99,7 @@ def find_run(stored: Mapping[str, Sequence[Result]], name: str) -> tuple[str, li
         latest = sorted(by_kind["run"], key=lambda key: by_kind["run"][key][-1].started, reverse=True)
         known = [f"{own} of {suite}" for suite, own in meant or latest]
         what = f"several begin with '{name}'" if meant else f"no run, code version or commit begins with '{name}'"
-        listed = ", ".join([*known[:MOST_LISTED], *["..."] * (len(known) > MOST_LISTED)]) or "none yet"
+        listed = ", ".join([*known[:MAX_LISTED], *["..."] * (len(known) > MAX_LISTED)]) or "none yet"
         raise InputError(what, hint=f"there are: {listed}; `workbench lab list SUITE` has all")
     (suite, _), results = next(iter(meant.items()))
     return suite, list(newest(results).values())

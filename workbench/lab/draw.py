@@ -14,7 +14,7 @@ from workbench.lab.rows import package
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999")
 """The palette of Okabe and Ito, which people with colour blindness can distinguish."""
 MARKERS = "osD^vP*X"
-MOST_LINKS = 5000
+MAX_LINKS = 5000
 DOUBTFUL = "hollow: did not end ok, or was timed on a loaded machine"
 Link = Callable[[Sequence[str]], str]
 
@@ -81,7 +81,7 @@ def _lines(plot: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: Link)
         style = {"s": 22, "color": _colour(i), "marker": MARKERS[i % len(MARKERS)]}
         axes.scatter([], [], label=name, **style)  # for the legend, where all marks are filled
         marks = axes.scatter(xs, ys, zorder=3, **style)
-        if len(points) <= MOST_LINKS:
+        if len(points) <= MAX_LINKS:
             marks.set_urls([link(dot.ids) for dot in points])
         marks.set_facecolors(["white" if dot.doubtful else _colour(i) for dot in points])
     values = [dot.x for points in dots.values() for dot in points]
@@ -122,7 +122,7 @@ def _histogram(plot: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: L
         bars = axes.bar(edges[:-1], list(map(len, bins)), widths, align="edge", color=_colour(i), alpha=0.7, label=name,
                         edgecolor="white", linewidth=0.5)  # fmt: skip
         for bar, inside in zip(bars, bins, strict=True):
-            bar.set_url(link([key for dot in inside for key in dot.ids][:MOST_LINKS]))
+            bar.set_url(link([key for dot in inside for key in dot.ids][:MAX_LINKS]))
             # a bin is doubtful if most of its results are
             hollow |= _hollow(bar, i, 2 * sum(dot.doubtful for dot in inside) > len(inside))
     return hollow

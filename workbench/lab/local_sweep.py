@@ -16,7 +16,7 @@ from workbench.lab.store import ResultStore, new_name
 
 FIRST_FLUSH, LONGEST_FLUSH = 1.0, 15.0
 """Seconds between two files: few at first, more in a long sweep. A `kill -9` loses at most that much."""
-MOST_UNSTORED = 2000
+MAX_UNSTORED = 2000
 _GLANCE = 0.25
 
 
@@ -80,7 +80,7 @@ class Keeper:
     def look(self) -> None:
         """Store the buffered results if it is time."""
         late = time.monotonic() - self._last > self._patience
-        if self._waiting and (late or len(self._waiting) >= MOST_UNSTORED):
+        if self._waiting and (late or len(self._waiting) >= MAX_UNSTORED):
             self.flush()
             self._patience = min(2 * self._patience, LONGEST_FLUSH)
 

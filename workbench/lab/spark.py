@@ -34,7 +34,7 @@ from workbench.lab.store import ResultStore, read
 from workbench.lab.suite import Suite
 
 BATCHES_PER_CORE = 4
-MOST_IN_A_BATCH = 250
+MAX_IN_A_BATCH = 250
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Options for Java, which only passes points on and reads small tables: more compilation would cost seconds."""
 FIELDS = ("experiment", "point", "repetition", "key", "code", "batch")
@@ -48,7 +48,7 @@ def session(master: str = LOCAL, **settings: str) -> Any:
     SparkError: Spark or Java is missing, or the master cannot be reached.
     """
     own = {
-        "spark.sql.execution.arrow.maxRecordsPerBatch": str(MOST_IN_A_BATCH),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(MAX_IN_A_BATCH),
         "spark.sql.execution.arrow.localRelationThreshold": "0",  # otherwise Spark merges small batches
         "spark.executor.memory": "512m",  # it passes points on; the measuring processes are outside of it
         "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {QUICK_START}",
@@ -80,7 +80,7 @@ def sweep(lab: Lab, tasks: Sequence[Measurement], origin: Origin, spark: Any) ->
 
 def _sweep(lab: Lab, tasks: Sequence[Measurement], origin: Origin, spark: Any) -> Iterator[Result]:
     cores = max(1, spark.sparkContext.defaultParallelism)
-    size = max(1, min(MOST_IN_A_BATCH, -(-len(tasks) // (cores * BATCHES_PER_CORE))))
+    size = max(1, min(MAX_IN_A_BATCH, -(-len(tasks) // (cores * BATCHES_PER_CORE))))
     batches = [tasks[i : i + size] for i in range(0, len(tasks), size)]
     # each batch is an Arrow record batch, which Spark makes a partition: no shuffle is needed
     tables = [_table(batch, digest([origin.run, number])[:12]) for number, batch in enumerate(batches)]

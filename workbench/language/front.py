@@ -27,7 +27,7 @@ from workbench.language.grammar import grammar
 from workbench.language.lalr import Extent, LalrReader, Reduction, TooDeep, Unread
 from workbench.language.mistakes import Vocabulary, explain
 
-MOST, READ = 20, 1_000_000
+MAXIMUM, READ = 20, 1_000_000
 """Maximum number of syntax errors that one error reports; and, where there are items, the budget in characters parsed
 that lowers it for long texts, since each mistake costs several passes."""
 
@@ -181,10 +181,10 @@ def _mistakes(text: str, file: str, dialect: Dialect, offset: int) -> WorkbenchE
         starts = [match.start() for match in pattern.finditer(text)]
         for begin, end in itertools.pairwise([*starts, len(text)]):
             part = "\n" * text.count("\n", 0, begin) + text[begin:end]
-            if len(findings.errors) <= MOST and dialect.find_mistake(part) is not None:
+            if len(findings.errors) <= MAXIMUM and dialect.find_mistake(part) is not None:
                 findings.add(dialect.explain(part, file, text, start))
         return findings.together()
-    while len(findings.errors) < min(MOST, READ // max(len(text), 1)):
+    while len(findings.errors) < min(MAXIMUM, READ // max(len(text), 1)):
         for span in _candidates(units(left, pattern), at):
             shorter = left[: span[0]] + re.sub(r"[^\n]", " ", left[slice(*span)]) + left[span[1] :]  # lines stay lines
             following = dialect.find_mistake(shorter)

@@ -118,9 +118,9 @@ class Streaming(Truth, Deferring):
         return replace(self, pending=capacity)
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
-        return self.most_events(inputs, 1)
+        return self.bound_events(inputs, 1)
 
-    def most_events(self, inputs: tuple[Domain, ...], fronts: int) -> int | None:
+    def bound_events(self, inputs: tuple[Domain, ...], fronts: int) -> int | None:
         return None if self.pending is None else self.pending + fronts
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:

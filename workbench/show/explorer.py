@@ -19,21 +19,21 @@ from workbench.errors import WorkbenchError
 from workbench.processors.held.group import flatten
 from workbench.show.draw import inline, svg
 from workbench.show.style import asset, begin_page
-from workbench.verify.answer.trace import MOST_WAITING, Trace
+from workbench.verify.answer.trace import MAX_WAITING, Trace
 from workbench.verify.answer.verdict import Outcome, Verdict
 
 WIDEST = 14
 """Maximum number of characters of a value in a drawing."""
-MOST_SLOTS = 6
+MAX_SLOTS = 6
 """Maximum capacity of queues that are drawn slot by slot."""
-_CHARACTER, _LEAST, _MOST = 6, 30, 132
+_CHARACTER, _LEAST, _MAXIMUM = 6, 30, 132
 """Width of a character, and minimum and maximum width of a queue, in points."""
 
 
 def explorer(verdicts: Sequence[Verdict]) -> str:
     """Return the page: a tab for each verdict, with its run; it opens on the first that fails, or that has a run."""
     drawn: list[tuple[Pipeline, list[Trace]]] = []
-    objects = [{**_describe(v), "sign": v.outcome.sign, "drawing": _place(v.run, drawn)} for v in verdicts]
+    objects = [{**_describe(v), "sign": v.outcome.sign, "drawing": _find_drawing(v.run, drawn)} for v in verdicts]
     title = ", ".join(dict.fromkeys(verdict.pipeline for verdict in verdicts))
     return "\n".join(
         [
@@ -79,7 +79,7 @@ def _embed(data: object) -> str:
     return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028")
 
 
-def _place(run: Trace | None, drawn: list[tuple[Pipeline, list[Trace]]]) -> int | None:
+def _find_drawing(run: Trace | None, drawn: list[tuple[Pipeline, list[Trace]]]) -> int | None:
     """Return the number of the drawing of a run's pipeline, shared by its runs; None if the pipeline is unknown."""
     if run is None or run.pipeline is None:
         return None
@@ -124,8 +124,8 @@ def _measure_queues(pipeline: Pipeline, runs: Sequence[Trace]) -> dict[str, int]
         slots = 1
         for run in runs:
             held = [step.contents.get(queue, ()) for step in run.steps]
-            lengths = (len(show_value(v, run.domains.get(pipe))) for events in held for v in events[:MOST_WAITING])
+            lengths = (len(show_value(v, run.domains.get(pipe))) for events in held for v in events[:MAX_WAITING])
             values = max(values, *lengths, 1)
-            slots = max(slots, min(run.capacities.get(queue, MOST_SLOTS), MOST_SLOTS))
-        widths[queue] = min(max(slots * (values * _CHARACTER + 8), _LEAST), _MOST)
+            slots = max(slots, min(run.capacities.get(queue, MAX_SLOTS), MAX_SLOTS))
+        widths[queue] = min(max(slots * (values * _CHARACTER + 8), _LEAST), _MAXIMUM)
     return widths

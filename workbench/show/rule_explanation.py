@@ -16,13 +16,13 @@ from workbench.core.readable import plural
 from workbench.show.rule_time_line import WindowLine, draw_lines, html_lines, window_lines
 from workbench.show.style import answer_page
 from workbench.tesla import tree as t
-from workbench.tesla.explain.hindrances import ABSENT, MOST_NEAR, NOT, Hindrance, Nearest
+from workbench.tesla.explain.hindrances import ABSENT, MAX_NEAR, NOT, Hindrance, Nearest
 from workbench.tesla.explain.rule_view import Fit, RunRecord, SeenWindow
 from workbench.tesla.explain.why import CompositeReason, SeenPart, format_value
 from workbench.tesla.explain.why_not import MissingReason, PartialReason, RuleReason, TriggerReason
 from workbench.tesla.rule_explanation import RuleExplanation
 
-MOST_NAMED = 12
+MAX_NAMED = 12
 """Maximum number of events or values that a line names."""
 INDENT = "    "
 SINGLE = {each.value for each in t.Policy if each.single}
@@ -216,7 +216,7 @@ class _Teller:
     def hindrance(self, hindrance: Hindrance) -> Iterator[str]:
         yield hindrance.text
         if hindrance.kind in (NOT, ABSENT):
-            yield from (f"  {self.event(each)}" for each in hindrance.events[:MOST_NEAR])
+            yield from (f"  {self.event(each)}" for each in hindrance.events[:MAX_NEAR])
 
     def named(self, part: SeenPart) -> str:
         assert part.bound is not None
@@ -240,5 +240,5 @@ def _values(values: Mapping[str, Any]) -> str:
 
 
 def _list_names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
+    more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(names[:MAX_NAMED]) + more

@@ -27,7 +27,7 @@ banded_attribute = later("workbench.executors.compiled.rules.range_constraints",
 refuse_unsupported = later("workbench.executors.compiled.rules.refusals", "refuse_unsupported")
 """Imported on first use because they need numpy, which pictures do not."""
 
-MOST_LISTED = 8
+MAX_LISTED = 8
 """Maximum number of predicates that are listed with a column; for more, their number is shown."""
 
 
@@ -134,7 +134,7 @@ def _list_searched(plan: SetPlan, rule: int) -> list[str]:
 
 
 def _some(names: list[str]) -> str:
-    return ", ".join(names[:MOST_LISTED]) + (f" and {len(names) - MOST_LISTED} more" * (len(names) > MOST_LISTED))
+    return ", ".join(names[:MAX_LISTED]) + (f" and {len(names) - MAX_LISTED} more" * (len(names) > MAX_LISTED))
 
 
 TOGETHER = "a thread for each trigger"
@@ -185,7 +185,7 @@ def _split_lines(split: dict[str, Any]) -> Iterator[str]:
         yield f"one: {split['reason']}"
     if len(groups := split["groups"]) > 1:
         group_names = " | ".join(
-            ", ".join(group[:MOST_LISTED]) + ", ..." * (len(group) > MOST_LISTED) for group in groups[:8]
+            ", ".join(group[:MAX_LISTED]) + ", ..." * (len(group) > MAX_LISTED) for group in groups[:8]
         )
         yield f"{len(groups)} groups of rules do not feed each other: {group_names}{' | ...' * (len(groups) > 8)}"
     if split["keys"]:

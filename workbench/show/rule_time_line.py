@@ -15,7 +15,7 @@ from workbench.tesla.explain.why_not import PartialReason
 
 BOUND, FITS, STOPS = "●", "○", "✗"
 """The marks of an event that is bound, one that is a candidate or is in an aggregate, one that stops the match."""
-MOST_MARKS, MOST_NOTED = 200, 3
+MAX_MARKS, MAX_NOTED = 200, 3
 LABEL, LEAST = 26, 20
 """Maximum number of characters of a label, and minimum number of characters of a line."""
 
@@ -70,8 +70,8 @@ def _line(record: RunRecord, part: SeenPart) -> WindowLine | None:
     if bound is not None and bound.event is None:
         return None
     empty = part.kind in ("not", "absent")
-    marks = [(each.event.time, STOPS if empty else FITS) for each in part.fits[:MOST_MARKS] if each.event is not None]
-    note = ", ".join(record.order.label(each.number) for each in part.fits[:MOST_NOTED]) if empty else ""
+    marks = [(each.event.time, STOPS if empty else FITS) for each in part.fits[:MAX_MARKS] if each.event is not None]
+    note = ", ".join(record.order.label(each.number) for each in part.fits[:MAX_NOTED]) if empty else ""
     if bound is not None and bound.event is not None:
         marks.append((bound.event.time, BOUND))
         note = record.order.label(bound.number)

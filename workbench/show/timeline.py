@@ -19,7 +19,7 @@ from workbench.core.fields import Record
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.core.readable import show_value
-from workbench.faults.unreliable import place
+from workbench.faults.unreliable import name_pipe
 from workbench.processors.held.group import flatten
 from workbench.smv.terms import show_smv
 from workbench.verify.answer.trace import Trace
@@ -36,9 +36,9 @@ _GROUP: Mapping[str, str] = {
     "queue": "queue", "held": "queue",
 }  # fmt: skip
 """The group of each kind of row; a rule separates groups."""
-MOST_HELD = 20
+MAX_HELD = 20
 """Maximum number of characters of a queue's contents in a column; twice as many for records, which name every field."""
-MOST_STEPS = 200
+MAX_STEPS = 200
 """Maximum number of steps of a path that are drawn with characters."""
 _GAP = "  "
 NARROWEST = 20
@@ -80,8 +80,8 @@ class Timeline:
 
 def show_queue(values: Sequence[Value], domain: Domain | None = None) -> str:
     """Format the events that wait in a queue, oldest first, shortened if they are many."""
-    text = " ".join(show_value(value, domain) for value in values[:MOST_HELD]) or NO_EVENT
-    limit = MOST_HELD if not isinstance(domain, Record) else 2 * MOST_HELD
+    text = " ".join(show_value(value, domain) for value in values[:MAX_HELD]) or NO_EVENT
+    limit = MAX_HELD if not isinstance(domain, Record) else 2 * MAX_HELD
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
@@ -130,7 +130,7 @@ def _pipes(trace: Trace, flat: Pipeline | None) -> Iterator[Row]:
     for name, node in oracles.items():
         events = [step.pipes.get(name) for step in trace.steps]
         if any(events):
-            yield Row("fault", place(node), tuple(map(_struck, events)))
+            yield Row("fault", name_pipe(node), tuple(map(_struck, events)))
     for name in names:
         if name not in inputs:
             yield row("out" if name in outputs_by_pipe else "pipe", name)
@@ -179,13 +179,13 @@ def render_timeline(
     A `▲` or, for a run that repeats, a bracket points at the result of the run; `!` follows the length of a
     queue that was full when an event arrived. Of a long path only the first and the last steps are drawn.
     """
-    last = len(trace.steps) - MOST_STEPS // 2
-    if trace.loop is not None or last <= MOST_STEPS // 2:
+    last = len(trace.steps) - MAX_STEPS // 2
+    if trace.loop is not None or last <= MAX_STEPS // 2:
         return render(timeline(trace, pipeline, capacities), width)
-    begin = timeline(replace(trace, steps=trace.steps[: MOST_STEPS // 2]), pipeline, capacities)
+    begin = timeline(replace(trace, steps=trace.steps[: MAX_STEPS // 2]), pipeline, capacities)
     end = timeline(replace(trace, steps=trace.steps[last:]), pipeline, capacities)
     parts = (replace(begin, ends=False), replace(end, first=last))
-    return f"\n\n(steps {MOST_STEPS // 2} to {last - 1} are left out)\n\n".join(render(part, width) for part in parts)
+    return f"\n\n(steps {MAX_STEPS // 2} to {last - 1} are left out)\n\n".join(render(part, width) for part in parts)
 
 
 def render(table: Timeline, width: int | None = None) -> str:

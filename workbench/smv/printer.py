@@ -32,7 +32,7 @@ RESERVED = frozenset(
 )
 
 
-MOST_OPERATORS = 1_000_000
+MAX_OPERATORS = 1_000_000
 """Maximum number of operators of a text. A term is written as a tree, which may be far larger than the term."""
 
 
@@ -60,7 +60,7 @@ class SmvModel:
 
         Raises
         ------
-        TextTooLong: it would have more than `MOST_OPERATORS` operators.
+        TextTooLong: it would have more than `MAX_OPERATORS` operators.
         """
         return self.write()
 
@@ -138,8 +138,8 @@ class _OperatorCount(Fold[int]):
 def _refuse_long(terms: Iterable[Any]) -> None:
     count = _OperatorCount()
     size = sum(count(leaf) for term in terms for leaf in leaves(term))
-    if size > MOST_OPERATORS:
-        raise TextTooLong(f"its SMV text would have {size:,} operators; the most are {MOST_OPERATORS:,}")
+    if size > MAX_OPERATORS:
+        raise TextTooLong(f"its SMV text would have {size:,} operators; the most are {MAX_OPERATORS:,}")
 
 
 class _Printer:

@@ -27,7 +27,7 @@ from workbench.tesla.rule_warnings import remarks
 from workbench.tesla.scope import RuleScope
 from workbench.tesla.windows import check_bounds, check_pause
 
-MOST_MISTAKES = 100
+MAX_MISTAKES = 100
 """Maximum number of mistakes, after which no more rules are checked: more than anyone reads."""
 
 
@@ -81,7 +81,7 @@ def check_rule_set(
     declared.update(_infer_types(declared, file.rules, functions))
     check_types(declared, findings)
     check_unique("rule", [rule for rule in file.rules if rule.named], findings)
-    rule_trees = takewhile(lambda _: len(findings.errors) < MOST_MISTAKES, file.rules)
+    rule_trees = takewhile(lambda _: len(findings.errors) < MAX_MISTAKES, file.rules)
     rules = findings.each(rule_trees, lambda rule: _RuleChecker(declared, findings, functions).check_rule(rule))
     findings.refuse()
     own = {name: each for name, each in functions.items() if each is not None}

@@ -64,7 +64,7 @@ class PlacedPredicate:
     past: Happened
     part: t.Predicate | t.Aggregate
     rule: int
-    place: int
+    index: int
 
     def attributes(self, values: Sequence[Value | None]) -> Attributes:
         """Return attVal(l, .) of an event or fact of the predicate's type."""
@@ -139,7 +139,7 @@ def with_event(predicate: PlacedPredicate, selected: Selected, event: Occurrence
     return held and replace(
         held,
         events=(*held.events, event),
-        places=(*held.places, predicate.place),
+        indices=(*held.indices, predicate.index),
         values={**held.values, name: own},
         named={**held.named, name: event},
     )
@@ -174,7 +174,7 @@ def candidates(predicate: PlacedPredicate, selected: Selected) -> list[Selected]
         grown = [
             with_event(predicate, selected, event)
             for event in events_in_range(predicate, selected)
-            if event not in selected.events and not predicate.past.is_consumed(predicate.rule, predicate.place, event)
+            if event not in selected.events and not predicate.past.is_consumed(predicate.rule, predicate.index, event)
         ]
     return [each for each in grown if each is not None]
 

@@ -22,7 +22,7 @@ from workbench.tesla.rule_memory import HappensOrFacts, feed, on_other_facts
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Selected, value
 
-MOST_GROWN = 200
+MAX_GROWN = 200
 """Maximum number of partial matches of a trigger that are examined."""
 TOLD, WAITS = "✓", "waits"
 
@@ -133,7 +133,7 @@ class _FollowedRun:
 
 def _find_stops(view: RuleView) -> Iterator[tuple[int, Selected, str]]:
     """Yield partial matches of a trigger with the place where they stop, also complete ones, and the reason."""
-    for selected, index in islice(view.walk(view.start), MOST_GROWN):
+    for selected, index in islice(view.walk(view.start), MAX_GROWN):
         if index == len(view.rule.parts):
             yield index, selected, _explain_silence(view.rule, selected)
         elif not view.extend(index, selected):

@@ -76,7 +76,7 @@ class _Awaiting:
     deadline: int
     rule: int
     trigger: int
-    found: Sequence[Selected]
+    matches: Sequence[Selected]
     chain: tuple[str, ...]
 
 
@@ -151,7 +151,7 @@ class _Course:
 
     def _judge(self, awaiting: _Awaiting) -> list[_Caused]:
         """Return the matches of a trigger that emit at a deadline: no event up to it satisfies `absent`."""
-        matches = [each for each in awaiting.found if not satisfying(*each.absent)]
+        matches = [each for each in awaiting.matches if not satisfying(*each.absent)]
         return self._decide(awaiting.rule, matches, awaiting.deadline, awaiting.chain)
 
     def _decide(self, number: int, matches: Sequence[Selected], time: int, chain: tuple[str, ...]) -> list[_Caused]:
@@ -161,8 +161,8 @@ class _Course:
         matches = [each for each in matches[: rule.limit] if not self._is_silent(number, each, time)]
         for each in matches:
             for name in rule.consuming:
-                at = each.places.index(_find_binding(rule, name))
-                self.past.consume(number, each.places[at], each.events[at])
+                at = each.indices.index(_find_binding(rule, name))
+                self.past.consume(number, each.indices[at], each.events[at])
         return [_Caused(self._make_composite(rule, each, time), (*chain, rule.name)) for each in matches]
 
     def _is_silent(self, number: int, selected: Selected, time: int) -> bool:

@@ -30,7 +30,7 @@ TRIED: Mapping[Domain, Sequence[Any]] = {
     STR: ("", "a", "b", "ab", "ba"),
 }  # fmt: skip
 """Values on which functions are tried, besides literals in their expressions."""
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
 def read_declarations(
@@ -160,7 +160,7 @@ def not_neutral(each: t.DeclaredAggregate) -> str:
 def _choose_values(each: t.DeclaredAggregate) -> Sequence[Any]:
     parts = () if each.combined is None else t.within(each.combined)
     named = [part.value for part in parts if isinstance(part, t.Literal) and LITERALS[type(part.value)] == each.domain]
-    return list(dict.fromkeys([*TRIED[each.domain], *named[:MOST_NAMED]]))
+    return list(dict.fromkeys([*TRIED[each.domain], *named[:MAX_NAMED]]))
 
 
 _FAILS = object()

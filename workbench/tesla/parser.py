@@ -25,7 +25,7 @@ from workbench.tesla.mistakes import TESLA
 from workbench.tesla.older_grammar import Defining, OlderAggregate, translate
 from workbench.tesla.operators import operator_of
 
-MOST_DIGITS = 4300
+MAX_DIGITS = 4300
 """Maximum number of digits of a whole number: what Python reads and prints."""
 LONGEST_DURATION = 30
 """Maximum number of digits of a duration, before and after the point: it is computed exactly."""
@@ -185,8 +185,8 @@ class _RuleBuilder(TreeBuilder):
         return t.Literal(self._read_whole_number(children[0]), where=self.locate(extent))
 
     def _read_whole_number(self, digits: Token) -> int:
-        if len(digits) > MOST_DIGITS:
-            self.mistake(f"a number of {len(digits)} digits", digits, f"{MOST_DIGITS} digits at most are read")
+        if len(digits) > MAX_DIGITS:
+            self.mistake(f"a number of {len(digits)} digits", digits, f"{MAX_DIGITS} digits at most are read")
             return 0
         return int(digits)
 

@@ -14,7 +14,7 @@ from typing import Any
 from workbench.core.domain import FLOAT, INT, Domain
 from workbench.errors import Refused
 from workbench.tesla import tree as t
-from workbench.tesla.resolved import ResolvedRule, RuleSlot, move_to_place
+from workbench.tesla.resolved import ResolvedRule, RuleSlot, move_to_part
 from workbench.tesla.rule_set import RuleSet
 
 ODD = 0x9E3779B97F4A7C15
@@ -172,8 +172,8 @@ def _explain_unjoined(
 def _add_part(same: _SameTerms, index: int, part: t.Predicate | t.Aggregate) -> None:
     """Add the equalities that hold for an event that a part selects."""
     for each in part.assignments:
-        _join(same, (index, f"${each.name}"), _term(move_to_place(each.value, index)))
-    _add_conditions(same, (move_to_place(each, index) for each in part.constraints))
+        _join(same, (index, f"${each.name}"), _term(move_to_part(each.value, index)))
+    _add_conditions(same, (move_to_part(each, index) for each in part.constraints))
 
 
 def _add_conditions(same: _SameTerms, conditions: Iterable[t.Expression]) -> None:
@@ -202,7 +202,7 @@ def _find_pairs(same: _SameTerms, ones: Iterable[str], others: Mapping[str, _Val
 def _term(expression: t.Expression) -> _Valued | None:
     """Return the term of an expression; None if it is neither a name nor a literal."""
     if isinstance(expression, RuleSlot):
-        return (expression.place, expression.name)
+        return (expression.part, expression.name)
     return ("=", isinstance(expression.value, bool), expression.value) if isinstance(expression, t.Literal) else None
 
 

@@ -38,7 +38,7 @@ class RuleSlot(t.Expression):
     value: the expression assigned to a parameter; None for an aggregate and for all other leaves.
     """
 
-    place: int
+    part: int
     name: str
     domain: Domain = field(compare=False)
     declared: t.Declaration | None = field(compare=False)
@@ -122,7 +122,7 @@ def expand_parameters(expression: t.Expression, *, own: bool = False) -> t.Expre
     """Replace parameters by the expressions assigned to them; `own`: only parameters that the part itself assigns."""
 
     def leaf(each: t.Expression) -> t.Expression:
-        if isinstance(each, RuleSlot) and each.value is not None and (each.place == OWN or not own):
+        if isinstance(each, RuleSlot) and each.value is not None and (each.part == OWN or not own):
             return expand_parameters(each.value, own=own)
         return each
 
@@ -146,20 +146,16 @@ def own_comparisons(constraint: t.Expression) -> Iterator[OwnComparison]:
     """Yield a constraint as comparisons of an own attribute, if it is one; own parameters are expanded."""
     for sign, one, bound in readings(constraint):
         attribute = expand_parameters(one, own=True)
-        if (
-            isinstance(attribute, RuleSlot)
-            and attribute.place == OWN
-            and all(slot.place != OWN for slot in slots(bound))
-        ):
+        if isinstance(attribute, RuleSlot) and attribute.part == OWN and all(slot.part != OWN for slot in slots(bound)):
             yield OwnComparison(attribute, sign, bound)
 
 
-def move_to_place(expression: t.Expression, index: int) -> t.Expression:
+def move_to_part(expression: t.Expression, index: int) -> t.Expression:
     """Rewrite an expression for use outside its part: its own slots become slots of a place."""
 
     def leaf(each: t.Expression) -> t.Expression:
-        if isinstance(each, RuleSlot) and each.place == OWN:
-            return replace(each, place=index, value=each.value and move_to_place(each.value, index))
+        if isinstance(each, RuleSlot) and each.part == OWN:
+            return replace(each, part=index, value=each.value and move_to_part(each.value, index))
         return each
 
     return map_leaves(expression, leaf)
@@ -169,7 +165,7 @@ def exact_text(expression: t.Expression) -> str:
     """Return a text that is equal for equal expressions, whatever names they use."""
 
     def leaf(each: t.Expression) -> t.Expression:
-        return t.OwnAttribute(f"{each.place}.{each.name}") if isinstance(each, RuleSlot) else each
+        return t.OwnAttribute(f"{each.part}.{each.name}") if isinstance(each, RuleSlot) else each
 
     return str(map_leaves(expression, leaf))
 

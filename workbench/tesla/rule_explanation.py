@@ -16,7 +16,7 @@ from workbench.tesla.explain.rule_view import Fit, RunRecord, SeenWindow
 from workbench.tesla.explain.why import CompositeReason, SeenCondition, SeenPart
 from workbench.tesla.explain.why_not import MissingReason, PartialReason, RuleReason, TriggerReason
 
-MOST_LISTED = 1_000
+MAX_LISTED = 1_000
 """Maximum number of candidates or values of a part that are listed."""
 
 
@@ -103,9 +103,9 @@ class _PlainAnswer:
         entry["constraints"] = self.conditions(part.conditions)
         if part.kind != "trigger":
             entry["count"] = len(part.fits)
-            entry["fits"] = [self.named(each) for each in part.fits[:MOST_LISTED]]
+            entry["fits"] = [self.named(each) for each in part.fits[:MAX_LISTED]]
         if part.values:
-            entry["values"] = list(part.values[:MOST_LISTED])
+            entry["values"] = list(part.values[:MAX_LISTED])
         return entry
 
     def named(self, fit: Fit) -> str:

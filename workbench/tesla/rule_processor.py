@@ -35,7 +35,7 @@ from workbench.tesla.formulas import TREX
 from workbench.tesla.occurrence import Facts, Occurrence, in_units, rows_of
 from workbench.tesla.rule_memory import HappensOrFacts, RuleMemory
 from workbench.tesla.rule_set import RuleSet, find_shared_domains
-from workbench.tesla.rule_streams import Nulls, may_be_null, places_of, record_of, value_reader
+from workbench.tesla.rule_streams import Nulls, list_attributes, may_be_null, record_of, value_reader
 
 BEGINNING = -(1 << 62)
 """The time of events that come before the first time."""
@@ -148,7 +148,7 @@ class RuleProcessor(FileProcessor):
         """Return the attributes that may be null: on the inputs, and all of facts, which are unknown here."""
         nulls = {name: frozenset(self.rules.declarations[name].domains) for name in self.looks_up}
         for name, domain in zip(self.fed, events, strict=True):
-            attributes = places_of(self.rules.declarations[name], domain)
+            attributes = list_attributes(self.rules.declarations[name], domain)
             nulls[name] = frozenset(attribute for attribute, _, part in attributes if isinstance(part, Nullable))
         return nulls
 

@@ -16,7 +16,7 @@ from workbench.errors import TypingError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.operators import gives_null
-from workbench.tesla.resolved import TIME, ResolvedRule, RuleSlot, move_to_place, slots
+from workbench.tesla.resolved import TIME, ResolvedRule, RuleSlot, move_to_part, slots
 from workbench.tesla.rule_set import RuleSet
 
 Nulls = Mapping[str, frozenset[str]]
@@ -29,7 +29,7 @@ def record_of(declared: t.Declaration) -> Domain:
     return Record(tuple(domains.values()), tuple(domains)) if domains else BOOL
 
 
-def places_of(
+def list_attributes(
     declared: t.Declaration, domain: Domain, *, modelled: bool = False
 ) -> Iterator[tuple[str, int | None, Domain]]:
     """Yield each attribute with its place in an event of a stream (None: the event itself), and its type there.
@@ -63,7 +63,7 @@ def places_of(
 
 def value_reader(declared: t.Declaration, domain: Domain) -> Callable[[Value], tuple[Value, ...]]:
     """Make a function that reads the values of attributes from an event of a stream."""
-    fields = [(index, declared.domains[name] == FLOAT) for name, index, _ in places_of(declared, domain)]
+    fields = [(index, declared.domains[name] == FLOAT) for name, index, _ in list_attributes(declared, domain)]
 
     def read(event: Value) -> tuple[Value, ...]:
         pairs = ((event if index is None else event[index], real) for index, real in fields)
@@ -94,7 +94,7 @@ def _find_emitted_nulls(rule: ResolvedRule, nulls: Nulls) -> frozenset[str]:
     known = set(slots(*rule.where_clause))
     for index, part in enumerate(rule.parts):
         if t.binds(part):
-            known |= set(slots(*(move_to_place(each, index) for each in part.constraints)))
+            known |= set(slots(*(move_to_part(each, index) for each in part.constraints)))
 
     def may(expression: t.Expression) -> bool:
         return any(gives_null(each) or (isinstance(each, RuleSlot) and lacks(each)) for each in t.within(expression))
@@ -106,7 +106,7 @@ def _find_emitted_nulls(rule: ResolvedRule, nulls: Nulls) -> frozenset[str]:
             return slot.name in nulls[slot.type.name]
         if slot.value is not None:
             return may(slot.value)
-        part = rule.parts[slot.place]
+        part = rule.parts[slot.part]
         assert isinstance(part, t.Aggregate)
         return aggregate_row(part).nullable
 

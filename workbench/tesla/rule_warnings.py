@@ -18,9 +18,9 @@ from workbench.tesla.rule_graph import LONGEST_CHAIN
 if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet
 
-MOST_IN_CIRCLE = 20
+MAX_IN_CIRCLE = 20
 """Maximum number of rules of a cycle that are named, and of composites that nothing can emit."""
-MOST_SILENT = 3
+MAX_SILENT = 3
 """Maximum number of composites that nothing can emit for which reasons are given."""
 
 
@@ -43,9 +43,7 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
     yield from _find_silent(rules, odd)
     for cycle in rules.graph.circles:
         names = [rule.name for rule in (*cycle, cycle[0])]
-        named = " -> ".join(
-            names if len(names) <= MOST_IN_CIRCLE else [*names[: MOST_IN_CIRCLE // 2], "...", names[-1]]
-        )
+        named = " -> ".join(names if len(names) <= MAX_IN_CIRCLE else [*names[: MAX_IN_CIRCLE // 2], "...", names[-1]])
         what = f"a cascade of these rules may not end: {named}"
         yield LanguageError(
             what, where=cycle[0].where, hint=f"what one event causes is limited to {LONGEST_CHAIN} in a chain"
@@ -143,14 +141,14 @@ def _find_silent(rules: RuleSet, odd: Collection[str]) -> Iterator[WorkbenchErro
             if not lacking[rule.name]:
                 new.append(rule.emits)
     silent = [name for name in rules.composites if name not in come]
-    for name in silent[:MOST_SILENT]:
+    for name in silent[:MAX_SILENT]:
         emitting = [rule for rule in rules.rules if rule.emits == name]
         lacks = {each.name: [part.type for part in needed[each.name] if part.type not in come] for each in emitting}
         why = [f"{each} needs {types[0] if types else 'what nothing satisfies'}" for each, types in lacks.items()]
         hint = "it comes only where what its rules need comes from outside" if any(lacks.values()) else ""
         yield LanguageError(f"nothing can emit {name}: {' and '.join(why)}", where=emitting[0].where, hint=hint)
-    if more := silent[MOST_SILENT:]:
+    if more := silent[MAX_SILENT:]:
         first = next(rule for rule in rules.rules if rule.emits == more[0])
-        others = f" and {len(more) - MOST_IN_CIRCLE} others" if len(more) > MOST_IN_CIRCLE else ""
-        what = f"nothing can emit {', '.join(more[:MOST_IN_CIRCLE])}{others}, for reasons of this kind"
+        others = f" and {len(more) - MAX_IN_CIRCLE} others" if len(more) > MAX_IN_CIRCLE else ""
+        what = f"nothing can emit {', '.join(more[:MAX_IN_CIRCLE])}{others}, for reasons of this kind"
         yield LanguageError(what, where=first.where)

@@ -18,13 +18,13 @@ from workbench.tesla.aggregate_table import aggregate_row, aggregate_rows
 from workbench.tesla.mistakes import NO_FUNCTIONS
 from workbench.tesla.older_grammar import OlderAggregate
 from workbench.tesla.operators import row_of
-from workbench.tesla.resolved import OWN, TIME, ResolvedRule, RuleSlot, domain_of, map_leaves, move_to_place, result_of
+from workbench.tesla.resolved import OWN, TIME, ResolvedRule, RuleSlot, domain_of, map_leaves, move_to_part, result_of
 
 
 class BoundEvent(NamedTuple):
     """A bound event or fact: the part of the rule that binds it, and its type."""
 
-    place: int
+    part: int
     declared: t.Declaration
 
 
@@ -166,7 +166,7 @@ def resolve_rule(rule: t.Rule, declared: Mapping[str, t.Declaration]) -> Resolve
         parts.append(replace(part, constraints=constraints, assignments=tuple(assigned)))
         if part.policy.binds:
             for each in assigned:
-                scope = scope.with_parameter(each.name, domain_of(each.value), index, move_to_place(each.value, index))
+                scope = scope.with_parameter(each.name, domain_of(each.value), index, move_to_part(each.value, index))
             scope = scope.with_bound(part.name, declared[part.type], index)
     trigger, *predicates = parts
     assert isinstance(trigger, t.Predicate)

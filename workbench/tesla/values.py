@@ -39,7 +39,7 @@ class Selected:
     """
 
     events: tuple[Occurrence, ...] = ()
-    places: tuple[int, ...] = ()
+    indices: tuple[int, ...] = ()
     facts: tuple[int, ...] = ()
     values: Mapping[str, Attributes] = field(default_factory=dict)
     named: Mapping[str, Occurrence] = field(default_factory=dict)

@@ -22,7 +22,7 @@ class SearchAbandoned(Exception):
 
 
 @dataclass(kw_only=True)
-class Most:
+class KnownMaximum:
     """The knowledge about the maximum of a quantity.
 
     Attributes
@@ -69,16 +69,16 @@ class Counted(NamedTuple):
     factor: the factor by which a capacity grows that was exceeded.
     """
 
-    most: Most
+    known: KnownMaximum
     exceeds: Callable[[int, Sequence[int]], Sequence[bool | None]]
     unit: str
     limit: float
     factor: int
 
 
-def find_most(counted: Counted) -> None:
+def find_maximum(counted: Counted) -> None:
     """Raise the capacity until it is enough, or something grows without end; then narrow the bounds, within limits."""
-    maximum, capacity = counted.most, 0
+    maximum, capacity = counted.known, 0
     try:
         while maximum.at_most == math.inf and not maximum.is_complete:
             capacity = int(min(max(capacity, maximum.at_least), counted.limit))

@@ -132,7 +132,7 @@ def test_a_rule_is_not_triggered_where_there_is_no_row_of_a_key_that_it_needs():
     tables = running.plan, running.history, running.scratch, running.states[0]
     for x, expected in ((7, [0, 1]), (8, [1])):
         running.history.cells[running.state.event, 0] = x
-        assert running.scratch.asked[: triggers.find_rules(*tables, 1)].tolist() == expected
+        assert running.scratch.triggered[: triggers.find_rules(*tables, 1)].tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_rules_are_found_by_a_constant_in_their_order(x, expected):
     running = memory(CONSTANTS + "\nrule r8: from A(y > x) emit Q(x = 1)")
     fed(running, (0, 0, x, 0))
     count = triggers.find_rules(running.plan, running.history, running.scratch, running.state, 0)
-    assert running.scratch.asked[:count].tolist() == expected
+    assert running.scratch.triggered[:count].tolist() == expected
 
 
 def test_a_rule_that_is_found_by_a_constant_does_not_ask_for_it_again():
@@ -303,7 +303,7 @@ def test_rules_that_a_constant_finds_need_a_row_that_has_it():
     for time, (x, expected) in enumerate([(4, []), (3, [3]), (None, [])]):
         fed(running, (1, time, 3), (0, time, x, 0))
         count = triggers.find_rules(running.plan, running.history, running.scratch, running.state, 0)
-        assert running.scratch.asked[:count].tolist() == expected
+        assert running.scratch.triggered[:count].tolist() == expected
 
 
 def test_rules_that_are_alike_share_their_code():

@@ -190,7 +190,7 @@ def test_traces() -> None:
 
 def test_texts_that_nothing_holds_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the state are not, and what was given before can still be read."""
-    monkeypatch.setattr(text_codes, "MOST_FORGOTTEN", 100)
+    monkeypatch.setattr(text_codes, "MAX_FORGOTTEN", 100)
     executor = Compiled(PARSED.get("names").pipeline)
     held = {f"user {i}": f"user {i}" for i in range(50)}
     first = executor.feed({"e": [(user, 1) for user in held]})["out"]

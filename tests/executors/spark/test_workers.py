@@ -133,7 +133,7 @@ def test_machine_code_goes_on_in_the_next_batch(text, size):
 
 
 def test_texts_of_earlier_keys_are_forgotten(monkeypatch):
-    monkeypatch.setattr("workbench.executors.compiled.execute.text_codes.MOST_FORGOTTEN", 20)
+    monkeypatch.setattr("workbench.executors.compiled.execute.text_codes.MAX_FORGOTTEN", 20)
     runs = parse("pipeline p(x: str) -> y: str { return trim(x, 1) }").get().pipeline
     choice, count = choose(runs), 500
     keys, texts = [f"k{i // 3:03}" for i in range(count)], [f"t{i}" for i in range(count)]

@@ -145,8 +145,8 @@ def random_rows(rules, name, count, draw):
 @pytest.mark.parametrize("seed", range(8))
 def test_compiled_rules_ask_for_what_a_block_looks_at(tmp_path, monkeypatch, seed):
     """Of tables that are too large to be kept. Where a block looks at too much it is split, or `cdp` asks."""
-    monkeypatch.setattr(retained, "MOST_FACTS", 30)
-    monkeypatch.setattr(retained, "MOST_ASKED", (1000, 50, 12)[seed % 3])
+    monkeypatch.setattr(retained, "MAX_FACTS", 30)
+    monkeypatch.setattr(retained, "MAX_ASKED", (1000, 50, 12)[seed % 3])
     draw, found = random.Random(seed), parse_rules(BY_BLOCKS)
     tables = RandomTables(tmp_path / "f.db", found, random.Random(seed))
     for name, count in (("F", 60), ("G", 40), ("Few", 6)):

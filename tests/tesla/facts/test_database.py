@@ -486,8 +486,8 @@ def test_a_snapshot_names_its_facts(file, tmp_path, tables, name):
 
 
 def test_compiled_rules_keep_tables_that_are_small(file, tables, monkeypatch):
-    monkeypatch.setattr(retained, "MOST_FACTS", 2)
-    monkeypatch.setattr(retained, "MOST_SCANNED", 2)
+    monkeypatch.setattr(retained, "MAX_FACTS", 2)
+    monkeypatch.setattr(retained, "MAX_SCANNED", 2)
     text = LINES.replace("(bus == $b)", "(bus <= $b)")
     with pytest.raises(Refused, match="has more than 2 rows"):
         engine(tables(text), "compiled", text)
@@ -502,7 +502,7 @@ def test_compiled_rules_keep_tables_that_are_small(file, tables, monkeypatch):
 
 def test_compiled_rules_ask_for_each_block_where_tables_are_large(file, tables, monkeypatch):
     """What changes is seen at the next block; what fails is asked event by event, and told then."""
-    monkeypatch.setattr(retained, "MOST_FACTS", 2)
+    monkeypatch.setattr(retained, "MAX_FACTS", 2)
     facts = tables(failure="drop")
     found = engine(facts, "compiled", plain=True)
     assert found.by_blocks
@@ -518,8 +518,8 @@ def test_compiled_rules_ask_for_each_block_where_tables_are_large(file, tables, 
 
 def test_compiled_rules_ask_for_each_block_between_bounds(file, tables, monkeypatch):
     """By numbers, whole and not, from two sides, of triggers and of facts; where that is too much `cdp` asks."""
-    monkeypatch.setattr(retained, "MOST_SCANNED", 2)
-    monkeypatch.setattr(retained, "MOST_RANGED", 12)
+    monkeypatch.setattr(retained, "MAX_SCANNED", 2)
+    monkeypatch.setattr(retained, "MAX_RANGED", 12)
     text = """
     declare Probe(low: float, high: float)
     declare Named(name: string)

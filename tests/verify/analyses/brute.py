@@ -16,7 +16,7 @@ from hypothesis import assume
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Overflow
 
-MOST_STATES = 1500
+MAX_STATES = 1500
 State = Any
 Token = tuple[Any, bool]
 
@@ -56,7 +56,7 @@ class Explored:
                 if edge.after not in known:
                     known.add(edge.after)
                     todo.append(edge.after)
-            assume(len(known) <= MOST_STATES)
+            assume(len(known) <= MAX_STATES)
 
     def _edges(self, before: State) -> Iterator[Edge]:
         state, tagged = before

@@ -51,7 +51,7 @@ class _Analysed(NamedTuple):
 
     head: dict[str, Any]
     rows: Mapping[str, AnalysisRow]
-    given: tuple[Any, ...]
+    arguments: tuple[Any, ...]
     flat: Callable[[], Pipeline] | None = None
 
 
@@ -105,7 +105,7 @@ def _analyse(analysed: _Analysed, row: AnalysisRow, parts: int) -> Section:
 
     try:
         with share(parts), phase(f"analysing {row.name}"):
-            return section(row, row.run(*analysed.given), analysed.flat)
+            return section(row, row.run(*analysed.arguments), analysed.flat)
     except LimitMet as met:
         return Section(row.name, (f"? not known: {met.what}",), (), {"reason": met.what, "phase": met.phase}, False)
     except Refused as error:

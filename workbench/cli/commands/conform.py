@@ -76,7 +76,7 @@ def execute(args: argparse.Namespace) -> int:
     search = Search(args.examples, args.seed, args.steps, args.N, args.Q)
     differ = False
     with Progress("comparing") as progress:
-        position = _Place(progress, search.seed)
+        position = _SearchPosition(progress, search.seed)
         try:
             for subject, outcome in chain(_rules(args, search, position), _pipelines(args, search, position)):
                 progress.clear()
@@ -91,7 +91,7 @@ def execute(args: argparse.Namespace) -> int:
     return int(differ)
 
 
-class _Place:
+class _SearchPosition:
     """The progress of a search, for the progress line, and the seed from which to resume it."""
 
     def __init__(self, progress: Progress, seed: int) -> None:
@@ -121,7 +121,7 @@ def _write_test(
 # --- comparisons ----------------------------------------------------------------------------------------------
 
 
-def _rules(args: argparse.Namespace, search: Search, position: _Place) -> Iterator[Compared]:
+def _rules(args: argparse.Namespace, search: Search, position: _SearchPosition) -> Iterator[Compared]:
     """Compare engines with the meaning of rules: rules of files on random streams, and random rules."""
     from workbench.conformance.compare.rule_engines import choose_engines, conform_rules
     from workbench.conformance.generate.rule_cases import make_varied_case
@@ -141,7 +141,7 @@ def _rules(args: argparse.Namespace, search: Search, position: _Place) -> Iterat
         yield None, conform_rules(name, cases, own, engines, partial(position.report, f"comparing engines on {name}"))
 
 
-def _pipelines(args: argparse.Namespace, search: Search, position: _Place) -> Iterator[Compared]:
+def _pipelines(args: argparse.Namespace, search: Search, position: _SearchPosition) -> Iterator[Compared]:
     """Compare backends on the pipelines of files, and on random pipelines."""
     files = [file for file in args.files if not o.is_rules(file)]
     if not (files or args.random):

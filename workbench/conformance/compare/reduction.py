@@ -59,14 +59,14 @@ def _one_less(best: SmallestPart) -> Iterator[tuple[str, ...]]:
 
 def _likely(flat: Pipeline, what: str) -> list[tuple[str, ...]]:
     """Return the processor that shows the difference, by itself, and with all processors upstream."""
-    node = next((node for node in flat.nodes if what in _places(node)), None)
+    node = next((node for node in flat.nodes if what in _list_disagreements(node)), None)
     if node is None:
         return []
     before = (each.name for each in flat.upstream(node.inputs))
     return [(node.name,), (*before, node.name)]
 
 
-def _places(node: Node) -> set[str]:
+def _list_disagreements(node: Node) -> set[str]:
     """Return the places of disagreements that this processor would be the first to show (`Disagreement.what`)."""
     return {f"pipe {pipe!r}" for pipe in node.outputs} | {f"queue {queue!r}" for queue in node.queues}
 

@@ -1,7 +1,7 @@
 """A pipeline under construction, to which drawn processors are added one after another.
 
 The rule of this module: each processor reads earlier pipes with suitable domains; nothing is generated and then
-rejected. Everything stays small enough for a model checker: domains of at most `MOST_VALUES` values and at most
+rejected. Everything stays small enough for a model checker: domains of at most `MAX_VALUES` values and at most
 `max_bits` bits of state. An inner pipeline reads all of its inputs, some, or one of them twice, in any order; a wide
 pipe may come directly before it. A processor that holds another must behave like a run of the inner one.
 """
@@ -45,10 +45,10 @@ from workbench.processors.stutter_by import StutterBy
 from workbench.processors.temporal import Eventually, Release, Release3, Until, Until3
 from workbench.processors.trim import Trim
 
-MOST_EVENTS = 4
+MAX_EVENTS = 4
 """Maximum number of events that a pipe carries in one step."""
 
-MOST_VALUES = 36
+MAX_VALUES = 36
 """Size of the largest domain of a pipe: exact arithmetic on ranges makes domains grow."""
 
 WIDTHS, WIDE = (2, 3), (2, 3, 4, 5, 6, 9, 11)
@@ -96,7 +96,7 @@ class Growing:
         inputs: Sequence[Domain],
         depth: int,
         max_bits: int,
-        most_events: int = MOST_EVENTS,
+        most_events: int = MAX_EVENTS,
         *,
         large: bool = False,
     ) -> None:
@@ -151,7 +151,7 @@ class Growing:
         if not all(self.holds(domain) for domain in results):
             return False
         widths = [self.widths[pipe.stream.pipe] for pipe in read]
-        width = max(1, (typed.most_events(inputs, typed.most_fronts(widths)) or 0) + typed.finishes)
+        width = max(1, (typed.bound_events(inputs, typed.bound_fronts(widths)) or 0) + typed.finishes)
         if width > self.most_events or (self.most_events == 1 and (typed.finishes or typed.is_timed)):
             return False
         try:
@@ -171,7 +171,7 @@ class Growing:
         """Whether a pipe may have this domain."""
         if self.large and not domain.finite:
             return True
-        return (domain.size or MOST_VALUES + 1) <= MOST_VALUES
+        return (domain.size or MAX_VALUES + 1) <= MAX_VALUES
 
     def widen(self, pipe: DrawnPipe) -> DrawnPipe:
         return self.pipes[-1] if self.add(Stutter(2), [pipe]) else pipe

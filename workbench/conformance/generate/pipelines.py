@@ -3,7 +3,7 @@
 The rule of this module: pipelines are built by the `Builder`, processor after processor, each reading earlier
 pipes with suitable domains; nothing is generated and then rejected. Choices are listed simplest first and
 counts start small, so failures shrink to few processors with small parameters. Everything stays small enough
-for a model checker: domains of at most `MOST_VALUES` values and at most `max_bits` bits of state.
+for a model checker: domains of at most `MAX_VALUES` values and at most `max_bits` bits of state.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from workbench.conformance.generate import functions as g
-from workbench.conformance.generate.construction import MOST_EVENTS, Growing, state_bits
+from workbench.conformance.generate.construction import MAX_EVENTS, Growing, state_bits
 from workbench.conformance.generate.domains import EXTREMES, REGROUPED, Extremes, domains, unbounded, values
 from workbench.conformance.generate.single import Draw
 from workbench.core.domain import Domain, Integers, Reals, Texts, Value
@@ -43,7 +43,7 @@ def pipelines(
     depth: int = 2,
     max_bits: int = 24,
     inputs: st.SearchStrategy[Domain] = domains,
-    most_events: int = MOST_EVENTS,
+    most_events: int = MAX_EVENTS,
     large: bool = False,
 ) -> Pipeline:
     """Draw well-typed pipelines over finite domains.
@@ -66,7 +66,7 @@ def pipelines(
 
 
 @st.composite
-def faults(draw: Draw, pipeline: Pipeline, *, max_faults: int = 2, most_events: int = MOST_EVENTS) -> list[Fault]:
+def faults(draw: Draw, pipeline: Pipeline, *, max_faults: int = 2, most_events: int = MAX_EVENTS) -> list[Fault]:
     """Draw faults of a pipeline's pipes, also inside groups; no pipe then carries more than `most_events` in a step."""
     legal_faults: list[Fault] = []
     for _ in range(draw(st.integers(1, max_faults))):

@@ -27,11 +27,11 @@ Chooser = Callable[[Sequence[Any]], Any]
 
 DEEPEST = 3
 """The number up to which a rule that triggers itself counts."""
-MOST_EACH = 1
+MAX_EACH = 1
 """Maximum number of predicates of a crowd that select `each` event: two have too many matches."""
 CROWD, CROWDED_RULES = range(65, 81), 5
 """Number of events in a crowd, all within a few steps of time; and number of rules, which begin alike."""
-MOST_RULES, MOST_PREDICATES, MOST_HAPPENING, MOST_ROWS = 3, 4, 12, 4
+MAX_RULES, MAX_PREDICATES, MAX_HAPPENING, MAX_ROWS = 3, 4, 12, 4
 SINGLE = [each.value for each in t.Policy if each.single]
 LITERALS: Mapping[Domain, Sequence[Value]] = {
     INT: (1, 0, 2, 3), FLOAT: (1.0, 0.5, 0.0, 2.5, 1e16), STR: ("a", "b", ""), BOOL: (True, False),
@@ -116,7 +116,7 @@ def grow_case(choose: Chooser, *, alike: bool = False, crowded: bool = False) ->
     crowded: whether more events than usual come within windows of several rules with a common beginning.
     """
     kinds = tuple({each.name: each for each in (choose(PRIMITIVE), choose(PRIMITIVE))}.values())
-    count = choose(range(1, MOST_RULES + 1))
+    count = choose(range(1, MAX_RULES + 1))
     again, rule_list = _Again(choose), list[t.Rule]()
     for number in range(1, (CROWDED_RULES if crowded else 2 * count if alike else count) + 1):
         rule_list.append(_Growing(again if alike or crowded else choose, kinds, f"r{number}", crowded).rule())
@@ -132,7 +132,7 @@ def grow_case(choose: Chooser, *, alike: bool = False, crowded: bool = False) ->
     return RuleCase(
         rules,
         events,
-        {each.name: [_row(choose, each) for _ in range(choose(range(MOST_ROWS + 1)))] for each in STATIC},
+        {each.name: [_row(choose, each) for _ in range(choose(range(MAX_ROWS + 1)))] for each in STATIC},
         None if until is None else until + (events[-1].time if events else 0),
         choose((False, False, True)),
         choose((None, None, *range(len(events) + 1))),
@@ -142,7 +142,7 @@ def grow_case(choose: Chooser, *, alike: bool = False, crowded: bool = False) ->
 def _stream(choose: Chooser, kinds: Sequence[t.Declaration], crowded: bool) -> list[Occurrence]:
     """Draw events in order, many at the same time."""
     time, events = 0, []
-    for _ in range(choose(CROWD if crowded else range(MOST_HAPPENING + 1))):
+    for _ in range(choose(CROWD if crowded else range(MAX_HAPPENING + 1))):
         time += choose((0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1) if crowded else (0, 1, 0, 1, 2, 5))
         declared = choose(kinds)
         events.append(Occurrence(declared.name, time, _row(choose, declared)))
@@ -206,10 +206,10 @@ class _Growing:
         declared = self.one(*self.kinds[:-1])
         trigger = self.predicate(t.Policy.TRIGGER, declared, None)
         self.start = trigger.name
-        parts = [self.part() for _ in range(self.one(1, 0, *range(MOST_PREDICATES + 1)))]
+        parts = [self.part() for _ in range(self.one(1, 0, *range(MAX_PREDICATES + 1)))]
         trigger, emits, counted = self._draw_emit(trigger, declared)
         indices = [n for n, each in enumerate(parts) if each.policy.many]
-        for index in indices[MOST_EACH:] if self.crowded else ():
+        for index in indices[MAX_EACH:] if self.crowded else ():
             part = parts[index]
             if isinstance(part, t.Predicate) and part.window is not None:  # facts are few and unordered
                 parts[index] = replace(part, policy=t.Policy.LAST)

@@ -29,7 +29,7 @@ from workbench.verify.ask.equivalence import EquivalenceMode
 
 ROUNDS = 3
 """Number of times that a loop is run."""
-MOST_ON_A_LINE = 100
+MAX_ON_A_LINE = 100
 """Maximum number of characters of a line."""
 TRIES = 200
 """Number of steps tried after a run from which no output can come."""
@@ -69,7 +69,7 @@ def _run(run: Trace, played: _Played, pipeline: str) -> Iterator[str]:
     """Yield the steps, and the assertion of their outputs."""
     line = f"capacities = {as_source(dict(run.capacities))}"
     each = (f"    {as_source(queue)}: {size}," for queue, size in run.capacities.items())
-    yield from [line] if len(line) <= MOST_ON_A_LINE else ["capacities = {", *each, "}"]
+    yield from [line] if len(line) <= MAX_ON_A_LINE else ["capacities = {", *each, "}"]
     yield f"running = wb.executors.Reference({pipeline}, capacities)"
     yield from _table("what comes in, what comes out", run, played.inputs, played.outputs)
     yield "seen = [running.step(events) for events, _ in steps]"

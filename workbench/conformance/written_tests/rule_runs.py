@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.conformance.written_tests.pytest_file import Recipe, as_source, identifier
-from workbench.conformance.written_tests.reproduce import MOST_ON_A_LINE, ROUNDS, write_replay
+from workbench.conformance.written_tests.reproduce import MAX_ON_A_LINE, ROUNDS, write_replay
 from workbench.core.domain import FLOAT, INT, Domain, Value
 from workbench.core.fields import Tuple
 from workbench.core.pipeline import Pipeline
@@ -87,7 +87,7 @@ def rule_difference(run: Trace, functions: Sequence[str], models: Sequence[Model
 def _step(note: str, row: EventRow, *emitted: Sequence[EventRow]) -> Iterator[str]:
     """Yield a step of the test; the composites are on lines of their own if they are too long."""
     line = f"    ({', '.join(map(as_source, (row, *map(list, emitted))))}),"
-    if len(line) <= MOST_ON_A_LINE:
+    if len(line) <= MAX_ON_A_LINE:
         yield line + note
         return
     yield f"    ({note}"

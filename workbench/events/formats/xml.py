@@ -31,7 +31,7 @@ from workbench.events.values import DEEPEST, UnreadableError, from_text, short
 from workbench.events.xml_paths import Element, KeyedPlaces, Places, paths_in, place, plain_elements
 from workbench.events.xml_shape import PlainCell, RowShapes, plain_value
 
-MOST = 100
+MAXIMUM = 100
 """Maximum number of element names that are remembered for a message."""
 PIECE = 1 << 13
 """Number of bytes that are parsed at a time; more would keep the garbage collector busy."""
@@ -169,7 +169,7 @@ class XmlReader(RowReader):
         """Note the begin of an element outside of rows; return it if it is a row."""
         if element.tag == self.tag:
             return element
-        if len(self._others) < MOST:
+        if len(self._others) < MAXIMUM:
             self._others[element.tag] = None
         return None
 

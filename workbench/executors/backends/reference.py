@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workbench.executors.reference.refutation import Refutation
     from workbench.executors.session import Session
 
-MOST = 10
+MAXIMUM = 10
 """Default number of explanations of false quantifiers."""
 
 
@@ -27,7 +27,7 @@ def _make(pipeline: Program, start: Start) -> Backend:
     from workbench.executors.reference.executor import Reference
 
     page = start.options.html
-    limit = start.options.why or (MOST if page else None)
+    limit = start.options.why or (MAXIMUM if page else None)
     if count := start.options.processes:
         if limit:
             raise InputError(
@@ -93,7 +93,7 @@ ROW = BackendRow(
         BackendOption(
             "--why",
             "report for which values quantifiers are false, the first N times (default: 10)",
-            {"type": "positive", "nargs": "?", "const": MOST, "metavar": "N"},
+            {"type": "positive", "nargs": "?", "const": MAXIMUM, "metavar": "N"},
         ),
         BackendOption("--html", "write this report as a page, with all of the values", {"metavar": "FILE"}),
         KEY,

@@ -29,7 +29,7 @@ class TaskCounts(NamedTuple):
 
     account: Account
     columns: tuple[str, ...]
-    kept: tuple[BadRow, ...]
+    bad_rows: tuple[BadRow, ...]
     unended: Mapping[str, ErrorText]
     note: Any = None
 
@@ -98,7 +98,7 @@ class Counts:
         for rows in self._tasks:
             reporter.account.add(rows.account)
             reporter.ignore_columns(rows.columns)
-            for bad in rows.kept:
+            for bad in rows.bad_rows:
                 reporter.keep(bad)
         for (what, _), account in self._accumulator.value.items():
             if what == "ran":

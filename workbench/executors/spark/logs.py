@@ -41,7 +41,7 @@ from workbench.executors.spark.reader import LOCAL_FILE, FileReader, LogReader, 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-LEAST, MOST = 1 << 22, 1 << 25
+LEAST, MAXIMUM = 1 << 22, 1 << 25
 """Minimum and maximum number of bytes that a task reads."""
 BINARY = "path string, modificationTime timestamp, length long, content binary"
 
@@ -186,7 +186,7 @@ def read_tasks(
 ) -> list[LogTask]:  # fmt: skip
     """Return what each task reads: parts of large files, or several small ones; only one task with `head`."""
     sizes = [os.path.getsize(file) for file in files]
-    size = min(max(sum(sizes) // task_count, LEAST), MOST)
+    size = min(max(sum(sizes) // task_count, LEAST), MAXIMUM)
     tasks: list[list[tuple[str, FilePart]]] = [[]]
     used = 0.0
     for file, weight in zip(files, sizes, strict=True):

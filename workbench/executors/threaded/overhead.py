@@ -16,7 +16,7 @@ from functools import partial
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.prefetch import Ahead
 
-LEAST, MOST = 1e-4, 4e-4
+LEAST, MAXIMUM = 1e-4, 4e-4
 """Minimum and maximum seconds of work per event with which costs are measured."""
 
 
@@ -45,7 +45,7 @@ def overhead(threads: int = 1, seconds: float = LEAST, events: int = 30) -> Over
     seconds: work per event for which the costs are wanted.
     events: number of events to measure.
     """
-    work, own = _work(min(MOST, max(LEAST, seconds)))
+    work, own = _work(min(MAXIMUM, max(LEAST, seconds)))
     each = range(events)
     with ThreadManager(threads) as manager:
         manager.start(int).wait_for()

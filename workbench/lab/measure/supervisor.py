@@ -37,9 +37,9 @@ from workbench.process_memory import largest_mb
 from workbench.smv.engines.ending import out_of_memory
 
 PR_SET_CHILD_SUBREAPER = 36
-MOST_TASKS = 300
+MAX_TASKS = 300
 """Maximum number of tasks of one kept child: libraries leak some memory with each."""
-MOST_GROWTH_MB = 64.0
+MAX_GROWTH_MB = 64.0
 LOG_TAIL = 4000
 _GRACE = 2.0  # seconds in which the processes of a child may end by themselves
 
@@ -265,9 +265,9 @@ class Supervisor:
 
 def _can_go_on(child: Child, final: Frame, peak: float) -> bool:
     """Whether a child can take another task: it left no process behind, and has not grown much."""
-    well = final["status"] in ("ok", "wrong verdict") and child.tasks < MOST_TASKS
+    well = final["status"] in ("ok", "wrong verdict") and child.tasks < MAX_TASKS
     alone = len(descendants(os.getpid())) <= 1 + len(descendants(child.pid))
-    return well and alone and peak - child.first_mb <= MOST_GROWTH_MB
+    return well and alone and peak - child.first_mb <= MAX_GROWTH_MB
 
 
 def _wait_for(pid: int, deadline: float) -> None:

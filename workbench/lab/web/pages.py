@@ -19,7 +19,7 @@ from workbench.lab.result import Status
 from workbench.lab.web.access_control import SANDBOX, OwnPagesOnly, policy
 from workbench.lab.web.site import Site, page_of, read_selection
 
-LARGEST_FORM, MOST_FIELDS = 1 << 17, 5000
+LARGEST_FORM, MAX_FIELDS = 1 << 17, 5000
 
 
 def application(site: Site, port: int) -> OwnPagesOnly:
@@ -114,9 +114,9 @@ class Pages:
             if len(body) > LARGEST_FORM:
                 return self.problem(413, "Too long", "No form of this application is that long.")
         try:
-            return parse_qs(body.decode(errors="replace"), max_num_fields=MOST_FIELDS)
+            return parse_qs(body.decode(errors="replace"), max_num_fields=MAX_FIELDS)
         except ValueError:
-            message = f"A form has at most {MOST_FIELDS} fields; choose fewer measurements at once."
+            message = f"A form has at most {MAX_FIELDS} fields; choose fewer measurements at once."
             return self.problem(413, "Too many", message)
 
     async def stop(self, request: Request) -> Response:

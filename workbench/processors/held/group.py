@@ -44,7 +44,7 @@ from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.lockstep_group import Member, at_once, together
 from workbench.processors.passthrough import Passthrough
 
-MOST = 50_000
+MAXIMUM = 50_000
 """Maximum number of processors of a pipeline."""
 
 
@@ -317,7 +317,7 @@ class Group(Holder):
         widths = [self.flat.widths[pipe] or 1 for pipe in node.inputs]
         if self.flat.late.intersection(node.inputs):
             horizon += 1  # the end of the stream is one more step
-        machine = self.flat.typed[node.name].machine(domains, horizon * node.processor.most_fronts(widths))
+        machine = self.flat.typed[node.name].machine(domains, horizon * node.processor.bound_fronts(widths))
         if not node.queues:
             return machine, None
         if max(widths) > 1:
@@ -400,9 +400,9 @@ def flatten(program: Program, *, faults: bool = True) -> Pipeline:
     """
     pipeline = program.pipeline
     size = Group(pipeline).size
-    if size > MOST:
+    if size > MAXIMUM:
         raise PipelineError(
-            f"{pipeline.ports.of} has {size} processors, with those of the pipelines in it; it can have {MOST}",
+            f"{pipeline.ports.of} has {size} processors, with those of the pipelines in it; it can have {MAXIMUM}",
             hint="a pipeline that uses another twice is twice as large, and one that uses that twice four times",
         )
     nodes: list[Node] = []

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Bool, Domain, Value
-from workbench.core.fields import MOST_KEYS, FrozenMap, Map
+from workbench.core.fields import MAX_KEYS, FrozenMap, Map
 from workbench.core.function import Function, TypedFunction, as_function, on_values
 from workbench.core.kinds import (
     Answers,
@@ -279,7 +279,7 @@ class Slice(SingleHolder, Divisible):
             return (
                 "slices that emit at the end of the stream need a finite type of keys" if self._inner.finishes else ""
             )
-        return f"there may be too many slices, one for each value of {keys}, and a model has {MOST_KEYS} at most"
+        return f"there may be too many slices, one for each value of {keys}, and a model has {MAX_KEYS} at most"
 
     def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
         """Return a table of the slices, if the maps are not finite."""

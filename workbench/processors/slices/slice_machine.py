@@ -30,7 +30,7 @@ class FedCopy(NamedTuple):
 
     key: Any
     copy: tuple[Any, ...]
-    said: Maybe
+    answer: Maybe
 
 
 class SliceMachine(ABC):
@@ -40,7 +40,7 @@ class SliceMachine(ABC):
     the memory of it. An absent slice has the initial state, and the default.
     """
 
-    kept: int | None = None
+    retained_slot: int | None = None
     """The inner slot that always has the event emitted last, if that is remembered, and there is one."""
 
     def __init__(self, slice: Slice, inner: Machine, inputs: tuple[Domain, ...]) -> None:
@@ -121,9 +121,9 @@ class MapMachine(SliceMachine):
     """The machine of `Slice`: the last event of each slice is remembered."""
 
     def memory(self, inputs: tuple[Domain, ...]) -> Sequence[Slot]:
-        self.kept = self._find_retained(inputs)
+        self.retained_slot = self._find_retained(inputs)
         last_slot = Slot("shown", self.map.value, self.map.value.default)
-        return (Slot("is_present", BOOL, False), *((last_slot,) if self.kept is None else ()))
+        return (Slot("is_present", BOOL, False), *((last_slot,) if self.retained_slot is None else ()))
 
     def _find_retained(self, inputs: tuple[Domain, ...]) -> int | None:
         if self.slice.until is not None or self.inner.finish is not None:
@@ -138,9 +138,9 @@ class MapMachine(SliceMachine):
 
     def entry(self, copy: tuple[Any, ...]) -> tuple[Any, Any]:
         """Return whether the slice is in the map, and its value."""
-        if self.kept is None:
+        if self.retained_slot is None:
             return copy[-2], copy[-1]
-        return copy[-1], ite(copy[-1], copy[int(self.lives) + self.kept], self.nothing.value)
+        return copy[-1], ite(copy[-1], copy[int(self.lives) + self.retained_slot], self.nothing.value)
 
     def _after(self, copy: tuple[Any, ...], output: Maybe) -> tuple[Any, Any]:
         """Return the slice's entry in the map after its emission."""
@@ -151,14 +151,14 @@ class MapMachine(SliceMachine):
         present, value = self._after(copy, output)
         if self.slice.forget:
             present, value = both(present, negate(over)), ite(over, self.nothing.value, value)
-        return (present, value) if self.kept is None else (present,)
+        return (present, value) if self.retained_slot is None else (present,)
 
     def show(self, slices: Sequence[FedCopy]) -> Emission:
         return event(Entries.of(self.map, [self.entry(each.copy) for each in slices]))
 
     def show_last(self, slices: Sequence[FedCopy]) -> Emission:
-        entries = [self._after(each.copy, each.said) for each in slices]
-        return Maybe(disjunction(each.said.present for each in slices), Entries.of(self.map, entries))
+        entries = [self._after(each.copy, each.answer) for each in slices]
+        return Maybe(disjunction(each.answer.present for each in slices), Entries.of(self.map, entries))
 
     def show_table(self, table: FedTable) -> Emission:
         return event(table.change(self))
@@ -177,7 +177,7 @@ class LastMachine(SliceMachine):
 
     def show(self, slices: Sequence[FedCopy]) -> Emission:
         """Return the emission at a front: a single event, if only one slice is fed."""
-        outputs = [Maybe(each.said.present, (each.key, each.said.value)) for each in slices]
+        outputs = [Maybe(each.answer.present, (each.key, each.answer.value)) for each in slices]
         if len(outputs) == 1 or self.lives:
             return outputs[0] if len(outputs) == 1 else Burst(outputs)
         value = outputs[-1].value

@@ -28,11 +28,11 @@ class SliceTable:
 
     def __init__(self, copies: SliceMachine) -> None:
         self.copies = copies
-        self.slots = copies.own if copies.kept is None else copies.own[:-1]
+        self.slots = copies.own if copies.retained_slot is None else copies.own[:-1]
 
     def stored(self) -> Stored:
         """Return the machine and its table."""
-        fresh = tuple(slot.initial for slot in self.slots) if self.copies.kept is None else ()
+        fresh = tuple(slot.initial for slot in self.slots) if self.copies.retained_slot is None else ()
         row = Tuple((BOOL, self.copies.map.key, *(slot.domain for slot in self.slots)))
         return Stored({"slices": KeyedArray(row, fresh=fresh)}, self._machine)
 
@@ -52,7 +52,7 @@ class SliceTable:
         names = {"is_present": [used]}
         for slot in self.slots:
             names[slot.name] = [rest.pop(0) for _ in scalars(slot.domain)]
-        last_index = self.copies.kept
+        last_index = self.copies.retained_slot
         last_name = "shown" if last_index is None else self.copies.inner.slots[last_index].name
         return (used, *names["is_present"], key, *names[last_name])
 
@@ -71,7 +71,7 @@ class FedTable:
         used = TRUE if row is ROW else used
         fresh = (const(slot.initial, slot.domain) for slot in self.table.slots)
         copy = tuple(ite(used, old, new) for old, new in zip(state, fresh, strict=True))
-        return copy if self.copies.kept is None else (*copy, used)
+        return copy if self.copies.retained_slot is None else (*copy, used)
 
     def alive(self, row: Any) -> Any:
         """Return whether a row has a slice, before the step."""

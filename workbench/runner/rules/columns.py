@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 TYPE = "type"
 """The name of the column with the type of an event."""
-MOST_CODES = 1 << 18
+MAX_CODES = 1 << 18
 """Maximum number of texts whose codes are cached."""
 
 
@@ -172,4 +172,4 @@ def text_codes(texts: Iterable[str]) -> Sequence[int]:
 def _text_code() -> Any:
     from workbench.executors.compiled.code.text_number import text_code
 
-    return lru_cache(MOST_CODES)(text_code)
+    return lru_cache(MAX_CODES)(text_code)

@@ -231,7 +231,7 @@ class EventRows(TaskRows):
         for piece in self.log.of_blocks(blocks, self.ports, self.form.declared, where):
             some = [piece] if isinstance(piece, EventBlock) else self._blocks(batches(piece, BATCH_EVENTS))
             for block in filter(len, some):
-                yield layout.event_rows(block, self._places(place_prefix(origin), len(block)))
+                yield layout.event_rows(block, self._list_order_keys(make_order_prefix(origin), len(block)))
                 self.note.first = int(block.times[0]) if self.note.first is None else self.note.first
                 self.note.last = int(block.times[-1])
                 ends.append(self.note.last)
@@ -243,7 +243,7 @@ class EventRows(TaskRows):
     def end(self) -> LogNote:
         return self.note
 
-    def _places(self, first: bytes, count: int) -> Any:
+    def _list_order_keys(self, first: bytes, count: int) -> Any:
         """Return the places of the next events, as an Arrow array of bytes."""
         import numpy as np
 
@@ -263,6 +263,6 @@ class EventRows(TaskRows):
                 raise InputError("a time has more than 64 bits", hint="use dates, or smaller numbers") from error
 
 
-def place_prefix(origin: RowOrigin) -> bytes:
+def make_order_prefix(origin: RowOrigin) -> bytes:
     """Return the first part of events' places: tasks are ordered by their numbers, and files by their names."""
     return origin.to_bytes(4) if isinstance(origin, int) else origin.encode("utf-8", "surrogateescape") + b"\0"

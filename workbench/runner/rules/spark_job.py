@@ -138,7 +138,7 @@ class BucketRun(StoredRun):
             events, positions = block
             for at, behind, composites in self.run.process_block(events):
                 yield self.job.block_batch(
-                    composite_places(events.times[at], positions.take(pa.array(at)), behind), composites
+                    list_composite_keys(events.times[at], positions.take(pa.array(at)), behind), composites
                 )
         else:
             yield from map(self.job.rows_batch, batched(self._singly(rows), BATCH_COMPOSITES))
@@ -202,7 +202,7 @@ class BucketRuns(GroupRun):
         return pa.RecordBatch.from_arrays([*batch.columns, pa.array(indices)], names=[*batch.schema.names, RANGE])
 
 
-def composite_places(times: Any, positions: Any, behind: Any) -> Any:
+def list_composite_keys(times: Any, positions: Any, behind: Any) -> Any:
     """Return the places of composites as a column: those of `PartialRun.process`.
 
     Parameters

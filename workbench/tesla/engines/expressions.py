@@ -110,14 +110,14 @@ class PythonLines:
 
     def _load_slot(self, slot: RuleSlot) -> str:
         if slot.is_parameter:
-            if slot.place == OWN:
+            if slot.part == OWN:
                 return f"a_{slot.name[1:]}"
-            at = self.layout[slot.place, slot.name]
+            at = self.layout[slot.part, slot.name]
             return self._load(f"p{at}", f"m[{at}]")
         values = "" if slot.type.fact else ".values"
-        if slot.place == OWN:
+        if slot.part == OWN:
             return self._load(f"o{slot.index}", f"e{values}[{slot.index}]")
-        at = self.layout[slot.place, EVENT]
+        at = self.layout[slot.part, EVENT]
         if slot.name == TIME:
             return self._load(f"t{at}", f"m[{at}].time")
         return self._load(f"x{at}_{slot.index}", f"m[{at}]{values}[{slot.index}]")

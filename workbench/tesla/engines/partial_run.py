@@ -55,7 +55,7 @@ class PartialRun:
         due = sum(each.time < event.time for each in composites)
         pairs = [(self._of_deadline(each), each) for each in composites[:due]]
         number = self._count + due
-        first = triggered = time_place(event.time) + b"\0" + sort_key
+        first = triggered = make_time_prefix(event.time) + b"\0" + sort_key
         if self._rule_numbers:
             triggered += _number(0)
         self._keep(number, event, triggered + _number(0))
@@ -116,7 +116,7 @@ class PartialRun:
 
     def _begin(self, time: int, rule: str, trigger: int) -> None:
         """Begin the effects of another trigger's deadline."""
-        first = time_place(time) + b"\1" + self._absent[rule][0].to_bytes(4) + self._places[trigger][1]
+        first = make_time_prefix(time) + b"\1" + self._absent[rule][0].to_bytes(4) + self._places[trigger][1]
         self._due = (time, rule, trigger)
         if not first < self._first:
             self._first, self._behind = first, 0
@@ -150,7 +150,7 @@ def refuse_circles(rules: RuleSet, hint: str) -> None:
             raise Refused(what, hint=hint)
 
 
-def time_place(time: int) -> bytes:
+def make_time_prefix(time: int) -> bytes:
     """Return the prefix of the places of a time."""
     return (time + (1 << 63)).to_bytes(8)
 

@@ -253,7 +253,7 @@ class RulePlan:
 
     def binders(self, *expressions: t.Expression) -> frozenset[int]:
         """Return the numbers of the steps that bind names in expressions, except own ones."""
-        indices = {slot.place for slot in slots(*expressions)}
+        indices = {slot.part for slot in slots(*expressions)}
         return frozenset(self.numbers[index] for index in indices if index in self.numbers)
 
     @cached_property
@@ -274,12 +274,12 @@ class RulePlan:
 
 def _is_foreign(expression: t.Expression, own: set[str]) -> bool:
     """Whether an expression needs more than its own event; `own` are the parameters that do not."""
-    return any(leaf.place != OWN or (leaf.is_parameter and leaf.name[1:] not in own) for leaf in slots(expression))
+    return any(leaf.part != OWN or (leaf.is_parameter and leaf.name[1:] not in own) for leaf in slots(expression))
 
 
 def _find_equation(constraint: t.Expression, own: set[str]) -> tuple[t.Expression, t.Expression] | None:
     """Split an equation into a side that depends only on its own event, and one that is independent of it."""
     for sign, own_side, bound in readings(constraint):
-        if sign == "==" and all(leaf.place != OWN for leaf in slots(bound)) and not _is_foreign(own_side, own):
+        if sign == "==" and all(leaf.part != OWN for leaf in slots(bound)) and not _is_foreign(own_side, own):
             return own_side, bound
     return None

@@ -20,7 +20,7 @@ from workbench.tesla.engines.runner import MatcherStart
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
-MOST_EACH, MOST_CANDIDATES = 100, 20_000
+MAX_EACH, MAX_CANDIDATES = 100, 20_000
 """Maximum numbers of candidates, the newest, that are tested for one partial match, and for one predicate."""
 
 
@@ -100,11 +100,11 @@ class SampledMatcher(CDPMatcher):
 
         def watched(match: PartialMatch) -> Iterator[PartialMatch]:
             statistics.evaluated += 1
-            if window is not None and statistics.candidates < MOST_CANDIDATES:
+            if window is not None and statistics.candidates < MAX_CANDIDATES:
                 column = self._all.get(step.type, EMPTY)
                 low, high = window(column, match)
                 statistics.looked += 1
-                for event in column.events[max(low, high - MOST_EACH) : max(low, high)]:
+                for event in column.events[max(low, high - MAX_EACH) : max(low, high)]:
                     passed = [test is None or test(match, event) is not None for test in tests]
                     statistics.passed = [count + one for count, one in zip(statistics.passed, passed, strict=True)]
                     statistics.candidates += 1

@@ -23,7 +23,7 @@ from workbench.tesla.parser import suspend_collection
 from workbench.tesla.resolved import expand_parameters, own_comparisons
 from workbench.tesla.rule_set import RuleSet
 
-MOST_CHOSEN = 16
+MAX_CHOSEN = 16
 """Maximum number of columns of one type with constant filters: each event is tested for all of them."""
 MIN_INDEXED_RULES = 8
 """Minimum number of rules with one trigger type for an index, which is slower for fewer rules."""
@@ -133,7 +133,7 @@ class SetPlan:
             for _, step in self._column_steps()
         }
         per_type = Counter(type for type, filters, _ in candidates if filters)
-        self._crowded = {type for type, count in per_type.items() if indexed and count > MOST_CHOSEN}
+        self._crowded = {type for type, count in per_type.items() if indexed and count > MAX_CHOSEN}
         by_id = {id(step): self._step(rule, step) for rule, step in self._column_steps()}
         self.steps = [[by_id[id(step)] for step in plan.steps[1:]] for plan in self.plans]
         self.absent = [None if plan.absent is None else by_id[id(plan.absent)] for plan in self.plans]

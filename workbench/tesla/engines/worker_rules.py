@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from workbench.errors import WorkbenchError
 from workbench.tesla.engines.engine import RuleCost
-from workbench.tesla.engines.partial_run import OrderPlace, PartialRun, time_place
+from workbench.tesla.engines.partial_run import OrderPlace, PartialRun, make_time_prefix
 from workbench.tesla.engines.publisher import Publisher
 from workbench.tesla.occurrence import Occurrence
 
@@ -90,7 +90,7 @@ class WorkerRules:
                 effects = run.process(event, sort_key)
             except WorkbenchError as error:
                 return PoolAnswer(composites, (self._last, error))
-            self._last = time_place(event.time) + b"\0" + sort_key + b"\xff"
+            self._last = make_time_prefix(event.time) + b"\0" + sort_key + b"\xff"
             composites += (_composite(order, self._events + (each.time == event.time), each) for order, each in effects)
             self._events += 1
         return PoolAnswer(composites)

@@ -22,7 +22,7 @@ VALUE, POLICY = "value", "policy"
 """Hindrances of a match: it emits other values than those asked for; `first` or `last` selected another event."""
 LOOKED_AT, LEAST_LOOKED_AT = 20_000, 500
 """Maximum number of events compared before, in and behind a window; and the minimum for each of several matches."""
-MOST_NEAR = 3
+MAX_NEAR = 3
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def candidates_near(view: RuleView, index: int, selected: Selected, among: int =
     failures = [(failed, fit) for fit in fits if (failed := _fails(view, index, selected, fit))]
     failures.sort(key=lambda each: (len(each[0]), *_distance(*each)))
     near = (
-        NearCandidate(fit, tuple(_fails(view, index, selected, fit, in_full=True))) for _, fit in failures[:MOST_NEAR]
+        NearCandidate(fit, tuple(_fails(view, index, selected, fit, in_full=True))) for _, fit in failures[:MAX_NEAR]
     )
     return Nearest(len(fits), left, tuple(near))
 
@@ -203,8 +203,8 @@ def _distance(failed: Sequence[Hindrance], fit: Fit) -> tuple[int, int]:
 def explain_refuting(view: RuleView, index: int, fits: Sequence[Fit], *, absent: bool = False) -> Hindrance:
     """Make the hindrance that forbidden events or facts exist."""
     fact, part = view.is_fact(view.rule.parts[index]), view.rule.parts[index]
-    named = ", ".join(str(each.number + 1) if fact else view.order.label(each.number) for each in fits[:MOST_NEAR])
-    more = f" and {len(fits) - MOST_NEAR:,} more" if len(fits) > MOST_NEAR else ""
+    named = ", ".join(str(each.number + 1) if fact else view.order.label(each.number) for each in fits[:MAX_NEAR])
+    more = f" and {len(fits) - MAX_NEAR:,} more" if len(fits) > MAX_NEAR else ""
     text = f"there is {'the fact ' if fact else ''}{part.type} {named}{more}"
     events = () if fact else tuple(each.number for each in fits)
     return Hindrance(ABSENT if absent else NOT, text, events=events)

@@ -53,7 +53,7 @@ class RunRecord:
     facts: Facts
     compat: str = ""
     show: Callable[[int], Value] = field(default=lambda time: time)
-    told: int | None = None
+    reported: int | None = None
     engine: str = ""
     micro: bool = False
     written: RuleSet | None = None
@@ -83,7 +83,7 @@ class RunRecord:
     def deadline_time(self) -> int | None:
         """The time up to which deadlines have passed; None if there are no events."""
         last = [int(self.order.times[-1]) - 1] if len(self.order) else []
-        return max([*last, *([] if self.told is None else [self.told])], default=None)
+        return max([*last, *([] if self.reported is None else [self.reported])], default=None)
 
 
 @dataclass(frozen=True)

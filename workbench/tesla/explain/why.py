@@ -52,7 +52,7 @@ class SeenPart:
     values: the aggregated values of these.
     """
 
-    place: int
+    index: int
     kind: str
     text: str
     window: SeenWindow | None

@@ -34,13 +34,13 @@ from workbench.tesla.meaning import same_values
 from workbench.tesla.resolved import slots
 from workbench.tesla.values import Selected, value
 
-MOST_PARTIAL = 2_000
+MAX_PARTIAL = 2_000
 """Maximum number of partial matches of a trigger that are examined."""
-MOST_TRIED = 300
+MAX_TRIED = 300
 """Maximum number of partial matches tried with another event than `first` or `last` has selected."""
-MOST_LOOKED_AT = 200_000
+MAX_LOOKED_AT = 200_000
 """Maximum number of events examined for the partial matches of a trigger, and again for other choices."""
-MOST_COMPARED, MOST_TOLD = 30, 3
+MAX_COMPARED, MAX_TOLD = 30, 3
 """Maximum numbers of partial matches whose next candidates are compared, and of those reported for a trigger."""
 DEEPEST = 3
 """Maximum depth of missing triggers that are explained."""
@@ -62,7 +62,7 @@ class PartialReason:
     """
 
     seen: tuple[SeenPart, ...]
-    place: int
+    index: int
     text: str
     window: SeenWindow | None
     hindrances: tuple[Hindrance, ...]
@@ -198,15 +198,13 @@ def trigger_reason(view: RuleView, requirements: Mapping[str, Value | None] | No
         return TriggerReason(trigger, view.composites, (reason,), 1)
     unfinished, finished, complete = _explore_matches(view)
     stopped = _find_stopped(view, finished, requirements or {}, complete)
-    indices = sorted({stop.place for stop in unfinished}, reverse=True)
-    compared = [stop for index in indices for stop in unfinished if stop.place == index][:MOST_COMPARED]
-    both = [*stopped[:MOST_COMPARED], *compared]
+    indices = sorted({stop.index for stop in unfinished}, reverse=True)
+    compared = [stop for index in indices for stop in unfinished if stop.index == index][:MAX_COMPARED]
+    both = [*stopped[:MAX_COMPARED], *compared]
     reasons = [_reason(view, stop, len(both)) for stop in both]
-    order = sorted(range(len(reasons)), key=lambda i: (-reasons[i].place, reasons[i].failures, i))
+    order = sorted(range(len(reasons)), key=lambda i: (-reasons[i].index, reasons[i].failures, i))
     view.looked = 0
-    nearest = tuple(
-        _explain_policies(view, reasons[i], both[i].selected, requirements or {}) for i in order[:MOST_TOLD]
-    )
+    nearest = tuple(_explain_policies(view, reasons[i], both[i].selected, requirements or {}) for i in order[:MAX_TOLD])
     return TriggerReason(trigger, view.composites, nearest, len(unfinished) + len(stopped), complete)
 
 
@@ -214,7 +212,7 @@ def trigger_reason(view: RuleView, requirements: Mapping[str, Value | None] | No
 class _Stop:
     """A partial match that ends before a place."""
 
-    place: int
+    index: int
     selected: Selected
     hindrances: tuple[Hindrance, ...] = ()
 
@@ -229,7 +227,7 @@ def _explore_matches(view: RuleView) -> tuple[list[_Stop], list[Selected], bool]
         if not view.extend(index, selected):
             unfinished.append(_Stop(index, selected))
         count += 1
-        if count > MOST_PARTIAL or view.looked > MOST_LOOKED_AT:
+        if count > MAX_PARTIAL or view.looked > MAX_LOOKED_AT:
             return unfinished, finished, False
     return unfinished, finished, True
 
@@ -307,7 +305,7 @@ def _explain_other_values(
 
 def _reason(view: RuleView, stop: _Stop, among: int) -> PartialReason:
     """Explain why one of several partial matches stopped, without its seen parts."""
-    index, selected = stop.place, stop.selected
+    index, selected = stop.index, stop.selected
     if index == len(view.rule.parts):
         about = _aggregate_behind(view, stop)
         if about is None:
@@ -319,12 +317,12 @@ def _reason(view: RuleView, stop: _Stop, among: int) -> PartialReason:
         return PartialReason((), index, text, window, stopped)
     return PartialReason(
         (),
-        stop.place,
+        stop.index,
         text,
         window,
         stop.hindrances,
         candidates_near(view, index, selected, among),
-        stop.place == len(view.rule.parts),
+        stop.index == len(view.rule.parts),
     )
 
 
@@ -334,7 +332,7 @@ def _aggregate_behind(view: RuleView, stop: _Stop) -> tuple[int, Selected] | Non
         return None
     conditions = zip(view.rule.where_clause, view.resolved.where_clause, strict=True)
     untrue = (resolved for each, resolved in conditions if value(each, stop.selected) is not True)
-    read = {slot.place for slot in slots(*untrue)}
+    read = {slot.part for slot in slots(*untrue)}
     for index, before, _ in path(view, stop.selected):
         if index in read and isinstance(view.rule.parts[index], t.Aggregate):
             return index, before
@@ -346,11 +344,11 @@ def _explain_policies(
 ) -> PartialReason:
     """Add the seen parts to a reason, and whether another choice of `first` or `last` would have led further."""
     hindrances = list(reason.hindrances)
-    for index, before, after in path(view, selected, reason.place):
+    for index, before, after in path(view, selected, reason.index):
         part = view.rule.parts[index]
         if part.policy.single:
             hindrances += _other_choice(view, index, before, after, requirements)
-    return replace(reason, seen=explain_parts(view, selected, reason.place), hindrances=tuple(hindrances))
+    return replace(reason, seen=explain_parts(view, selected, reason.index), hindrances=tuple(hindrances))
 
 
 def _other_choice(
@@ -359,12 +357,12 @@ def _other_choice(
     """Yield the choice at a place if another one would have led to a match."""
     predicate, part = view.predicate_in_window(index, before), view.rule.parts[index]
     fact = view.is_fact(part)
-    for other in candidates(predicate, before)[:MOST_TRIED]:
+    for other in candidates(predicate, before)[:MAX_TRIED]:
         if (other.events, other.facts) == (after.events, after.facts):
             continue
-        if view.looked > MOST_LOOKED_AT:
+        if view.looked > MAX_LOOKED_AT:
             return
-        for match in islice(view.matches(other, index + 1), MOST_TRIED):
+        for match in islice(view.matches(other, index + 1), MAX_TRIED):
             like = _like(view.record, view.rule.emits, view.values(match), requirements)
             if like and view.holds(match) and not view.find_refuting(match):
                 took, would = (

@@ -29,7 +29,7 @@ from workbench.tesla.rule_set import RuleSet
 
 AttributeKey = tuple[str, str]
 """A type and the name of an attribute; or a rule and the name of a parameter, with its sign."""
-MOST_OF_FACTS = 4
+MAX_OF_FACTS = 4
 """Maximum number of values that an attribute of facts contributes to the attributes compared with it."""
 DEFAULT_VALUE_COUNT = 2
 """Default number of values of an attribute that rules compare for equality only."""
@@ -172,7 +172,7 @@ def _fact_comparisons(rule_sets: Sequence[RuleSet], rows: Facts) -> Iterator[Com
         for index, attribute in enumerate(each.positions):
             distinct = dict.fromkeys(row[index] for row in rows[name])
             finite = (v for v in distinct if v is not None and not (isinstance(v, float) and not math.isfinite(v)))
-            yield ComparedAttributes([(name, attribute)], list(itertools.islice(finite, MOST_OF_FACTS)))
+            yield ComparedAttributes([(name, attribute)], list(itertools.islice(finite, MAX_OF_FACTS)))
 
 
 def read_attributes(rules: RuleSet) -> Iterator[AttributeKey]:
@@ -204,7 +204,7 @@ def _values(
 def _add_differences(constants: Sequence[Value]) -> list[Value]:
     """Return constants with their sums and differences, including zero, if there are few."""
     numbers = {each for each in constants if isinstance(each, int | float) and not isinstance(each, bool)}
-    more = {a + sign * b for a in numbers for b in numbers for sign in (1, -1)} if len(numbers) <= MOST_OF_FACTS else {}
+    more = {a + sign * b for a in numbers for b in numbers for sign in (1, -1)} if len(numbers) <= MAX_OF_FACTS else {}
     return [*constants, *more]
 
 

@@ -29,9 +29,9 @@ from workbench.tesla.resolved import TIME, slots
 from workbench.tesla.rule_processor import RuleGraph, graph_of
 from workbench.tesla.rule_set import RuleSet
 
-MOST_VALUES = 64
+MAX_VALUES = 64
 """Maximum number of values of an attribute of composites."""
-MOST_RATED = 16
+MAX_RATED = 16
 """Maximum total capacity of columns whose capacity follows from rates."""
 
 
@@ -232,10 +232,10 @@ class FrameSearch:
             for key, values in ((key, values) for frame in frames for key, values in frame.noted.items()):
                 table = grown.get(key, tables.get(key, ValueTable(()))) | ValueTable(values.values())
                 if key[0].startswith(MEMORY):
-                    if len(table) > MOST_VALUES:
+                    if len(table) > MAX_VALUES:
                         hint = "give the attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
                         raise Refused(f"{key[0]} remembers one of {len(table)} values ({key[1]})", hint=hint)
-                elif len(table) > MOST_VALUES or rounds > max_rounds:
+                elif len(table) > MAX_VALUES or rounds > max_rounds:
                     continue  # the model lacks further values; the memory of rules consists of its values
                 grown[key] = table
             if all(tables.get(key) == table for key, table in grown.items()):
@@ -280,7 +280,7 @@ def _count_capacities(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[s
             capacities[name] = max(capacities.get(name, 1), capacity)
     smallest: dict[str, int] = {}
     for name, capacity in sorted(capacities.items(), key=lambda each: each[1]):
-        if name not in bounds.capacities and sum(smallest.values()) + capacity <= MOST_RATED:
+        if name not in bounds.capacities and sum(smallest.values()) + capacity <= MAX_RATED:
             smallest[name] = int(capacity)
     return smallest
 

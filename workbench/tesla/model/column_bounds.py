@@ -28,7 +28,7 @@ from workbench.tesla.values import Attributes
 
 WITHOUT_END = math.inf
 """No bound."""
-MOST_KINDS = 4096
+MAX_KINDS = 4096
 """Maximum number of kinds of triggers that are distinguished."""
 
 
@@ -118,7 +118,7 @@ class RuleCounting:
 
     def _count_combinations(self, rule: ResolvedRule) -> float:
         """Bound the number of matches of a trigger: the product of the candidates of all predicates."""
-        roles = {role.place: role for role in roles_of(rule, self.frame.layout.trex)}
+        roles = {role.index: role for role in roles_of(rule, self.frame.layout.trex)}
         count, bound = 1.0, [(rule.trigger.type, 0)]
         for index, part in enumerate(rule.predicates, 1):
             if self._needs_too_many(rule, roles.get(index)):
@@ -138,7 +138,7 @@ class RuleCounting:
         if role is None or not isinstance(role.part, t.Aggregate) or not aggregate_row(role.part).counts:
             return False
         max_candidates = self._candidates(role, [(rule.trigger.type, 0)])
-        return any(_asks_more(each, role.place, max_candidates) for each in rule.where_clause)
+        return any(_asks_more(each, role.index, max_candidates) for each in rule.where_clause)
 
     def _candidates(self, role: Role, bound: Sequence[tuple[str, int]]) -> float:
         """Bound the number of candidates of a predicate, given the types and maximum ages of bound events."""
@@ -172,7 +172,7 @@ class RuleCounting:
         values: dict[str, Sequence[Value | None]] = {name: [known[name]] for name in names & set(known)}
         if self.valued and type not in self.rules.composites:
             values |= {name: self.frame.tables[type, name].values for name in names}
-        if math.prod(map(len, values.values())) > MOST_KINDS:
+        if math.prod(map(len, values.values())) > MAX_KINDS:
             yield rules
             return
         for combination in itertools.product(*values.values()):
@@ -221,7 +221,7 @@ def _asks_more(condition: t.Expression, index: int, maximum: float) -> bool:
     if not isinstance(condition, t.Operation) or condition.operator not in (">", ">=", "=="):
         return False
     one, other = condition.operands
-    if not isinstance(one, RuleSlot) or one.place != index or not isinstance(other, t.Literal):
+    if not isinstance(one, RuleSlot) or one.part != index or not isinstance(other, t.Literal):
         return False
     least = other.value
     return isinstance(least, int | float) and (maximum <= least if condition.operator == ">" else maximum < least)
@@ -229,7 +229,7 @@ def _asks_more(condition: t.Expression, index: int, maximum: float) -> bool:
 
 def _is_known_by_trigger(rule: ResolvedRule) -> bool:
     """Whether all composites that a rule emits for a trigger have the same values of `per`."""
-    return all(slot.place == 0 for slot in slots(*rule.per))
+    return all(slot.part == 0 for slot in slots(*rule.per))
 
 
 def _may_hold(constraint: t.Expression, event: Attributes) -> bool:

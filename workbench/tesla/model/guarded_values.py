@@ -20,7 +20,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.operators import apply_operator, row_of
 from workbench.tesla.resolved import RuleSlot
 
-MOST = 4096
+MAXIMUM = 4096
 """Maximum number of combinations of values on which one operator is computed."""
 
 
@@ -138,7 +138,7 @@ class GuardedValue:
 def apply(function: Callable[..., Value | None], operands: Sequence[GuardedValue]) -> GuardedValue:
     """Apply a function to values."""
     count = math.prod(max(len(each.cases), 1) for each in operands)
-    if count > MOST:
+    if count > MAXIMUM:
         hint = "give its attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
         raise Refused(f"an expression of rules has {count} combinations of values", hint=hint)
     combinations = itertools.product(*(each.cases.values() for each in operands))

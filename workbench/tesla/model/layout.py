@@ -25,7 +25,7 @@ from workbench.tesla.operators import readings
 from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, as_written, slots
 from workbench.tesla.rule_set import RuleSet
 
-MOST_APART = 16
+MAX_APART = 16
 """Maximum number of events of a column that have slots of their own."""
 Tables = Mapping[tuple[str, str], ValueTable]
 """The values of each attribute, by type and name."""
@@ -43,7 +43,7 @@ class Role:
     """
 
     rule: ResolvedRule
-    place: int
+    index: int
     part: t.Predicate | t.Aggregate
     lookback: Lookback
     trex: bool = False
@@ -199,12 +199,12 @@ def roles_of(rule: ResolvedRule, trex: bool) -> Iterator[Role]:
 
 def is_plain(constraint: t.Expression) -> bool:
     """Whether a constraint reads attributes of its own event only."""
-    return all(slot.place == OWN and slot.is_attribute for slot in slots(constraint))
+    return all(slot.part == OWN and slot.is_attribute for slot in slots(constraint))
 
 
 def reads(expression: t.Expression, index: int) -> TypeGuard[RuleSlot]:
     """Whether an expression is an attribute of the event of a part."""
-    return isinstance(expression, RuleSlot) and expression.place == index and expression.is_attribute
+    return isinstance(expression, RuleSlot) and expression.part == index and expression.is_attribute
 
 
 def may_select(rule: t.Rule, type: str) -> bool:
@@ -246,7 +246,7 @@ def _lay_out_column(name: str, kind: int, roles: tuple[Role, ...], tables: Table
     """Lay out the column of a type: with the newest events only, or with the given capacity."""
     newest = _find_newest_keys(roles)
     keys = [] if newest is None else [len(tables[name, each]) for each in newest]
-    apart = newest is not None and math.prod(keys) <= MOST_APART and _needs_no_order(roles, newest, tables)
+    apart = newest is not None and math.prod(keys) <= MAX_APART and _needs_no_order(roles, newest, tables)
     sizes = {each: len(tables[name, each]) for each in _attributes_read(roles)}
     several = sorted((each for each, size in sizes.items() if size > 1), key=lambda each: (-sizes[each], each))
     attributes = {each: index for index, each in enumerate(several)}
@@ -299,7 +299,7 @@ def _find_newest_keys(roles: Sequence[Role]) -> tuple[str, ...] | None:
         if not (isinstance(part, t.Predicate) and (is_extreme or part.policy.forbids)):
             return None
         assert window is not None
-        if not window.before or rule.anchors[role.place] != (0,):
+        if not window.before or rule.anchors[role.index] != (0,):
             return None
         if role.trex or window.near:
             return None
@@ -341,7 +341,7 @@ def _needs_no_order(roles: Sequence[Role], newest: tuple[str, ...], tables: Tabl
         if not part.policy.forbids:
             if not _filters_alike(roles) or set(map(_find_equated_attribute, role.linking_constraints)) != set(newest):
                 return False
-            if any(role.place in anchors for anchors in role.rule.anchors):
+            if any(role.index in anchors for anchors in role.rule.anchors):
                 return False
     return all(tables[roles[0].part.type, name].distinct for name in newest)
 
@@ -349,7 +349,7 @@ def _needs_no_order(roles: Sequence[Role], newest: tuple[str, ...], tables: Tabl
 def _find_equated_attribute(constraint: t.Expression) -> str | None:
     """Return the attribute of the event that a constraint equates with something else."""
     for sign, one, other in readings(constraint):
-        if sign == "==" and reads(one, OWN) and all(slot.place != OWN for slot in slots(other)):
+        if sign == "==" and reads(one, OWN) and all(slot.part != OWN for slot in slots(other)):
             return one.name
     return None
 
@@ -363,7 +363,7 @@ def _attributes_read(roles: Sequence[Role]) -> set[str]:
         expressions += [each.value for each in role.part.assignments]
         if role.part.attribute:
             names.add(role.part.attribute)
-        read = [slot for slot in slots(*expressions) if slot.place == OWN]
-        read += [slot for slot in slots(*role.rule.expressions) if slot.place == role.place]
+        read = [slot for slot in slots(*expressions) if slot.part == OWN]
+        read += [slot for slot in slots(*role.rule.expressions) if slot.part == role.index]
         names |= {slot.name for slot in read if slot.is_attribute}
     return names | set(_find_newest_keys(roles) or ())

@@ -34,7 +34,7 @@ class ModelledRules(RulesInTicks):
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return self._machine_of(inputs)[1]
 
-    def most_fronts(self, widths: Sequence[int]) -> int:
+    def bound_fronts(self, widths: Sequence[int]) -> int:
         return 1
 
     def rounds(self, arrivals: Sequence[Sequence[Maybe]]) -> list[tuple[Any, tuple[Any, ...]]]:

@@ -55,7 +55,7 @@ class GuardedMatch:
 
         @functools.cache  # a parameter may use others several times
         def look_up(slot: RuleSlot) -> GuardedValue:
-            return bound[slot.place](slot.name) if slot.value is None else evaluate(slot.value, look_up)
+            return bound[slot.part](slot.name) if slot.value is None else evaluate(slot.value, look_up)
 
         return look_up
 

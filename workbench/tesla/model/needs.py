@@ -75,7 +75,7 @@ def _threshold(rule: ResolvedRule, index: int) -> int:
     """Return the least count beyond all constants that a rule compares it with."""
     thresholds = [1]
     for each in (each for whole in rule.expressions for each in t.within(whole)):
-        if is_comparison(each) and any(slot.place == index for slot in slots(each)):
+        if is_comparison(each) and any(slot.part == index for slot in slots(each)):
             bare = [leaf.value for leaf in each.operands if isinstance(leaf, t.Literal)]
             thresholds += [math.floor(n) + 1 for n in bare if isinstance(n, int | float) and math.isfinite(n)]
     return max(thresholds)

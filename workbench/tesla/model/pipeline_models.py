@@ -34,7 +34,7 @@ from workbench.tesla.model.rules_in_pipeline import RulesInPipeline, meaning_of
 from workbench.tesla.model.run_constants import free_name
 from workbench.tesla.occurrence import in_units, rows_of
 from workbench.tesla.rule_processor import RuleProcessor
-from workbench.tesla.rule_streams import places_of
+from workbench.tesla.rule_streams import list_attributes
 
 RATES = "rates"
 """The name of the processor that assumes the rates of inputs."""
@@ -201,7 +201,7 @@ def _values_read(flat: Pipeline, name: str, label: str, bounds: RuleBounds, unit
         rules, fed = node.processor.rules, zip(node.processor.fed, node.inputs[1:], strict=True)
         tables = value_tables([in_units(rules, unit)], bounds.count, {})
         for type in (each for each, pipe in fed if pipe == name):
-            for attribute, index, _ in places_of(rules.declarations[type], domain):
+            for attribute, index, _ in list_attributes(rules.declarations[type], domain):
                 if index is None or not label or getattr(domain, "labels", ())[index] == label:
                     table |= tables.get((type, attribute), ValueTable(()))
     return table.values
@@ -220,7 +220,7 @@ def _model_rules(
     tables: dict[tuple[str, str], ValueTable] = {}
     for name, shape in zip(rules.fed, shapes[1:], strict=True):
         declared = rules.rules.declarations[name]
-        for attribute, _, part in places_of(declared, shape, modelled=True):
+        for attribute, _, part in list_attributes(declared, shape, modelled=True):
             if not part.finite:
                 what = (
                     f"{name}.{attribute} is {part} on the stream that is given for it: the model needs finite domains"

@@ -67,7 +67,7 @@ class ModelCourse:
         self.line = EventLine(frame.layout, frame.tables, state.lined, state.apart)
         self.since = {rule.name: list(each) for rule, each in zip(frame.pausing, state.since, strict=True)}
         self.waiting = {rule.name: list(each) for rule, each in zip(frame.absences, state.waiting, strict=True)}
-        self.given, self.begun = dict(zip(frame.fixed_facts, state.given, strict=True)), state.begun
+        self.given, self.begun = dict(zip(frame.fixed_facts, state.fixed_facts, strict=True)), state.begun
         self.recent = {type: list(each) for type, each in zip(frame.rates, state.recent, strict=True)}
         self.composites: list[ModelComposite] = []
         self.full: dict[str, Any] = dict.fromkeys(frame.capacities, FALSE)

@@ -27,7 +27,7 @@ from workbench.tesla.model.state import variables
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_processor import ALL
 from workbench.tesla.rule_set import find_shared_domains
-from workbench.tesla.rule_streams import may_be_null, places_of
+from workbench.tesla.rule_streams import list_attributes, may_be_null
 
 UNKNOWN = Unknown()
 
@@ -55,7 +55,7 @@ class RulesInPipeline(ModelledRules):
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return 1
 
-    def most_fronts(self, widths: Sequence[int]) -> int:
+    def bound_fronts(self, widths: Sequence[int]) -> int:
         """Return the number of events that a step may emit: the emission of a front depends on its input."""
         return max(1, sum(width * burst for width, burst in zip(widths, self._bursts, strict=True)))
 
@@ -94,7 +94,7 @@ class RulesInPipeline(ModelledRules):
     def _places(self) -> Mapping[str, Sequence[tuple[str, int | None, Domain]]]:
         declared = self.rules.declarations
         fed = zip(self.fed, self.shapes[1:], strict=True)
-        return {name: list(places_of(declared[name], domain, modelled=True)) for name, domain in fed}
+        return {name: list(list_attributes(declared[name], domain, modelled=True)) for name, domain in fed}
 
     @cached_property
     def _input_encodings(self) -> Mapping[tuple[str, str], ValueEncoding]:

@@ -46,7 +46,7 @@ class CourseState(NamedTuple):
     apart: tuple[NewestEvent, ...]
     since: tuple[tuple[Any, ...], ...]
     waiting: tuple[tuple[WaitingMatch, ...], ...]
-    given: tuple[FixedFacts, ...]
+    fixed_facts: tuple[FixedFacts, ...]
     begun: Any
     recent: tuple[tuple[Any, ...], ...]
 
@@ -179,7 +179,7 @@ class RuleFrame:
             apart,
             since=tuple(self._since(n, rule) for n, rule in enumerate(self.pausing, 1)),
             waiting=tuple(self._waiting(n, rule) for n, rule in enumerate(self.absences, 1)),
-            given=tuple(FixedFacts.template(*each) for each in facts),
+            fixed_facts=tuple(FixedFacts.template(*each) for each in facts),
             begun=VariablePart("begun", BOOL, False) if self.tracks_start else TRUE,
             recent=tuple(tuple(VariablePart(*each) for each in rate.variables(f"rate{n}")) for n, rate in rates),
         )
@@ -231,7 +231,7 @@ def memory_of(rule: t.Rule) -> str:
 def list_needed_later(rule: ResolvedRule) -> list[RuleSlot]:
     """Return the values of a match that its `absent` predicate needs."""
     assert rule.absence is not None
-    return list(dict.fromkeys(slot for slot in slots(*t.expressions_of(rule.absence)) if slot.place != OWN))
+    return list(dict.fromkeys(slot for slot in slots(*t.expressions_of(rule.absence)) if slot.part != OWN))
 
 
 # --- outputs --------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def time_degree(rule: ResolvedRule, expression: t.Expression) -> TimeDegree:
     assert isinstance(expression, RuleSlot)
     if expression.value is not None:
         return time_degree(rule, expression.value)
-    part = rule.parts[expression.place]
+    part = rule.parts[expression.part]
     if expression.is_parameter and isinstance(part, t.Aggregate):
         return TimeDegree(whole=aggregate_row(part).counts)
     return TimeDegree(count=expression.name == TIME, whole=expression.domain == INT)

@@ -12,7 +12,7 @@ from functools import cached_property
 from workbench.core.domain import Value
 from workbench.tesla import tree as t
 from workbench.tesla.operators import bounds_exclude, implies_bound, may_divide_by_zero, operator_of, readings
-from workbench.tesla.resolved import OWN, TIME, RuleSlot, exact_text, map_leaves, move_to_place, slots
+from workbench.tesla.resolved import OWN, TIME, RuleSlot, exact_text, map_leaves, move_to_part, slots
 from workbench.tesla.values import Selected, value
 
 _Comparison = tuple[str, str, str]
@@ -29,7 +29,7 @@ def normalize(expressions: Iterable[t.Expression], index: int = OWN) -> list[t.E
         plain = isinstance(each, RuleSlot) and each.value is not None and not isinstance(each.value, t.Operation)
         return leaf(each.value) if plain else each  # type: ignore[attr-defined]
 
-    return [map_leaves(move_to_place(each, index), leaf) for each in expressions]
+    return [map_leaves(move_to_part(each, index), leaf) for each in expressions]
 
 
 def leaves(expression: t.Expression) -> set[str]:

@@ -62,7 +62,7 @@ def make_smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
 
 def _smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
     for each in leave_out_constraints(rule):
-        if each.known.never_null(each.asked):
+        if each.known.never_null(each.conclusion):
             yield f"`{each.left_out}` is left out", each.rule
     for index, forbidden in negations(rule):
         yield f"`{forbidden}` is left out", without_part(rule, index)

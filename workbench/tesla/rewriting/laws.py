@@ -46,19 +46,19 @@ class Law:
 
 
 def _iterate_implied(rule: ResolvedRule) -> Iterator[t.Rule]:
-    return (each.rule for each in leave_out_constraints(rule) if each.known.implies(each.asked))
+    return (each.rule for each in leave_out_constraints(rule) if each.known.implies(each.conclusion))
 
 
 def _earlier(rule: ResolvedRule) -> Iterator[t.Rule]:
     for fewer, moved in one_less(rule.where_clause):
-        index = max((slot.place for slot in slots(moved)), default=0)
+        index = max((slot.part for slot in slots(moved)), default=0)
         part = rule.parts[index]
-        times = {slot.place for slot in slots(moved) if slot.name == TIME}
+        times = {slot.part for slot in slots(moved) if slot.name == TIME}
         if not t.binds(part) or part.policy.single or index in times:
             continue
 
         def own(each: t.Expression, at: int = index) -> t.Expression:
-            if isinstance(each, RuleSlot) and each.place == at and each.is_attribute:
+            if isinstance(each, RuleSlot) and each.part == at and each.is_attribute:
                 return t.OwnAttribute(each.name)
             return each
 
@@ -275,7 +275,7 @@ def _time(index: int) -> RuleSlot:
 
 def read_by(rule: t.Rule, index: int) -> set[int]:
     """Return the places before a part on which it depends."""
-    read = {slot.place for slot in slots(*t.expressions_of(rule.parts[index]))}
+    read = {slot.part for slot in slots(*t.expressions_of(rule.parts[index]))}
     return (read - {OWN}).union(rule.anchors[index])
 
 
@@ -284,7 +284,7 @@ class WeakerRule(NamedTuple):
 
     rule: t.Rule
     left_out: t.Expression
-    asked: t.Expression
+    conclusion: t.Expression
     known: Known
 
 

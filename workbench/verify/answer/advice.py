@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from workbench.verify.answer.problem import Problem
     from workbench.verify.answer.verdict import Verdict
 
-MOST = 4
+MAXIMUM = 4
 """Maximum number of hints."""
 _NAMED = 3
 """Number of largest parts of a state that are named."""
 LOOKING = 0.3
 """Seconds for finding out how small N can be."""
-MOST_BITS = 45
+MAX_BITS = 45
 """Maximum number of bits of a state for which more time may suffice for all states, one by one."""
 _LONGER = 10
 """Factor by which to raise the time limit of the next try."""
@@ -46,14 +46,14 @@ def advise(verdict: Verdict, problem: Problem) -> tuple[str, ...]:
     settings = problem.settings
     limited = next((each for each in ("time", "memory") if f"{each} limit" in verdict.reason), "")
     if not limited and (verdict.vacuity is not None or verdict.within_bounds):
-        return tuple(islice(_widen(verdict, problem), MOST))
+        return tuple(islice(_widen(verdict, problem), MAXIMUM))
     if settings.engine not in ("auto", "all"):
         hints = [*_name_missing(problem), "every engine in turn: --engine auto"]
         if not limited:  # the engine decides no such question, however small
             return tuple(hints)
     else:
         hints = [*_name_missing(problem), *_choose_engine(verdict)]
-    hints += islice(_narrow(verdict, problem), MOST - 1 - len(hints))
+    hints += islice(_narrow(verdict, problem), MAXIMUM - 1 - len(hints))
     if limited == "memory" and settings.memory_mb is not None:
         hints.append(f"more memory: --memory {2 * settings.memory_mb}")
     elif settings.seconds is not None:
@@ -84,7 +84,7 @@ def _choose_engine(verdict: Verdict) -> Iterator[str]:
         yield "all the time for a short counterexample or proof: --engine bmc"
     elif "explicit" not in going:
         return
-    elif all(each.bits <= MOST_BITS for each in verdict.reached):
+    elif all(each.bits <= MAX_BITS for each in verdict.reached):
         yield "all the time for the states, one by one: --engine explicit"
     elif (farthest := max(going, key=lambda name: (going[name], name != "explicit"))) != "explicit" and going[farthest]:
         yield f"all the time for the engine that came farthest: --engine {farthest}"

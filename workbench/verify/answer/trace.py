@@ -14,10 +14,10 @@ from workbench.core.domain import Domain, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.readable import plural
 from workbench.events.values import to_json
-from workbench.faults.unreliable import place, struck
+from workbench.faults.unreliable import name_pipe, struck
 from workbench.processors.held.group import flatten
 
-MOST_WAITING = 100
+MAX_WAITING = 100
 """Maximum number of events of a queue in JSON, oldest first."""
 
 
@@ -109,7 +109,7 @@ class Trace:
                 "pipes": {n: plain(v, self.domains.get(n)) for n, v in s.pipes.items()},
                 "queues": dict(s.queues),
                 "contents": {
-                    queue: [plain(v, self.domains.get(pipes.get(queue, queue))) for v in values[:MOST_WAITING]]
+                    queue: [plain(v, self.domains.get(pipes.get(queue, queue))) for v in values[:MAX_WAITING]]
                     for queue, values in s.contents.items()
                 },
                 "overflows": list(s.overflows),
@@ -132,7 +132,7 @@ class Trace:
             "replay": self.replay,
             "inputs": list(self.inputs),
             "outputs": dict(flat.outputs) if flat else {},
-            **({"oracles": {o: place(node) for o, node in flat.oracles.items()}} if flat and flat.oracles else {}),
+            **({"oracles": {o: name_pipe(node) for o, node in flat.oracles.items()}} if flat and flat.oracles else {}),
             "capacities": dict(self.capacities),
             "varies": list(self.varies),
         }

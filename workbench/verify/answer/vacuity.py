@@ -79,7 +79,7 @@ class _Unbounded(ModelScope):
         return INT if domain == self.chosen else FLOAT if isinstance(domain, SomeFloats) else domain
 
 
-MOST = 2**62
+MAXIMUM = 2**62
 """A number larger than all numbers of a model."""
 
 
@@ -112,7 +112,7 @@ class _Ranges:
         """Return the range of a term whose variables are these pipes; shared terms are computed once."""
         ranges: dict[Term, NumberRange] = {}
         for each in postorder([term]):
-            whole, number = self.bounds.get(type(each.domain), (-MOST, MOST)), number_of(each)
+            whole, number = self.bounds.get(type(each.domain), (-MAXIMUM, MAXIMUM)), number_of(each)
             if number is not None:
                 ranges[each] = number, number
             elif each.is_var:
@@ -129,7 +129,7 @@ def _compute_range(term: Term, arg_ranges: Sequence[NumberRange], whole: NumberR
         (one, two), (three, four) = arg_ranges[1:]
         return min(one, three), max(two, four)
     if term.op is ops.MOD and arg_ranges[1][0] == arg_ranges[1][1] > 0:
-        return 0, min(arg_ranges[1][0] - 1, arg_ranges[0][1] if arg_ranges[0][0] >= 0 else MOST)
+        return 0, min(arg_ranges[1][0] - 1, arg_ranges[0][1] if arg_ranges[0][0] >= 0 else MAXIMUM)
     real = isinstance(term.domain, Reals | SomeFloats)
     if real and term.op is ops.CAST:
         return arg_ranges[0]
@@ -211,7 +211,7 @@ def _settle_comparisons(
     flat: Pipeline, placed: Iterable[_PlacedComparison], bounds: _Bounds, computed: Mapping[str, NumberRange]
 ) -> Iterator[Vacuity]:
     """Yield the comparisons that have one result within the bounds, and could have both with larger ones."""
-    ranges, eased = _Ranges(flat, bounds.numbers, computed), _Ranges(flat, dict.fromkeys(bounds.numbers, (0, MOST)))
+    ranges, eased = _Ranges(flat, bounds.numbers, computed), _Ranges(flat, dict.fromkeys(bounds.numbers, (0, MAXIMUM)))
     for each, name, pipes_of in placed:
         kind = type(each.operand.domain)
         low, high = ranges.of(each.operand, pipes_of)

@@ -42,7 +42,7 @@ class ContractHolds(Property):
         posed = watch(flat, lambda each: each.is_own_assumption or each.name == contract.name)
         prop = invariant(
             str(self),
-            lambda system: system.watched[contract.name].kept,
+            lambda system: system.watched[contract.name].holds,
             f"it breaks: {contract}",
             partial(_speaks, contract),
         )

@@ -40,10 +40,10 @@ from workbench.verify.answer.trace import ROUNDS, Trace
 from workbench.verify.answer.verdict import Outcome, worst_exit_code
 from workbench.verify.ask.properties import under_assumptions
 from workbench.verify.buffers.pending import search_waiting
-from workbench.verify.buffers.search import QueueMost, QueueQuestion, QueueSearch, Regions, depends_on
+from workbench.verify.buffers.search import QueueMaximum, QueueQuestion, QueueSearch, Regions, depends_on
 from workbench.verify.finding import Finding
 
-MOST = 64
+MAXIMUM = 64
 """Default of the largest capacity to check."""
 
 
@@ -184,7 +184,7 @@ class Buffers(Displayed):
         }
 
 
-def buffers(pipeline: Program | str | Path, settings: Settings | None = None, most: int = MOST) -> Buffers:
+def buffers(pipeline: Program | str | Path, settings: Settings | None = None, most: int = MAXIMUM) -> Buffers:
     """Find the smallest capacity of each queue of a pipeline.
 
     Parameters
@@ -267,19 +267,19 @@ class _BufferSearch:
         proven = {each.queue: each.capacity for each in self.found if each.capacity is not None}
         return QueueQuestion(pipeline, queue, proven, self.settings, self.most)
 
-    def _search(self, queue: str) -> QueueMost:
+    def _search(self, queue: str) -> QueueMaximum:
         """Find the capacity of a queue in front of a processor."""
         question = self._query(self.regions.pipeline, queue)
         boundless = [node.pending for node in question.upstream().nodes if node.boundless]
         if boundless:
-            return QueueMost(reason=depends_on(boundless))
+            return QueueMaximum(reason=depends_on(boundless))
         return self.regions.find(question) or QueueSearch(question).run()
 
     def _give_up(self, queue: str, met: LimitMet) -> Buffer:
-        return _report(self._query(self.flat, queue), QueueMost(reason=met.what, engine="none"))
+        return _report(self._query(self.flat, queue), QueueMaximum(reason=met.what, engine="none"))
 
 
-def _report(question: QueueQuestion, maximum: QueueMost, start: float = math.inf) -> Buffer:
+def _report(question: QueueQuestion, maximum: QueueMaximum, start: float = math.inf) -> Buffer:
     """Report what is known of a queue; positions that wait inside a processor need no memory but their number."""
     pipeline, queue, settings = question.pipeline, question.queue, question.settings
     pipe = pipeline.sources.get(queue)
@@ -310,7 +310,7 @@ def _report(question: QueueQuestion, maximum: QueueMost, start: float = math.inf
     )
 
 
-def _show(pipeline: Pipeline, queue: str, maximum: QueueMost) -> Trace | None:
+def _show(pipeline: Pipeline, queue: str, maximum: QueueMaximum) -> Trace | None:
     """Return a run that makes the queue longer and longer, or overflows the next smaller capacity."""
     if maximum.growth:
         capacity = (ROUNDS + 1) * (maximum.at_least + maximum.growth.by)
@@ -327,7 +327,7 @@ def event_bits(domain: Domain) -> int:
     return sum(((part.size or 1) - 1).bit_length() for _, part in scalars(domain))
 
 
-def _list_grounds(maximum: QueueMost, settings: Settings, pipeline: Pipeline) -> tuple[str, ...]:
+def _list_grounds(maximum: QueueMaximum, settings: Settings, pipeline: Pipeline) -> tuple[str, ...]:
     model = maximum.model
     if maximum.verdict:
         return maximum.verdict.rests_on[1:]

@@ -24,16 +24,16 @@ from workbench.verify.answer.trace import Growth, Trace
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import invariant, overflow_of
 from workbench.verify.buffers.pumping import cone, find_growth, record_run
-from workbench.verify.buffers.search import QueueMost, QueueQuestion, depends_on
-from workbench.verify.maximum import Counted, SearchAbandoned, find_most
+from workbench.verify.buffers.search import QueueMaximum, QueueQuestion, depends_on
+from workbench.verify.maximum import Counted, SearchAbandoned, find_maximum
 
 LEFT = "a number can leave its checked domain, and nothing is concluded from what follows"
 
 
-def search_waiting(question: QueueQuestion) -> QueueMost:
+def search_waiting(question: QueueQuestion) -> QueueMaximum:
     """Find the smallest capacity of a queue inside a processor; other queues have their proven capacities."""
     part, queue, proven = question.upstream(), question.queue, question.proven
-    maximum = QueueMost(at_least=1, part=part)
+    maximum = QueueMaximum(at_least=1, part=part)
     others = {*part.queues, *(node.pending for node in part.nodes if node.pending)} - {queue}
     if unknown := sorted(others - set(proven)):
         maximum.reason = depends_on(unknown)
@@ -55,7 +55,7 @@ def search_waiting(question: QueueQuestion) -> QueueMost:
             raise SearchAbandoned(verdict.reason or LEFT)
         return [run is not None if number == length else None for number in numbers]
 
-    find_most(Counted(maximum, exceeds, "positions", max(question.most, 1), 2))
+    find_maximum(Counted(maximum, exceeds, "positions", max(question.most, 1), 2))
     return maximum
 
 

@@ -42,11 +42,11 @@ from workbench.verify.ask.formula import atom
 from workbench.verify.buffers.pumping import Course
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.part import Part, PartQuestion, remaining_limits
-from workbench.verify.maximum import Counted, Most, SearchAbandoned, find_most
+from workbench.verify.maximum import Counted, KnownMaximum, SearchAbandoned, find_maximum
 
 
 @dataclass(kw_only=True)
-class QueueMost(Most):
+class QueueMaximum(KnownMaximum):
     """The knowledge about the maximum length of one queue.
 
     Attributes
@@ -156,13 +156,13 @@ class QueueSearch:
         self.taken = look_ahead(self.pipeline)
         self.capacity = 1
         """The capacity of open queues: the larger it is, the fewer spurious runs the model has."""
-        self.found = QueueMost()
+        self.found = QueueMaximum()
 
-    def run(self) -> QueueMost:
+    def run(self) -> QueueMaximum:
         """Return everything that can be found within the limits."""
         try:
             with share(1), phase(f"looking for the capacity of queue '{self.queue}'"):
-                find_most(Counted(self.found, self._exceeds, "events", self.most, GROWTH))
+                find_maximum(Counted(self.found, self._exceeds, "events", self.most, GROWTH))
         except LimitMet as met:
             self.found.reason = met.what
         return self.found
@@ -275,7 +275,7 @@ class Regions:
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
 
-    def find(self, question: QueueQuestion) -> QueueMost | None:
+    def find(self, question: QueueQuestion) -> QueueMaximum | None:
         """Find the capacity by the part between a pipe and the queue; None if it is not proven for every N."""
         before = question.upstream()
         if before.contracts:  # the run with an event on each input at every step may break them

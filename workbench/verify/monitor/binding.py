@@ -102,7 +102,7 @@ def _bind_by_name(source: SmvSystem, name: str) -> str:
 
 
 def _words(presence: Wire, *parts: Wire) -> str:
-    bindings = ", ".join(p.shown if p.text == p.shown else f"{p.shown} := {p.text}" for p in parts)
+    bindings = ", ".join(p.display_name if p.text == p.display_name else f"{p.display_name} := {p.text}" for p in parts)
     return bindings if presence.text == "TRUE" else f"{bindings} when {presence.text}"
 
 
@@ -117,8 +117,8 @@ class _Driver:
     def wires(self, leaves: Sequence[Wire]) -> tuple[Wire, ...]:
         # errors of the system itself come first; CTL looks for fair runs, too
         self._check("", Query("ctl" if self.source.fairness else "invar", "FALSE"))
-        named = tuple(leaf._replace(given=self._name(leaf)) for leaf in leaves)
-        presence = {leaf.of: leaf.given for leaf in named if leaf.is_presence}
+        named = tuple(leaf._replace(smv_text=self._name(leaf)) for leaf in leaves)
+        presence = {leaf.of: leaf.smv_text for leaf in named if leaf.is_presence}
         return named if self._fits(named) else tuple(self._fit(leaf, presence[leaf.of]) for leaf in named)
 
     def _name(self, leaf: Wire) -> str:
@@ -128,7 +128,7 @@ class _Driver:
         first = leaf.text.partition(".")[0]
         if re.fullmatch(r"[\w$#.]+", leaf.text) and first in self.source.names:
             return f"{self.name}.{leaf.text}"
-        what = f"{leaf.of}_when" if leaf.is_presence else f"{leaf.shown}_is"
+        what = f"{leaf.of}_when" if leaf.is_presence else f"{leaf.display_name}_is"
         name = self.source.fresh(re.sub(r"\W", "_", what))
         while name in self.definitions:
             name = self.source.fresh(f"{name}_")
@@ -136,7 +136,7 @@ class _Driver:
         if error := self._find_error("", f"({self.name}.{name} = {self.name}.{name}) & FALSE"):
             message = re.sub(r"^(TYPE ERROR : )?line \d+ ?: ", "", error.what).partition("\n")[0]
             raise TypingError(
-                f"'{leaf.text}' for {leaf.shown}: {message}",
+                f"'{leaf.text}' for {leaf.display_name}: {message}",
                 where=self.source.path,
                 hint=f"it is read in the main module, which has {', '.join(self.source.names)}",
             ) from error
@@ -148,19 +148,21 @@ class _Driver:
         lines = []
         for number, leaf in enumerate(leaves):
             labels = {label: label for label in getattr(leaf.domain, "labels", ())}
-            lines.append(f"VAR {fit}{number} : {type_of(leaf.domain, labels)}; ASSIGN {fit}{number} := {leaf.given};")
+            lines.append(
+                f"VAR {fit}{number} : {type_of(leaf.domain, labels)}; ASSIGN {fit}{number} := {leaf.smv_text};"
+            )
         return not self._find_error("\n".join(lines), "FALSE")
 
     def _fit(self, leaf: Wire, present: str) -> Wire:
         """Return the leaf, with a conversion or a proof that its values lie in its domain where necessary."""
         if self._fits([leaf]):
             return leaf
-        smv_text = leaf.given
+        smv_text = leaf.smv_text
         if isinstance(leaf.domain, Enum):
             inside = f"{smv_text} in {{{', '.join(leaf.domain.labels)}}}"
             self._check_type(leaf, f"CONSTANTS {', '.join(leaf.domain.labels)};", inside, "its constants")
             self._stays(leaf, inside, present)
-            return leaf._replace(given=f"case {inside} : {smv_text}; TRUE : {leaf.domain.default}; esac")
+            return leaf._replace(smv_text=f"case {inside} : {smv_text}; TRUE : {leaf.domain.default}; esac")
         if isinstance(leaf.domain, Integer | Range):
             number = self._read_word(leaf) if self._find_error("", f"({smv_text} + 0 = 0) & FALSE") else smv_text
             self._check_type(leaf, "", f"{number} >= 0", "numbers")
@@ -168,18 +170,18 @@ class _Driver:
                 raise self._report_type(leaf, "numbers", "write case ... : 1; TRUE : 0; esac")
             inside = f"{number} >= {leaf.domain.lo} & {number} <= {leaf.domain.hi}"
             self._stays(leaf, inside, present)
-            return leaf._replace(given=_convert_number(leaf.domain, number, inside))
+            return leaf._replace(smv_text=_convert_number(leaf.domain, number, inside))
         raise self._report_type(leaf, "truth values", "compare it, e.g. count > 0")
 
     def _read_word(self, leaf: Wire) -> str:
         """Return a word as a number, which takes a case for each of its values."""
-        if not self._find_error("", f"({leaf.given}[{LARGEST_WORD}:{LARGEST_WORD}] = 0ud1_0) & FALSE"):
+        if not self._find_error("", f"({leaf.smv_text}[{LARGEST_WORD}:{LARGEST_WORD}] = 0ud1_0) & FALSE"):
             raise Refused(
                 f"'{leaf.text}' is a word of more than {LARGEST_WORD} bits, too many for {leaf.domain}",
                 where=self.source.path,
                 hint=f"bind some of its bits: {leaf.text}[3:0]",
             )
-        return f"toint({leaf.given})"
+        return f"toint({leaf.smv_text})"
 
     def _check_type(self, leaf: Wire, sections: str, formula: str, what: str) -> None:
         if error := self._find_error(sections, f"({formula}) & FALSE"):
@@ -195,9 +197,9 @@ class _Driver:
     def _stays(self, leaf: Wire, inside: str, present: str) -> None:
         """Check that the values stay in the domain whenever the input carries an event."""
         constants = f"CONSTANTS {', '.join(leaf.domain.labels)};" if isinstance(leaf.domain, Enum) else ""
-        answer = self._check(constants, Query("invar", f"{present} -> ({inside})"), (leaf.given,)).answers[0]
+        answer = self._check(constants, Query("invar", f"{present} -> ({inside})"), (leaf.smv_text,)).answers[0]
         if answer.trace is not None:
-            value, step = show_smv(answer.trace.steps[-1][leaf.given]), len(answer.trace.steps) - 1
+            value, step = show_smv(answer.trace.steps[-1][leaf.smv_text]), len(answer.trace.steps) - 1
             wider = "choose a larger -N" if isinstance(leaf.domain, Integer) else "widen the type of the input"
             raise DomainError(
                 f"{_name_carrier(leaf)} carries {leaf.domain}, but '{leaf.text}' is {value} in step {step} of a run",
@@ -227,7 +229,7 @@ class _Driver:
 
 
 def _name_carrier(leaf: Wire) -> str:
-    return leaf.shown if leaf.is_presence else f"input '{leaf.shown}'"
+    return leaf.display_name if leaf.is_presence else f"input '{leaf.display_name}'"
 
 
 def _convert_number(domain: Integer | Range, number: str, inside: str) -> str:

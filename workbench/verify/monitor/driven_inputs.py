@@ -38,11 +38,11 @@ class Wire(NamedTuple):
     """
 
     of: str
-    shown: str
+    display_name: str
     local: str
     domain: Domain
     text: str
-    given: str = ""
+    smv_text: str = ""
 
     @property
     def is_presence(self) -> bool:
@@ -127,7 +127,7 @@ class Driven(Environment):
             self.source.part(self.module, self.definitions),
             self.name,
             self.module,
-            {wire.local: wire.given for wire in self.wires} | ({system.end.now.name: "FALSE"} if system.end else {}),
+            {wire.local: wire.smv_text for wire in self.wires} | ({system.end.now.name: "FALSE"} if system.end else {}),
             self.source.words,
         )
         model = print_model(whole, header=header, surroundings=around)

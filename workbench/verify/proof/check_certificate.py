@@ -32,7 +32,7 @@ from workbench.verify.proof.smt_text import SExpression, read
 
 RUNS = 50
 """The number of random runs for each obligation."""
-MOST_DEPTH = 1000
+MAX_DEPTH = 1000
 """Maximum number of steps of a proof by induction."""
 
 
@@ -159,8 +159,8 @@ class _Certificate:
             body = self.definitions[obligation.name("found")][-1]
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise self._refuse(f"obligation {obligation.number} has no invariant") from error
-        if not 0 <= depth <= MOST_DEPTH:
-            raise self._refuse(f"a proof has 0 to {MOST_DEPTH} steps, and not {depth}")
+        if not 0 <= depth <= MAX_DEPTH:
+            raise self._refuse(f"a proof has 0 to {MAX_DEPTH} steps, and not {depth}")
         return Proof(depth, list_conditions(body))
 
     def _compare(self) -> None:

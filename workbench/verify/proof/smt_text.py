@@ -17,7 +17,7 @@ from workbench.executors.compiled.code.numbers import encode, encode_ends
 
 DEEPEST = 2
 """Depth of an expression beyond which it has a name."""
-MOST_CASES, MOST_BITS = 32, 16
+MAX_CASES, MAX_BITS = 32, 16
 """Maximum number of values of a divisor or factor, and of bits that are combined: each has a case of its own."""
 TOKEN = re.compile(r';[^\n]*|"(?:[^"]|"")*"|\|[^|]*\||[()]|[^\s()|";]+')
 SExpression = str | list["SExpression"]
@@ -187,7 +187,7 @@ class SmtText(Fold[str]):
     def _multiply(self, term: Term, a: str, b: str) -> str:
         """Return a product in which one factor is a number in each case, since solvers are good at these."""
         counts = [_count(arg) for arg in term.args]
-        if min(counts) > MOST_CASES:
+        if min(counts) > MAX_CASES:
             return f"(* {a} {b})"
         if counts[0] < counts[1]:
             return self._by_cases(term.args[0], a, lambda factor: f"(* {number(factor)} {b})")
@@ -197,8 +197,8 @@ class SmtText(Fold[str]):
         """Return the result for each value of an argument."""
         if arg.is_const:
             return case(encode(arg.domain, arg.payload))
-        if _count(arg) > MOST_CASES:
-            raise Refused(f"a certificate has no division by more than {MOST_CASES} different numbers")
+        if _count(arg) > MAX_CASES:
+            raise Refused(f"a certificate has no division by more than {MAX_CASES} different numbers")
         lo, hi = _ends(arg.domain)
         expression = case(hi)
         for value in range(hi - 1, lo - 1, -1):
@@ -207,7 +207,7 @@ class SmtText(Fold[str]):
 
     def _combine_bits(self, term: Term, a: str, b: str, operator: str) -> str:
         bits = max(_ends(arg.domain)[1] for arg in term.args).bit_length()
-        if bits > MOST_BITS:
+        if bits > MAX_BITS:
             raise Refused(f"a certificate is about integers, and here '{term.op}' combines {bits} bits")
         ones = (
             f"(ite ({operator} (= (mod (div {a} {1 << i}) 2) 1) (= (mod (div {b} {1 << i}) 2) 1)) {1 << i} 0)"

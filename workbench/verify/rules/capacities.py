@@ -31,7 +31,7 @@ from workbench.verify.answer.trace import Growth, InputSteps
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, can, pipe_named
 from workbench.verify.finding import RULES, Finding, findings_in_turn
-from workbench.verify.maximum import Counted, Most, SearchAbandoned, find_most
+from workbench.verify.maximum import Counted, KnownMaximum, SearchAbandoned, find_maximum
 from workbench.verify.rules import measurement
 from workbench.verify.rules.firing import firing
 from workbench.verify.rules.measurement import ELAPSED, MeasuredRules, StepMeasure, growths
@@ -42,9 +42,9 @@ from workbench.verify.rules.variants import count_true
 
 QUESTION_SECONDS = 20.0
 """Seconds for a question to the model, if there is no other limit."""
-MOST_MODELLED = 24
+MAX_MODELLED = 24
 """Maximum total capacity of columns in models."""
-MOST_RICHER = 4
+MAX_RICHER = 4
 """Maximum number of events that are added to a stream to reach more."""
 MAX_CAPACITY = 64
 """Default of the largest capacity to check."""
@@ -60,7 +60,7 @@ further event of the stream adds."""
 
 
 @dataclass(kw_only=True)
-class RuleMost(Most):
+class RuleMaximum(KnownMaximum):
     """The knowledge about the maximum that rules hold or cause, and how to measure it and ask about it.
 
     Attributes
@@ -162,7 +162,7 @@ class CapacitySearch:
 
     def find_column(self, queue: str) -> Iterator[Finding]:
         """Find the maximum of a column."""
-        searched = RuleMost(
+        searched = RuleMaximum(
             about=(about := f"{self.rules.name}.{queue}"), unit="event", queue=queue,
             at_most=self.counted[queue], surely=self.surely[queue],
             measure=lambda step: step.lengths[queue], more_than=partial(_longer, about),
@@ -175,7 +175,7 @@ class CapacitySearch:
         else:
             self.blocked.add(queue)
 
-    def find(self, searched: RuleMost) -> Iterator[Finding]:
+    def find(self, searched: RuleMaximum) -> Iterator[Finding]:
         """Find the maximum of a quantity: by trying streams, then by the model."""
         if searched.queue in self.rules.primitives:
             self._measure_outside(searched)
@@ -188,7 +188,7 @@ class CapacitySearch:
             self._search_streams(searched)
         yield searched.finding(self.model)
 
-    def _measure_outside(self, searched: RuleMost) -> None:
+    def _measure_outside(self, searched: RuleMaximum) -> None:
         """Measure a column of events from outside, which depends on these events alone."""
         type = searched.queue
         values, whole = self.measured.distinct_events(type)
@@ -199,14 +199,14 @@ class CapacitySearch:
         if searched.at_most == WITHOUT_END:
             searched.growth = Growth(({type: values[0]},), 0, 1)
             return
-        count = int(min(searched.at_most, measurement.MOST_TRIED)) if values else 0
+        count = int(min(searched.at_most, measurement.MAX_TRIED)) if values else 0
         inputs = self.measured.pace({type: values[number % len(values)]} for number in range(count))
         searched.learn(self.measured.measure_column(type, inputs), inputs)
 
-    def _fill(self, searched: RuleMost) -> None:
+    def _fill(self, searched: RuleMaximum) -> None:
         """Try streams on which rules fire as often as rates allow; that may be the maximum."""
         bounded = searched.at_most != WITHOUT_END
-        limit = int(min(searched.at_most, self.most or MAX_CAPACITY)) if bounded else measurement.MOST_IN_TURN
+        limit = int(min(searched.at_most, self.most or MAX_CAPACITY)) if bounded else measurement.MAX_IN_TURN
         firings = [each for each in map(self._find_firing, searched.causing) if each]
         for inputs in firings:
             self._try(itertools.chain([inputs], self.measured.with_more_events(inputs, limit)), searched)
@@ -218,7 +218,7 @@ class CapacitySearch:
                 self._try(self.measured.with_more_events(richer, limit), searched)
         self._try(self.measured.streams_of_two_kinds(), searched)
 
-    def _try(self, streams: Iterable[InputSteps], searched: RuleMost) -> None:
+    def _try(self, streams: Iterable[InputSteps], searched: RuleMaximum) -> None:
         for each in streams:
             if searched.is_complete:
                 return
@@ -233,7 +233,7 @@ class CapacitySearch:
     def _enrich(self, inputs: InputSteps, measure: StepMeasure) -> InputSteps:
         """Add events to a stream as long as each of them reaches more."""
         reached, stream = self._run(inputs, measure)
-        for _ in range(MOST_RICHER):
+        for _ in range(MAX_RICHER):
             tried = (self._run(each, measure) for each in self.measured.neighbours(stream))
             more = next((each for each in tried if each[0] > reached), None)
             if more is None:
@@ -248,7 +248,7 @@ class CapacitySearch:
             column is not None and bool(column.apart and self.model.frame.absences) and queue in self.rules.composites
         )
 
-    def _find_growth(self, searched: RuleMost) -> Growth | None:
+    def _find_growth(self, searched: RuleMaximum) -> Growth | None:
         """Return a stream on which a rule fires and something grows, preferably one proved to go on for ever."""
         growth: Growth | None = None
         for rule in searched.causing:
@@ -273,7 +273,7 @@ class CapacitySearch:
                 return tuple(step.inputs for step in verdict.counterexample.steps)
         return ()
 
-    def _search_streams(self, searched: RuleMost) -> None:
+    def _search_streams(self, searched: RuleMaximum) -> None:
         """Let the model find streams that reach more, until there are none; for a column, until it never overflows."""
         about = {rule.name for rule in (*searched.causing, *searched.looking)}
         subject = self.subject.about(about)
@@ -292,9 +292,9 @@ class CapacitySearch:
                 raise SearchAbandoned(error.what) from error
             return [self._learn(searched, verdict, capacity_of), *[None] * (len(numbers) - 1)]
 
-        find_most(Counted(searched, exceeds, searched.unit, WITHOUT_END, 0))
+        find_maximum(Counted(searched, exceeds, searched.unit, WITHOUT_END, 0))
 
-    def _learn(self, searched: RuleMost, verdict: Verdict, capacity_of: dict[str, int]) -> bool | None:
+    def _learn(self, searched: RuleMaximum, verdict: Verdict, capacity_of: dict[str, int]) -> bool | None:
         """Whether the quantity exceeds the known value: by a run of the model, or one up to where the column fills."""
         queue = searched.queue
         run = verdict.counterexample or (verdict.witness if queue and queue in _find_full(verdict) else None)
@@ -315,14 +315,14 @@ class CapacitySearch:
 
     def _raise_capacity(self, capacity_of: dict[str, int], queue: str, capacity: int) -> bool:
         """Raise the capacity of a column, if models may have as much; return whether they may."""
-        fits = sum(capacity_of.values()) + max(0, capacity - capacity_of[queue]) <= min(self.most, MOST_MODELLED)
+        fits = sum(capacity_of.values()) + max(0, capacity - capacity_of[queue]) <= min(self.most, MAX_MODELLED)
         if fits:
             capacity_of[queue] = max(capacity_of[queue], capacity)
         return fits
 
     def _choose_initial_capacity(self, name: str) -> int:
         """Return the initial capacity of a column in the model."""
-        if self.proved.get(name, MOST_MODELLED) < MOST_MODELLED:
+        if self.proved.get(name, MAX_MODELLED) < MAX_MODELLED:
             return self.proved[name]
         return self.model.capacities[name] or 0
 
@@ -330,12 +330,12 @@ class CapacitySearch:
         """Whether full columns could get a larger capacity; a column that grows without end would be full again."""
         names = _find_full(verdict)
         more = capacity_of | {name: max(1, 2 * capacity_of[name]) for name in names}
-        if not names or self.blocked.intersection(names) or sum(more.values()) > min(self.most, MOST_MODELLED):
+        if not names or self.blocked.intersection(names) or sum(more.values()) > min(self.most, MAX_MODELLED):
             return False
         capacity_of |= more
         return True
 
-    def _explain_unknown(self, verdict: Verdict, searched: RuleMost) -> str:
+    def _explain_unknown(self, verdict: Verdict, searched: RuleMaximum) -> str:
         if not verdict.within_bounds:
             return verdict.reason
         if searched.growth is not None:
@@ -384,7 +384,7 @@ def _find_caused(search: CapacitySearch, name: str) -> Iterator[Finding]:
     at_once = [rule for rule in search.subject.rules.rules if rule not in waiting]
     causing = waiting if name == ELAPSED else [rule for rule in at_once if rule.trigger.type == name]
     types = search.subject.rules.graph.find_effects(rule.emits for rule in causing)
-    searched = RuleMost(
+    searched = RuleMaximum(
         about=_name_cause(name), unit="composite", at_most=counted, surely=surely, argument=STATIC,
         grows=name != ELAPSED, measure=lambda step: step.caused if step.name == name else 0,
         more_than=partial(_more, name), causing=causing,

@@ -28,17 +28,17 @@ from workbench.tesla.rule_graph import LONGEST_CHAIN
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.trace import ROUNDS, Growth, InputSteps
 
-MOST_TRIED = 512
+MAX_TRIED = 512
 """Maximum number of events of a type that are tried."""
-MOST_SHORT, LONGEST_SHORT = 2048, 4
+MAX_SHORT, LONGEST_SHORT = 2048, 4
 """Maximum number of streams of a length that are tried, and the maximum length."""
-MOST_ALIKE = 16
+MAX_ALIKE = 16
 """Number of equal events that tried streams begin with."""
 ELAPSED = "elapsed"
 """The input that carries the passing of time."""
-MOST_IN_TURN = 8
+MAX_IN_TURN = 8
 """Number of repetitions up to which each number is tried; beyond it, numbers are doubled."""
-MOST_PAIRED = 64
+MAX_PAIRED = 64
 """Maximum number of kinds of events of which all pairs are tried."""
 
 
@@ -101,13 +101,13 @@ class MeasuredRules:
         If only the newest with the same values is retained, there are as many kinds as such values; otherwise one.
         """
         column, domain = self.model.frame.layout.columns[type], self.model.shapes[self.model.ports.index(type)]
-        tried, events = list(islice(domain.values(), MOST_TRIED + 1)), list[Value]()
-        for value in tried[:MOST_TRIED]:
+        tried, events = list(islice(domain.values(), MAX_TRIED + 1)), list[Value]()
+        for value in tried[:MAX_TRIED]:
             if self.measure_column(type, [{type: each} for each in (*events, value)]) > len(events):
                 events.append(value)
                 if column.newest is None:
                     return events, True
-        return events, len(tried) <= MOST_TRIED
+        return events, len(tried) <= MAX_TRIED
 
     def pace(self, inputs: Iterable[Mapping[str, Value]]) -> InputSteps:
         """Return the stream with pauses where rates do not allow an event yet."""
@@ -128,7 +128,7 @@ class MeasuredRules:
     def with_more_events(self, inputs: InputSteps, count: int) -> Iterator[InputSteps]:
         """Yield variants of a stream, with an effect at the last step, in which parts are repeated."""
         *before, last = inputs
-        numbers = {*range(2, min(count, MOST_IN_TURN) + 1), *(2**each for each in range(count.bit_length())), count}
+        numbers = {*range(2, min(count, MAX_IN_TURN) + 1), *(2**each for each in range(count.bit_length())), count}
         for number in sorted(numbers - {0, 1}):
             yield self.pace([*before * number, last])
             yield self.pace(inputs * number)
@@ -155,25 +155,25 @@ class MeasuredRules:
         pauses = [{ELAPSED: each} for each in sorted(self.model.shapes[0].values(), key=ticks_of) if ticks_of(each)]
         steps = [*self.events(), *pauses[:1], *pauses[1:][-1:]]
         for length in range(1, LONGEST_SHORT + 1):
-            if len(steps) ** length <= MOST_SHORT:
+            if len(steps) ** length <= MAX_SHORT:
                 yield from map(self.pace, itertools.product(steps, repeat=length))
 
     def streams_of_one_kind(self) -> Iterator[InputSteps]:
         """Return streams of events of one kind."""
-        return (self.pace([one] * MOST_ALIKE) for one in self.events())
+        return (self.pace([one] * MAX_ALIKE) for one in self.events())
 
     def streams_of_two_kinds(self) -> Iterator[InputSteps]:
         """Yield streams of events of one kind, followed by one of another."""
         events = list(self.events())
-        if len(events) <= MOST_PAIRED:
+        if len(events) <= MAX_PAIRED:
             for one, other in itertools.permutations(events, 2):
-                yield self.pace([*[one] * MOST_ALIKE, other])
+                yield self.pace([*[one] * MAX_ALIKE, other])
 
     def events(self) -> Iterator[Mapping[str, Value]]:
         """Yield an event of each kind that may come from outside."""
         for name, domain in zip(self.model.ports[1:], self.model.shapes[1:], strict=True):
             if name not in self.model.frame.fact_inputs:
-                yield from ({name: value} for value in islice(domain.values(), MOST_PAIRED))
+                yield from ({name: value} for value in islice(domain.values(), MAX_PAIRED))
 
     def _choose_pauses(self, ticks: int) -> list[Value]:
         """Return pauses that the model has, which add up to a number of ticks."""

@@ -130,7 +130,7 @@ def _drop(of: tuple[t.Expression, ...], at: int) -> tuple[t.Expression, ...]:
 
 def _is_read(rest: t.Rule, part: t.Predicate | t.Aggregate, index: int) -> bool:
     """Whether the rest of a rule reads what a part binds."""
-    if any(slot.place == index for slot in slots(*rest.expressions)):
+    if any(slot.part == index for slot in slots(*rest.expressions)):
         return True
     named = {name for each in rest.predicates if each.window is not None for name in each.window.names}
     return t.binds(part) and part.name in named.union(rest.consuming)

@@ -68,7 +68,7 @@ class CodeTable(Mapping[int, str]):
         begins = np.arange(0, SHORT * len(numbers), SHORT)
         texts = list(StoredTexts(begins, begins + sizes, letters.reshape(-1)))
         others = np.flatnonzero((sizes == 0) & (numbers != 0))
-        indices = self._texts.places(numbers[others]).tolist()
+        indices = self._texts.find_keys(numbers[others]).tolist()
         if -1 in indices:
             raise KeyError(codes[others[indices.index(-1)]])
         for at, text in zip(others.tolist(), self._long(indices), strict=True):
@@ -77,14 +77,14 @@ class CodeTable(Mapping[int, str]):
 
     def select_texts(self, codes: Any) -> list[str]:
         """Return the stored texts that have some of these codes."""
-        indices = self._texts.places(codes)
+        indices = self._texts.find_keys(codes)
         return self._long(indices[indices >= 0])
 
     def with_only(self, arrays: Sequence[Any]) -> CodeTable:
         """Return a table of the texts whose codes are in some arrays; this table if those are most of its texts."""
         used: Any = np.zeros(self._texts.count + 1, np.bool_)
         for array in arrays:
-            used[self._texts.places(array)] = True
+            used[self._texts.find_keys(array)] = True
         if 2 * int(used[:-1].sum()) > len(self):
             return self
         table = CodeTable()

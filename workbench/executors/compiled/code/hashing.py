@@ -126,7 +126,7 @@ class TextTable(WordTable):
         one, other = self._counts[1:].tolist()
         return (one, other - 1) if other else None
 
-    def places(self, numbers: Any) -> Any:
+    def find_keys(self, numbers: Any) -> Any:
         """Return the keys with these codes; -1 where there is none."""
         numbers = np.ascontiguousarray(numbers, np.int64)
         keys: Any = np.empty(len(numbers), np.int64)
@@ -144,8 +144,8 @@ class TextTable(WordTable):
         return (self.entries[: self.count, 0] >> np.uint64(64 - BITS) | np.uint64(LONG << BITS)).view(np.int64)
 
 
-def places_of(keys: Sequence[Any], usage: Any) -> Any:
-    """Find free rows as `lower.tables.places_of`; rows that are taken already stay."""
+def find_free_rows(keys: Sequence[Any], usage: Any) -> Any:
+    """Find free rows as `lower.tables.find_free_rows`; rows that are taken already stay."""
     rows: Any = np.empty(len(keys[0]), np.int64)
     hashing_loop("put_keys")(keys[0], keys[1] if len(keys) > 1 else rows[:0], usage, rows)
     return rows

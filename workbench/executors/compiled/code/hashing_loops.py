@@ -161,7 +161,7 @@ def look_numbers(numbers, codes, table, entries):
 
 @numba.njit(nogil=True)
 def put_keys(keys, more, usage, rows):
-    """Find rows as `lower.tables.places_of`; `more` has the second components of keys that are pairs, or is empty."""
+    """Find rows as `lower.tables.find_free_rows`; `more` has the second parts of keys that are pairs, or is empty."""
     capacity = np.uint64(len(usage))
     for i in range(len(keys)):
         mixed = np.uint64(keys[i]) * ODD

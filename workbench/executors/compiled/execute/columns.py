@@ -64,11 +64,11 @@ def longer(array: Any, used: int, size: int) -> Any:
     return copy
 
 
-def places_of(keys: Sequence[Any], usage: Any) -> Any:
-    """Find free rows as `lower.tables.places_of`, by machine code."""
-    from workbench.executors.compiled.code.hashing import places_of
+def find_free_rows(keys: Sequence[Any], usage: Any) -> Any:
+    """Find free rows as `lower.tables.find_free_rows`, by machine code."""
+    from workbench.executors.compiled.code.hashing import find_free_rows
 
-    return places_of(keys, usage)
+    return find_free_rows(keys, usage)
 
 
 def readable(domains: Sequence[Domain], arrays: Sequence[Any], texts: Callable[[Any], TextColumn]) -> tuple[Any, ...]:

@@ -23,7 +23,7 @@ from workbench.executors.compiled.lower.shape import shape
 from workbench.executors.compiled.lower.system import Substitution, texts_in
 from workbench.executors.compiled.lower.tables import FULL
 from workbench.extras import install_extra
-from workbench.ir.ring_buffer import ENDLESS, most_waited
+from workbench.ir.ring_buffer import ENDLESS, name_max_waited
 from workbench.processors.held.group import flatten
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Compiled:
         events on all inputs need.
         """
         sizes = {queue: self.system.queues[queue].capacity for queue in self.allocation.open}
-        capacities = {q: self._state.number(most_waited(q)) if n == ENDLESS else n for q, n in sizes.items()}
+        capacities = {q: self._state.number(name_max_waited(q)) if n == ENDLESS else n for q, n in sizes.items()}
         return {queue: capacity for queue, capacity in capacities.items() if capacity}
 
     @property

@@ -11,7 +11,7 @@ from workbench.core.memory import RowSearch
 from workbench.executors.compiled.code.loop import Target, loop_source
 from workbench.executors.compiled.code.numbers import decode
 from workbench.executors.compiled.code.plain import PlainLoop
-from workbench.executors.compiled.lower.periodic_part import MOST_PHASES, Steady, steady
+from workbench.executors.compiled.lower.periodic_part import MAX_PHASES, Steady, steady
 from workbench.executors.compiled.lower.shape import Shape
 from workbench.executors.compiled.lower.system import Substitution, dense, list_known
 from workbench.ir.system import System
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 BLOCK = 1 << 18
 """Steps between two checks whether something went wrong."""
 
-MOST_LINES = 200
+MAX_LINES = 200
 """Maximum number of lines of a loop that is unrolled over steps: a hundred lines take a second to compile."""
 
 Loop = Callable[..., bool | int]
@@ -43,7 +43,7 @@ class LoopKind(NamedTuple):
     """
 
     name: str
-    places: bool = False
+    with_steps: bool = False
     machine: bool = False
     size: int = 1
 
@@ -68,10 +68,10 @@ class SystemLoops:
         """Return a loop of this kind."""
 
         def source(target: Target) -> str:
-            return loop_source(self.system, self.phases(kind.name), with_steps=kind.places, target=target)
+            return loop_source(self.system, self.phases(kind.name), with_steps=kind.with_steps, target=target)
 
         plain = partial(PlainLoop, form=self.form, sparse=kind.name == "sparse")
-        return self.get((kind.name, kind.places), source, plain, machine=kind.machine)
+        return self.get((kind.name, kind.with_steps), source, plain, machine=kind.machine)
 
     def get(
         self, key: Hashable, source: Callable[[Target], str], plain: Callable[[str], Loop], *, machine: bool = True
@@ -102,7 +102,7 @@ class SystemLoops:
         """The part of the system that is periodic whatever the events are."""
         constants = dense(self.system)
         lines = loop_source(self.system, [constants]).count("\n")
-        return steady(self.system, constants, max(1, min(MOST_PHASES, MOST_LINES // lines)))
+        return steady(self.system, constants, max(1, min(MAX_PHASES, MAX_LINES // lines)))
 
     def distance(self, state: Sequence[Any]) -> int | None:
         """Return the number of steps to the first phase of the steady part; None if the state does not lead to it."""

@@ -19,7 +19,7 @@ from workbench.core.term import FALSE
 from workbench.executors.compiled.execute.state import LoopArrays
 from workbench.executors.compiled.lower.periodic_part import LONGEST, circles
 from workbench.executors.compiled.lower.system import dense, find_capacities, find_constants, translate
-from workbench.ir.ring_buffer import ENDLESS, is_long, most_waited
+from workbench.ir.ring_buffer import ENDLESS, is_long, name_max_waited
 from workbench.ir.system import System
 
 
@@ -52,7 +52,7 @@ def allocate(flat: Pipeline, backend: str, capacities: Mapping[str, int] | None,
     counted = circles(wide, dense(wide), LONGEST)
     sizes = dict(known)
     for queue in open_queues:
-        name = most_waited(queue)
+        name = name_max_waited(queue)
         if name in counted:
             column = counted[name].cone.index(name)
             sizes[queue] = max(values[column] for values in counted[name].values)
@@ -76,7 +76,7 @@ def widen(flat: Pipeline, narrow: LoopArrays, wide: LoopArrays) -> None:
                 waiting = numbers.get(f"{prefix}length{position + 1}", 0)
             else:
                 waiting = _move_slots(slots, position, prefix, numbers, wide)
-            numbers.setdefault(most_waited(queue.name), waiting)
+            numbers.setdefault(name_max_waited(queue.name), waiting)
     wide.put(numbers, arrays)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from workbench.budget import spare_mb
 from workbench.core.domain import FLOAT, Domain, Texts
 from workbench.core.fields import FrozenMap, Map, Tuple, scalars
-from workbench.core.memory import MOST_EVENTS, KeyedArray
+from workbench.core.memory import MAX_EVENTS, KeyedArray
 from workbench.core.term import Change, Term, leaves
 from workbench.errors import Overflow
 from workbench.executors.compiled.code.numbers import encode_any
@@ -24,7 +24,7 @@ from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.lower import tables
 from workbench.executors.compiled.lower.input_maps import MapHeap, MapNumber
 from workbench.executors.compiled.lower.shape import Shape
-from workbench.ir.ring_buffer import most_waited
+from workbench.ir.ring_buffer import name_max_waited
 from workbench.ir.system import Memory, System
 
 COPIES = 4
@@ -34,7 +34,7 @@ COPIES = 4
 LARGE = 1 << 17
 """Minimum number of rows of a table that pays for compiling machine code."""
 
-MOST_AGAIN = 1 << 15
+MAX_AGAIN = 1 << 15
 """Maximum number of rows by which a full table grows at once for the steps to repeat, lest they be repeated often."""
 
 
@@ -50,8 +50,8 @@ class EndlessQueue(NamedTuple):
     name: str
     length: str
     first: str
-    most: str
-    places: slice
+    max_variable: str
+    array_slice: slice
 
 
 class LoopArrays:
@@ -175,15 +175,17 @@ class LoopArrays:
         ------
         Overflow: there is too little memory; names the first step in which that may have happened.
         """
-        short = [each for each in self.endless if self.number(each.most) > len(self.arrays[each.places][0])]
+        short = [
+            each for each in self.endless if self.number(each.max_variable) > len(self.arrays[each.array_slice][0])
+        ]
         if short:
             self.restore(state)
         for each in short:
-            arrays = self.arrays[each.places]
+            arrays = self.arrays[each.array_slice]
             self._check_memory(each, arrays, step)
             size, waiting = len(arrays[0]), self.number(each.length)
             indices: Any = self.number(each.first) + np.arange(waiting)
-            for position, array in enumerate(arrays, each.places.start):
+            for position, array in enumerate(arrays, each.array_slice.start):
                 self.arrays[position] = np.zeros(2 * size, array.dtype)
                 self.arrays[position][indices & 2 * size - 1] = array[indices & size - 1]
         return bool(short)
@@ -230,11 +232,11 @@ class LoopArrays:
             rest = zip(domains[1 + table.words :], leaves(table.fresh), strict=False)
             flat = [encode_any(domain, value) for domain, value in rest]
             least = (
-                max(4 * tables.size(self.arrays[indices.start]), min(steps, MOST_AGAIN)) if filled == tables.FULL else 0
+                max(4 * tables.size(self.arrays[indices.start]), min(steps, MAX_AGAIN)) if filled == tables.FULL else 0
             )
             large = tables.size(self.arrays[indices.start]) >= LARGE
             self.arrays[indices] = tables.enlarge_table(
-                self.arrays[indices], flat, least, table.words, columns.places_of if large else None
+                self.arrays[indices], flat, least, table.words, columns.find_free_rows if large else None
             )
         return bool(crowded_tables)
 
@@ -251,10 +253,10 @@ class LoopArrays:
 
     def fitting(self) -> int:
         """Return for how many steps tables have room, at the present fill rate: a full table is slow."""
-        steps = tables.AT_FIRST if self._tables and not self._filling else MOST_EVENTS
+        steps = tables.AT_FIRST if self._tables and not self._filling else MAX_EVENTS
         for at, filling in self._filling.items():
             free = tables.FAST * tables.size(self.arrays[at]) - self._used[at]
-            steps = min(steps, max(tables.AT_FIRST, int(free / filling) if filling else MOST_EVENTS))
+            steps = min(steps, max(tables.AT_FIRST, int(free / filling) if filling else MAX_EVENTS))
         return steps
 
     def content(self, value: Any) -> Callable[[], Any] | None:
@@ -329,4 +331,4 @@ def _endless(system: System) -> Iterator[EndlessQueue]:
             queues = [name for name in system.queues if f"{name.rpartition('.')[0]}.queue" == instance]
             name = queues[int(number) - 1]
             length, first = f"{instance}:length{number}", f"{instance}:first{number}"
-            yield EndlessQueue(name, length, first, most_waited(name), indices)
+            yield EndlessQueue(name, length, first, name_max_waited(name), indices)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from workbench.executors.compiled.code.code_table import CodeTable
     from workbench.executors.compiled.execute.input_maps import InputMaps
 
-MOST_FORGOTTEN = 1 << 16
+MAX_FORGOTTEN = 1 << 16
 """Maximum number of unused texts in the dictionary."""
 
 MANY = 1 << 14
@@ -69,7 +69,7 @@ class TextCodes:
         self._constants = ("", *constants)
         self._texts: dict[int, str] = {}
         self._table: CodeTable | None = None
-        self._limit = MOST_FORGOTTEN
+        self._limit = MAX_FORGOTTEN
         self.lasting = False
         """Whether texts are never dropped, since states that are stored elsewhere may refer to them."""
         self.put(self._constants)
@@ -183,7 +183,7 @@ class TextCodes:
             self._table = self._table.with_only(arrays())
             self._texts = {}
             self.put(self._constants)
-        self._limit = 2 * len(self) + (MOST_FORGOTTEN if self._table is None else MANY_FORGOTTEN)
+        self._limit = 2 * len(self) + (MAX_FORGOTTEN if self._table is None else MANY_FORGOTTEN)
 
 
 def _one_number(one: str, other: str) -> DomainError:

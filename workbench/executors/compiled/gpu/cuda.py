@@ -31,7 +31,7 @@ AHEAD = 8
 """Approximate number of events that a thread requests before it waits for the first. With one at a time, 100 000
 threads would have too few requests in flight to use the memory's bandwidth."""
 
-MOST_AHEAD = 24
+MAX_AHEAD = 24
 """The maximum: events read ahead occupy registers. A loop that reads more per iteration does not read ahead."""
 
 
@@ -120,7 +120,7 @@ def kernels(tape: Taped, phases: Sequence[Substitution]) -> list[tuple[int, Any]
     """
     sized_kernels = [(len(phases), kernel(tape.system, phases, pasts=tape.pasts))]
     reads = count_loads(loop_code(tape.system, phases, target="gpu", pasts=tape.pasts), "xp")
-    if 0 < reads <= MOST_AHEAD:
+    if 0 < reads <= MAX_AHEAD:
         more = list(phases) * max(1, AHEAD // reads)
         sized_kernels.insert(0, (len(more), kernel(tape.system, more, pasts=tape.pasts, ahead=True)))
     return sized_kernels

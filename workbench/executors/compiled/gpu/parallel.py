@@ -102,7 +102,7 @@ class InBlocksOnGpu(InBlocks):
     def kernel(self, kind: LoopKind) -> Any:
         """Return the kernel of the loop with outputs."""
         system, phases = self.one.system, self.one.phases(kind.name)
-        return self._get(kind, lambda: cuda.kernel(system, phases, with_steps=kind.places))
+        return self._get(kind, lambda: cuda.kernel(system, phases, with_steps=kind.with_steps))
 
     def offset_kernel(self, scan: Scan) -> Any:
         """Return the kernel of `offset_loop`."""
@@ -185,7 +185,7 @@ class _OnGpu(Attempt):
     def _gather(self, new_counts: Any) -> None:
         for position, (j, y, view) in enumerate(zip(self.owners, self.written, self.views, strict=True)):
             table = view.copy_to_host()
-            if position >= len(self.owners) - len(self.counts) and self.kind.places:
+            if position >= len(self.owners) - len(self.counts) and self.kind.with_steps:
                 table += np.array(self.edges[:-1])[None, :] - self.lead  # rows of the block, as steps of the piece
             flat = table.T[np.arange(len(table))[None, :] < new_counts[:, j][:, None]]
             y[self.counts[j] : self.counts[j] + len(flat)] = flat

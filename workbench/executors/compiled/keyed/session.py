@@ -40,7 +40,7 @@ class KeyedBatch(NamedTuple):
     """
 
     codes: Any
-    places: Any
+    offsets: Any
     batch: LogBatch
     keys: Any
     rows: int
@@ -71,11 +71,13 @@ class KeyedColumnSession(KeyedSession):
         computed, rows_run, failed = len(keyed_batch.codes), keyed_batch.rows, keyed_batch.failed
         if keyed_outputs.wrong is not None:
             computed, error = keyed_outputs.wrong
-            rows_run = int(keyed_batch.places[computed])
-            failed = self._locate_error(keyed_batch.codes[computed], batch.numbers[keyed_batch.places[computed]], error)
+            rows_run = int(keyed_batch.offsets[computed])
+            failed = self._locate_error(
+                keyed_batch.codes[computed], batch.numbers[keyed_batch.offsets[computed]], error
+            )
         rows, table, steps = self._make_rows(keyed_outputs, keyed_batch.codes, keyed_batch.keys)
         return BatchOutput(
-            rows, table=table, causes=keyed_batch.places[steps], computed=computed,
+            rows, table=table, causes=keyed_batch.offsets[steps], computed=computed,
             ignored={KEYLESS: rows_run - computed}, events_in=batch.events - computed * self.partition.beside,
             events_out=_count(keyed_outputs), failed=failed,
         )  # fmt: skip

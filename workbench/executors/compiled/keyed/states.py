@@ -42,7 +42,7 @@ class KeyedStates:
         whole, *rest = self.form.copy()
         self._initial = [np.append(whole, np.int64(0)), *rest]
         for queue in self.form.endless:
-            self._initial[queue.places] = [array[:1] for array in self._initial[queue.places]]
+            self._initial[queue.array_slice] = [array[:1] for array in self._initial[queue.array_slice]]
 
     def grow(self, count: int) -> None:
         """Allocate states for this many keys."""
@@ -111,16 +111,16 @@ class KeyedStates:
         """Store a state as that of a key."""
         whole, *rest = state.arrays
         self.arrays[0][key, :-1], self.arrays[0][key, -1] = whole, steps
-        within = {index for queue in state.endless for index in range(queue.places.start, queue.places.stop)}
+        within = {index for queue in state.endless for index in range(queue.array_slice.start, queue.array_slice.stop)}
         for index, content in enumerate(rest, 1):
             if index not in within:
                 self.arrays[index][key] = content
         for queue in state.endless:
             first, waiting = state.number(queue.first), state.number(queue.length)
-            while waiting > self.arrays[queue.places.start].shape[1]:
+            while waiting > self.arrays[queue.array_slice.start].shape[1]:
                 self._double(queue)
             indices: Any = first + np.arange(waiting)
-            for array, content in zip(self.arrays[queue.places], state.arrays[queue.places], strict=True):
+            for array, content in zip(self.arrays[queue.array_slice], state.arrays[queue.array_slice], strict=True):
                 array[key, indices & array.shape[1] - 1] = content[indices & len(content) - 1]
 
     def _double(self, queue: EndlessQueue) -> None:
@@ -130,14 +130,14 @@ class KeyedStates:
         ------
         Overflow: there is too little memory.
         """
-        size, firsts = self.arrays[queue.places.start].shape[1], self.column(queue.first)
-        megabytes = COPIES * 2 * sum(array.nbytes for array in self.arrays[queue.places]) / 2**20
+        size, firsts = self.arrays[queue.array_slice.start].shape[1], self.column(queue.first)
+        megabytes = COPIES * 2 * sum(array.nbytes for array in self.arrays[queue.array_slice]) / 2**20
         if megabytes > spare_mb():
             what = f"queue '{queue.name}' of {self.one.flat.ports.of} is out of memory: more than {size} events wait in"
             what += f" it for one of {self.count} keys, and for twice as many {megabytes:.0f} MB would be needed"
             raise Overflow(what, hint="`workbench buffers FILE` shows whether it has a bound", queue=queue.name)
         keys = np.arange(self.count)
-        for index in range(queue.places.start, queue.places.stop):
+        for index in range(queue.array_slice.start, queue.array_slice.stop):
             array = self.arrays[index]
             larger: Any = np.zeros((len(array), 2 * size), array.dtype)
             if size <= self.count:

@@ -19,7 +19,7 @@ from workbench.core.term import FALSE, TRUE, Term, const, leaves, var
 from workbench.executors.compiled.lower.system import escaping, hazards
 from workbench.ir.system import Definition, Memory, System
 
-MOST_WORK = 8
+MAX_WORK = 8
 """Maximum number of operations that are recomputed rather than stored."""
 
 
@@ -129,7 +129,7 @@ class _Recall(Substitute):
         condition, *values = (self._known(leaf) for leaf in leaves(self._system.inline((write.happens, write.value))))
         nodes = list(postorder(values))
         inside = all(node in self._inputs for node in nodes if node.is_var)
-        is_cheap = sum(node.op is not None for node in nodes) <= MOST_WORK
+        is_cheap = sum(node.op is not None for node in nodes) <= MAX_WORK
         return values if condition is TRUE and inside and is_cheap and not any(map(_array, nodes)) else []
 
     def _has_known_age(self, load: Term) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import BOOL, INT, WORDS, Integers, Texts
 from workbench.core.fields import Map, Tuple, scalars
-from workbench.core.memory import ENTRIES, FIND_ENTRY, MOST_WORDS, READ, SOME_ENTRY, Cells, KeyedArray
+from workbench.core.memory import ENTRIES, FIND_ENTRY, MAX_WORDS, READ, SOME_ENTRY, Cells, KeyedArray
 from workbench.core.ops import GT, as_term, both, equal, ite, negate
 from workbench.core.term import FALSE, TRUE, Content, Term, const, same, var, whole
 from workbench.core.term import Change as Entry
@@ -62,7 +62,7 @@ class MapTable:
         levels = []
         for number, kind in enumerate(kinds):
             words = [part for _, part in scalars(kind.key)]
-            if len(words) > MOST_WORDS or not all(part.finite or isinstance(part, Integers | Texts) for part in words):
+            if len(words) > MAX_WORDS or not all(part.finite or isinstance(part, Integers | Texts) for part in words):
                 raise Refused(f"it has keys of {kind.key}", hint="let them be whole numbers, texts, labels, or pairs")
             is_last = number == len(kinds) - 1
             if is_last and not all(part.finite or isinstance(part, WORDS) for _, part in scalars(kind.value)):

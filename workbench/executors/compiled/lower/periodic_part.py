@@ -21,7 +21,7 @@ from workbench.ir.system import System
 LONGEST = 4096
 """Maximum number of steps that are examined."""
 
-MOST_PHASES = 16
+MAX_PHASES = 16
 """Default maximum length of the period: the code of a step is unrolled once for each."""
 
 
@@ -41,7 +41,7 @@ class Steady(NamedTuple):
     distance: Mapping[tuple[Value, ...], int]
 
 
-def steady(system: System, constants: Mapping[Term, Term], most_phases: int = MOST_PHASES) -> Steady:
+def steady(system: System, constants: Mapping[Term, Term], most_phases: int = MAX_PHASES) -> Steady:
     """Return the largest part with a period of at most `most_phases`, given constants for inputs."""
     names, history, periods = _alone(system, constants, LONGEST)
     rounds = {name: circle and (circle.start, circle.length) for name, circle in periods.items()}

@@ -81,7 +81,7 @@ def find(used: Any, keys: Any, key: Any) -> int:
     if 0 <= key < DIRECT:
         return int(key) + 1
     capacity = size(used)
-    slot = _place(key, capacity)
+    slot = _find_home_row(key, capacity)
     for _ in range(tries(capacity)):
         row = slot + 1 + DIRECT
         if not used[row] or keys[row] == key:
@@ -126,14 +126,14 @@ def link_rows(used: Any, keys: Any) -> list[int]:
     links = [0] * (capacity + len(used))
     for row in range(1, len(used)):
         if used[row]:
-            home = _place(keys[row], capacity)
+            home = _find_home_row(keys[row], capacity)
             links[capacity + row], links[home] = links[home], row
     return links
 
 
 def first_linked(links: Any, keys: Any, key: Any) -> int:
     """Return a row with this key; 0 where there is none."""
-    return _of_key(links, keys, key, _place(key, size(keys)))
+    return _of_key(links, keys, key, _find_home_row(key, size(keys)))
 
 
 def next_linked(links: Any, keys: Any, row: Any) -> int:
@@ -148,7 +148,7 @@ def _of_key(links: Any, keys: Any, key: Any, start: int) -> int:
     return row
 
 
-def _place(key: Any, capacity: int) -> int:
+def _find_home_row(key: Any, capacity: int) -> int:
     """Return the home row of a key, among the rows for keys without rows of their own."""
     return ((int(key) * SCATTER & ALL) >> 32) * capacity >> 32
 
@@ -199,14 +199,14 @@ def enlarge_table(
         rows = there = begin + np.flatnonzero(live[begin:end])
         if begin:
             row_keys = [key[rows].astype(np.int64, copy=False) for key in keys]
-            there = 1 + DIRECT + (row_finder or places_of)(row_keys, new_arrays[0][1 + DIRECT :])
+            there = 1 + DIRECT + (row_finder or find_free_rows)(row_keys, new_arrays[0][1 + DIRECT :])
         new_arrays[0][there] = True
         for array, new in zip(arrays[1:], new_arrays[1:], strict=True):
             new[there] = array[rows]
     return new_arrays
 
 
-def places_of(keys: Sequence[Any], usage: Any) -> Any:
+def find_free_rows(keys: Sequence[Any], usage: Any) -> Any:
     """Return free rows for these keys, int64, by linear probing from the home row of each; none is taken."""
     import numpy as np
 

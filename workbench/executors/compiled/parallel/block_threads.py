@@ -296,7 +296,7 @@ class Attempt:
         scan = last.scan
         before = self._join(scan, self.of.values(states, scan.position))
         fields = [(j, k) for j, (_, kinds) in enumerate(self.of.one.form.results) for k in range(len(kinds))]
-        bad = self._offset(scan, before[:-1], [(j, fields.index((j, k))) for j, k in last.shown], new_counts)
+        bad = self._offset(scan, before[:-1], [(j, fields.index((j, k))) for j, k in last.outputs], new_counts)
         self.of.set(states, scan.position, before[-1:])
         return bad
 

@@ -55,7 +55,7 @@ class Last(NamedTuple):
     """
 
     scan: Scan
-    shown: tuple[tuple[int, int], ...]
+    outputs: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)

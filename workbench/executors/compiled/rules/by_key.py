@@ -40,10 +40,10 @@ class PartOutput(NamedTuple):
     """
 
     order: Any
-    found: EventBlock | None
+    block: EventBlock | None
     piece: NumberedPiece
     entries: Any
-    places: Any
+    rows: Any
     late: Any
     due: Any
     rules: Any
@@ -130,7 +130,7 @@ class RulesByKey:
         numbers: Any = np.empty(len(order), np.int64)
         numbers[order] = self._count + positions[order] + np.arange(len(order))
         before = self._count + np.bincount(positions, minlength=len(times) + 1).cumsum()
-        own = np.split(numbers, np.cumsum([len(each.places) for each in outputs[:-1]]))
+        own = np.split(numbers, np.cumsum([len(each.rows) for each in outputs[:-1]]))
         runs = self._for_parts(lambda part: self._number(part, outputs[part], own[part], before, sources))
         blocks = [each for each in self._manager.run_all(runs) if each is not None]
         self._count, self._events = self._count + len(times) + len(order), self._events + len(times)
@@ -163,14 +163,14 @@ class RulesByKey:
         begins = np.maximum.accumulate(np.where(np.isin(ids, self._waiting), here, -1))
         late = (begins >= 0) & (causes[begins] == causes)
         due = np.where(late, block.times, 0)
-        positions = np.where(late, np.searchsorted(times, due, "right"), output.places)
+        positions = np.where(late, np.searchsorted(times, due, "right"), output.rows)
         assert block.numbers is not None
         starts = np.concatenate([output.piece.starts, block.numbers[late]])
         entries = starts.argsort(kind="stable")
         events = np.concatenate([output.piece.events, self._events + positions[late]])[entries]
         return output._replace(
             piece=NumberedPiece(starts[entries], events, np.empty_like(starts), output.piece.last), entries=entries,
-            places=positions, late=late, due=due, rules=np.where(late, ids[begins], 0),
+            rows=positions, late=late, due=due, rules=np.where(late, ids[begins], 0),
             triggers=np.where(late, begins, 0),
         )  # fmt: skip
 
@@ -184,11 +184,11 @@ class RulesByKey:
         """
         of_events = output.order + before[output.order]
         output.piece.numbers[:] = np.concatenate([of_events, numbers[output.late]])[output.entries]
-        if output.found is None:
+        if output.block is None:
             return None
         if not sources:
-            return replace(output.found, numbers=numbers, starts=None, sources=None)
-        return replace(output.found, numbers=numbers, sources=self._numbers[part].of_whole(output.found.sources))
+            return replace(output.block, numbers=numbers, starts=None, sources=None)
+        return replace(output.block, numbers=numbers, sources=self._numbers[part].of_whole(output.block.sources))
 
     def _last(self, number: int, times: Any) -> int:
         """Return the time of the last event, as far as it is known."""

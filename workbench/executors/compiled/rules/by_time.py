@@ -53,7 +53,7 @@ class SliceOutput(NamedTuple):
 
     repeated: Any
     begun: int
-    found: Sequence[EventBlock | list[Occurrence]]
+    blocks: Sequence[EventBlock | list[Occurrence]]
     seconds: tuple[float, float]
     error: WorkbenchError | None
 
@@ -162,7 +162,7 @@ class RulesByTime:
         if len(output.repeated):
             again: Any = self._events + np.arange(begin, first)
             part.add(NumberedPiece(output.repeated, again, self._of_events.of_whole(again), int(times[first - 1])))
-        composites = np.concatenate([_numbers_of([]), *map(_numbers_of, output.found)])
+        composites = np.concatenate([_numbers_of([]), *map(_numbers_of, output.blocks)])
         starts, shift = (
             starts_of(causes_of(composites, output.begun), output.begun, last - first),
             self._count - output.begun,
@@ -171,7 +171,7 @@ class RulesByTime:
         part.add(NumberedPiece(starts, events, starts + shift, int(times[last - 1])))
         self._of_events.add(NumberedPiece(events, events, starts + shift, int(times[last - 1])))
         self._count += last - first + len(composites)
-        for each in output.found:
+        for each in output.blocks:
             if isinstance(each, EventBlock):
                 named = None if each.sources is None else part.of_whole(each.sources)
                 yield replace(each, numbers=_numbers_of(each) + shift, sources=named)

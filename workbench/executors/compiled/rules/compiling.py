@@ -95,7 +95,7 @@ def compile_functions() -> KernelFunctions:
 class PassedArgument(NamedTuple):
     """An argument as machine code gets it: itself, or the address of array descriptors, which are kept alive here."""
 
-    given: Any
+    value: Any
     descriptors: Any = None
 
 
@@ -125,7 +125,7 @@ class EntryCall:
             if id(argument) not in known:
                 known[id(argument)] = _pass_argument(argument, parameter)
         self._passed = [known[id(each)] for each in arguments]
-        words = [each.given for each in self._passed]
+        words = [each.value for each in self._passed]
         loop = _machine_loop(self._entry)
         if self._call is int and self._entry is run and not loop.ready(words):
             print(NOTICE, file=sys.stderr, flush=True)

@@ -37,7 +37,7 @@ from workbench.executors.compiled.rules.memory import KernelMemory
 from workbench.executors.compiled.rules.plan import build_tables
 from workbench.executors.compiled.rules.records import FAR, LEAST_WORD, EventWords, KernelStatus
 from workbench.executors.compiled.rules.refusals import refuse_unsupported
-from workbench.executors.compiled.rules.texts import MOST_LETTERS, forget_texts, supply_memory, text_literals
+from workbench.executors.compiled.rules.texts import MAX_LETTERS, forget_texts, supply_memory, text_literals
 from workbench.executors.compiled.rules.transfer import (
     is_complete,
     list_held_events,
@@ -289,7 +289,7 @@ class CompiledRules:
         """Release texts that nothing refers to, from time to time."""
         before, history = len(self.texts), self.memory.history
         self.texts.forget(lambda: [history.cells.ravel(), history.silences[:, 2:-1].ravel()])
-        if len(self.texts) < before or self.memory.state.letters > MOST_LETTERS:
+        if len(self.texts) < before or self.memory.state.letters > MAX_LETTERS:
             forget_texts(self.memory)
 
     def _compute(self, events: EventWords) -> Iterator[None]:

@@ -158,8 +158,8 @@ class PostfixCode:
     @staticmethod
     def _leaf(slot: RuleSlot, layout: MatchLayout) -> PostfixLine:
         if slot.is_parameter:
-            return Opcode.REGISTER, register_of(layout[slot.place, slot.name]), 0
-        register = OWN if slot.place == OWN_PLACE else register_of(layout[slot.place, EVENT])
+            return Opcode.REGISTER, register_of(layout[slot.part, slot.name]), 0
+        register = OWN if slot.part == OWN_PLACE else register_of(layout[slot.part, EVENT])
         return (Opcode.TIME, register, 0) if slot.name == TIME else (Opcode.CELL, register, slot.index)
 
     def word(self, value: Any) -> int:

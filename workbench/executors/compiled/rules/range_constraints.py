@@ -40,7 +40,7 @@ def attribute_bound(constraint: t.Expression) -> AttributeBound | None:
         if sign == "!=" or _is_own(other):
             continue
         own_term, sign, bound = _isolate(one, sign, other)
-        if not isinstance(own_term, RuleSlot) or own_term.place != OWN or not own_term.is_attribute:
+        if not isinstance(own_term, RuleSlot) or own_term.part != OWN or not own_term.is_attribute:
             continue
         domains = {domain_of(own_term), domain_of(bound)}
         if domains == {INT} or (sign == "==" and domains in ({BOOL}, {STR})):
@@ -63,7 +63,7 @@ def _isolate(own_term: t.Expression, sign: str, bound: t.Expression) -> tuple[t.
 
 
 def _is_own(expression: t.Expression) -> bool:
-    return any(leaf.place == OWN for leaf in slots(expression))
+    return any(leaf.part == OWN for leaf in slots(expression))
 
 
 def find_banded_cell(plan: SetPlan, column: PlannedColumn) -> int:

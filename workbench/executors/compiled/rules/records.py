@@ -20,7 +20,7 @@ NONE, OWN, NO_LIMIT = -1, 0, -1
 LEAST_WORD, GREATEST_WORD = -(1 << 63), (1 << 63) - 1
 FOREVER, FAR = 1 << 62, 1 << 61
 """An unbounded window; the bound of the absolute value of times, so that differences of times are words."""
-MOST_ATTRIBUTES = 62
+MAX_ATTRIBUTES = 62
 """Maximum number of attributes: the null mask of a row has a bit for each."""
 WORD_BYTES, LINE_BYTES = 8, 64
 
@@ -276,7 +276,7 @@ class Scratch(NamedTuple):
     key: WordArray  # of a hash table
     segments: Annotated[Any, SEGMENT]
     sources: WordArray  # the order numbers of the bound events
-    asked: WordArray  # the rules that the event may trigger
+    triggered: WordArray  # the rules that the event may trigger
     costs: Annotated[Any, COST]  # of each rule, for the current event
     total_costs: Annotated[Any, COST]  # for earlier events
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
 from workbench.errors import Refused
-from workbench.executors.compiled.rules.records import GREATEST_WORD, LEAST_WORD, MOST_ATTRIBUTES, StepKind
+from workbench.executors.compiled.rules.records import GREATEST_WORD, LEAST_WORD, MAX_ATTRIBUTES, StepKind
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.scope import RuleScope
@@ -78,13 +78,13 @@ def _other_policies(plan: RulePlan) -> Iterator[str]:
 
 
 def _wide_types(plan: RulePlan) -> Iterator[str]:
-    return (name for name in plan.rule.types if len(plan.declared[name].attributes) > MOST_ATTRIBUTES)
+    return (name for name in plan.rule.types if len(plan.declared[name].attributes) > MAX_ATTRIBUTES)
 
 
 CONSTRUCTS: Mapping[str, Callable[[RulePlan], Iterator[str]]] = {
     "aggregates that are functions of Python": _python_functions,
     "policy": _other_policies,
     "whole numbers of more than 64 bits in expressions": _long_literals,
-    f"types with more than {MOST_ATTRIBUTES} attributes": _wide_types,
+    f"types with more than {MAX_ATTRIBUTES} attributes": _wide_types,
 }
 """Unsupported constructs by name, each with the function that finds those of a rule."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from workbench.executors.compiled.rules.memory import KernelMemory
     from workbench.tesla.rule_set import RuleSet
 
-MOST_LETTERS = 1 << 24
+MAX_LETTERS = 1 << 24
 """Maximum number of letters that are kept between two blocks."""
 
 

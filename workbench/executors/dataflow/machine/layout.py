@@ -116,7 +116,7 @@ IDLE, LATE, BAD = 0, 1, 2
 """Why a thread returns: nothing is ready, it has run for long (or another one is needed), or Python has to run the
 vertex."""
 
-MOST = 256
+MAXIMUM = 256
 """Maximum number of phases of a vertex that a thread takes at once."""
-STRIDE = MOST + 8
+STRIDE = MAXIMUM + 8
 """Number of words in a column of a thread."""

@@ -38,7 +38,7 @@ class MachineThread:
     """
 
     def __init__(self, tables: VertexTables, sets: MachineSets) -> None:
-        self.mine, self.phases = columns.zeros(16), columns.zeros(at.MOST)
+        self.mine, self.phases = columns.zeros(16), columns.zeros(at.MAXIMUM)
         self.mine[at.CLOCK] = time.CLOCK_MONOTONIC
         self.columns = own = columns.zeros(tables.width * at.STRIDE).reshape(-1, at.STRIDE)
         thread = at.ThreadArrays(self.mine, self.phases, own, own.view(np.uint8))
@@ -74,7 +74,7 @@ class FlowPlan(NamedTuple):
     runs: Sequence[Any]
     inputs: Sequence[tuple[str, int, Domain]]
     slots: Sequence[tuple[int, Domain]]
-    shown: Sequence[int]
+    output_slots: Sequence[int]
     readers: Sequence[tuple[int, ...]]
     wide: Sequence[bool]
     arrived: Callable[[Mapping[str, Value]], dict[int, Value]]
@@ -212,7 +212,7 @@ class MachineRun(FlowThreads):
         """Return the steps of complete phases."""
         number = self._start - 1
         steps = [FlowStep(number + phase, StepContents(), False, self._plan.wide) for phase in phases.tolist()]
-        for slot in self._plan.shown:
+        for slot in self._plan.output_slots:
             for index, value in zip(*self._tables.carried(slot, phases), strict=True):
                 steps[index].contents[slot] = value
         return steps

@@ -78,7 +78,7 @@ class VertexTables:
         """Build the arrays of the vertices."""
         count = len(self.runs)
         vertices = _rows(count + 1, 8)
-        vertices[:, at.BATCH], vertices[0, at.BATCH] = 1, min(batch, at.MOST)
+        vertices[:, at.BATCH], vertices[0, at.BATCH] = 1, min(batch, at.MAXIMUM)
         reads, writes, self.width = list[int](), list[tuple[int, int, int]](), 1
         for v, run in enumerate(self.runs[2:], 2):
             inputs, outputs = [self.pipes[s] for _, s in run.inputs], [self.pipes[s] for _, s, _ in run.outputs]
@@ -118,7 +118,7 @@ class VertexTables:
         front = [0, 0, *running.state[:2], counts, *running.state[2:]]
         kinds = [domain for _, domain in form.values] + [BOOL] * len(form.inputs)
         kinds += [domain for _, domains in form.results for domain in domains] + [INT] * len(form.results)
-        behind = [self._column.view(columns.dtype(domain))[: at.MOST] for domain in kinds]
+        behind = [self._column.view(columns.dtype(domain))[: at.MAXIMUM] for domain in kinds]
         address, words = loop.located(*front, *behind)
         return address, len(words) - 2 * len(behind), words
 

@@ -23,11 +23,11 @@ from workbench.tesla import tree as t
 from workbench.tesla.engines.expressions import EVENT, MatchLayout, PythonLines
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.occurrence import Occurrence
-from workbench.tesla.resolved import exact_text, expand_parameters, move_to_place, slots
+from workbench.tesla.resolved import exact_text, expand_parameters, move_to_part, slots
 
 TRIGGER = -1
 """Represents the trigger where predicates are represented by bits."""
-MOST_STATES = 10_000
+MAX_STATES = 10_000
 Holdings = tuple[Occurrence | None, ...]
 """The events of an instance by bit; None for an event that has not come."""
 
@@ -108,9 +108,9 @@ class Automaton:
 
     def _refuse(self) -> None:
         """Raise Refused if there are too many states."""
-        if sum(self._states(component) for component in dict.fromkeys(self.components)) > MOST_STATES:
+        if sum(self._states(component) for component in dict.fromkeys(self.components)) > MAX_STATES:
             raise Refused(
-                f"the automaton of '{self.plan.rule.name}' has more than {MOST_STATES} states, one for each set"
+                f"the automaton of '{self.plan.rule.name}' has more than {MAX_STATES} states, one for each set"
                 " of predicates whose events can have come",
                 where=self.plan.rule.where,
                 hint="use the engine cdp, which has a column for each predicate",
@@ -120,11 +120,11 @@ class Automaton:
         """Count the states, up to just above the limit; in a chain there are as many as targets have predicates."""
         if not any(len(self.hang_on[bit]) > 1 or self.windows[bit].between for bit in _bits(component)):
             return sum(target.bit_count() for target in set(self._targets(component)))
-        if (upper := 1 << component.bit_count()) <= MOST_STATES:
+        if (upper := 1 << component.bit_count()) <= MAX_STATES:
             return upper
         states: set[int] = set()
         todo = [0]
-        while todo and len(states) <= MOST_STATES:
+        while todo and len(states) <= MAX_STATES:
             state = todo.pop()
             for bit in _bits(component & ~state):
                 after = self.leads_on(state, bit)
@@ -242,12 +242,12 @@ class Automaton:
         ----------
         bit: the predicate to which it belongs.
         """
-        expansion = expand_parameters(move_to_place(expression, self.steps[bit].place))
-        return expansion if all(slot.place in self.places for slot in slots(expansion)) else None
+        expansion = expand_parameters(move_to_part(expression, self.steps[bit].place))
+        return expansion if all(slot.part in self.places for slot in slots(expansion)) else None
 
     def _find_bits(self, expression: t.Expression) -> set[int]:
         """Return the bits of the events on which a resolved expression depends."""
-        return {self.places[slot.place] for slot in slots(expression)}
+        return {self.places[slot.part] for slot in slots(expression)}
 
 
 def _bits(state: int) -> Iterator[int]:

@@ -30,7 +30,7 @@ from workbench.tesla.resolved import RuleSlot, expand_parameters
 
 TOGETHER = 256, 16
 """Numbers of keys in one statement; unused ones are null, which no row equals."""
-MOST_ANSWERED = 100_000
+MAX_ANSWERED = 100_000
 """Maximum number of rows that one statement returns, where rows may be repeated."""
 COMPARED = {"==": eq, "<": lt, "<=": le, ">": gt, ">=": ge}
 _Comparisons = dict[tuple[str, str], tuple[ComparedColumn, int]]
@@ -107,7 +107,7 @@ class FactLookup:
             some, rest = rest[:size], rest[size:]
             values = [value for key in some for value in key]
             values += [None] * (size * len(self.compared) - len(values))
-            limit = max(max_rows, min(max_rows * TOGETHER[1], MOST_ANSWERED))  # keys may share rows
+            limit = max(max_rows, min(max_rows * TOGETHER[1], MAX_ANSWERED))  # keys may share rows
             rows = table.read(table.database.rows(self._sql(size, limit + 1), values))
             by_id.update(zip(map(itemgetter(-1), rows), rows, strict=True))
             if len(by_id) > max_rows or len(rows) > limit:
@@ -231,9 +231,9 @@ def _bands(bounds: Mapping[int, _Comparisons]) -> list[tuple[int, _Comparisons]]
 def _place(plan: RulePlan, bound: t.Expression) -> tuple[int, int] | None:
     """Return the part and the index of the attribute that an expression is; None if it is something else."""
     same = expand_parameters(bound)
-    if not isinstance(same, RuleSlot) or not same.is_attribute or same.place not in plan.numbers:
+    if not isinstance(same, RuleSlot) or not same.is_attribute or same.part not in plan.numbers:
         return None
-    return plan.numbers[same.place], same.index
+    return plan.numbers[same.part], same.index
 
 
 def _bounds(trigger: RuleStep) -> Iterator[tuple[int, str, float]]:
@@ -254,9 +254,9 @@ def _writable(key: tuple[Any, ...]) -> bool:
 # --- retained facts ------------------------------------------------------------------------------------
 
 
-MOST_FACTS, MOST_SCANNED = 100_000, 10_000
+MAX_FACTS, MAX_SCANNED = 100_000, 10_000
 """Maximum number of retained rows of a type: if found by equations, and if scanned."""
-MOST_ASKED, MOST_RANGED = 100_000, 1_000
+MAX_ASKED, MAX_RANGED = 100_000, 1_000
 """Maximum number of rows of a type loaded for a block: if found by equations, and if scanned."""
 UNLIMITED = 1 << 62
 
@@ -282,7 +282,7 @@ class RetainedFacts:
         self._facts = facts
         self._version: tuple[int, ...] = ()
         self._for_blocks: BlockFacts | None = None
-        self._stretch, self._most = UNLIMITED, MOST_ASKED
+        self._stretch, self._most = UNLIMITED, MAX_ASKED
         self.rows: Facts = facts
         if isinstance(facts, FactTables):
             self.rows = self._read(facts, plan, columns)
@@ -294,7 +294,7 @@ class RetainedFacts:
             self._version = facts.version()
             for name in dict.fromkeys(each.type for each in columns):
                 try:
-                    rows[name] = facts.rows_within_limit(name, MOST_SCANNED if name in scanned else MOST_FACTS)
+                    rows[name] = facts.rows_within_limit(name, MAX_SCANNED if name in scanned else MAX_FACTS)
                 except Refused as error:
                     rows[name], large[name] = (), error
         finally:
@@ -303,7 +303,7 @@ class RetainedFacts:
             self._for_blocks = BlockFacts(plan, columns, facts, large)
             if self._for_blocks.unknown:
                 raise large[self._for_blocks.unknown[0]]
-            self._most = MOST_RANGED if scanned & large.keys() else MOST_ASKED
+            self._most = MAX_RANGED if scanned & large.keys() else MAX_ASKED
         return rows
 
     @property

@@ -40,7 +40,7 @@ from workbench.verify.decide.algebra.space import Vector, integral, kernel
 from workbench.verify.decide.algebra.translate import CoefficientRing, Translation, by_cases, codes_of, ring
 from workbench.verify.decide.part import Decision, Part
 
-MOST = 1000
+MAXIMUM = 1000
 """Maximum number of monomials in relations."""
 
 
@@ -136,8 +136,8 @@ class Relations:
         """Return the relations that hold in the initial state."""
         replaced = Rules(self._generators, self._known.get(over, {}))
         monomials = [monomial for monomial in self._monomials(over, kind) if replaced.divisor(monomial) is None]
-        if len(monomials) > MOST:
-            raise Exhausted(f"{len(monomials)} monomials are more than the limit of {MOST}")
+        if len(monomials) > MAXIMUM:
+            raise Exhausted(f"{len(monomials)} monomials are more than the limit of {MAXIMUM}")
         return [self._difference(monomial) for monomial in monomials]
 
     def _monomials(self, over: CoefficientRing, kind: MonomialKind) -> list[Monomial]:

@@ -32,7 +32,7 @@ from workbench.verify.decide.explicit.space import Space
 from workbench.verify.decide.part import ALWAYS, Decision, Part, PartQuestion
 
 REFUSAL = "the explicit engine decides invariants, AG EF, and what recurs for ever (GF, FG), no other formulas"
-MOST_CASES = 64
+MAX_CASES = 64
 """Maximum number of ways to violate a formula over GF and FG."""
 
 
@@ -128,7 +128,7 @@ def _list_violations(formula: Formula) -> list[tuple[TermTuple, TermTuple]] | No
     if formula.op not in ("and", "or"):
         return None
     left, right = (_list_violations(arg) for arg in formula.args)
-    if left is None or right is None or len(left) * len(right) > MOST_CASES:
+    if left is None or right is None or len(left) * len(right) > MAX_CASES:
         return None
     if formula.op == "or":
         return left + right

@@ -41,7 +41,7 @@ _FULL = 2 / 3
 """Maximum load factor of a hash table."""
 _SMALL = 1 << 16
 """Initial size of a hash table."""
-_MOST = 2**31 - 1
+_MAXIMUM = 2**31 - 1
 """Maximum number of states, and of edges: their numbers have 32 bits."""
 
 
@@ -99,7 +99,7 @@ class CompiledSearch(Exploration):
         self._expander = Expander(self._code.expand, inputs, block, *buffers)
         self._state_bytes = 8 * words + 4
         try:  # untouched memory is not allocated yet, so arrays have their full size at once
-            capacity = steps + min(self._budget // self._state_bytes, _MOST, 1 << bits)
+            capacity = steps + min(self._budget // self._state_bytes, _MAXIMUM, 1 << bits)
             self._listed = StateList(np.empty((words, capacity), np.int64), np.empty(capacity, np.int32))
             self._bitmap = bitmap and bits <= _BITMAP and 1 << bits <= self._budget * 4
             size = (1 << bits) // WORD if self._bitmap else capacity
@@ -169,7 +169,7 @@ class CompiledSearch(Exploration):
 
     def _afford(self, size: int) -> None:
         """Stop the search if it would exceed the memory limit."""
-        if size > self._budget or self.size > _MOST - self._expander.block * self._many:
+        if size > self._budget or self.size > _MAXIMUM - self._expander.block * self._many:
             raise Stopped(f"{self.size} states, and no memory for more")
 
     def hit(self, label: int) -> Edge | None:
@@ -209,7 +209,7 @@ class CompiledSearch(Exploration):
             self._afford(table.nbytes + size * 8 + self.size * self._state_bytes)
             index = self._fill(INDEX, np.zeros(size, np.int64))
         used = table.nbytes + index.slots.nbytes + self.size * (self._state_bytes + 4)
-        limit = min(self.size * self._many, _MOST, (self._budget - used) // 12 - block)
+        limit = min(self.size * self._many, _MAXIMUM, (self._budget - used) // 12 - block)
         if limit <= 0:
             raise Stopped(f"{self.size} states, and no memory for the steps between them")
         edges = Edges(np.zeros(self.size + 1, np.int32), *(np.empty(limit + block, np.int32) for _ in range(2)))

@@ -30,9 +30,9 @@ from workbench.executors.compiled.code.placement import state_var
 from workbench.executors.compiled.code.plain import plain_function
 from workbench.ir.system import StateVariable, System
 
-MOST_MOVES = 2**16
+MAX_MOVES = 2**16
 """Maximum number of moves per state; beyond it, sets of states (BDDs) are better suited."""
-MOST_CASES = 64
+MAX_CASES = 64
 """Maximum number of combinations of values in a state that the assumptions read."""
 
 
@@ -75,8 +75,8 @@ def list_moves(system: System, assume: Sequence[Term]) -> Moves:
         choices.append(_Choice(present if other.pop(present, None) is not None else None, values))
     choices += [_Choice(None, {name: domain}) for name, domain in other.items()]  # no events
     count = math.prod(each.count for each in choices)
-    if count > MOST_MOVES:
-        raise Refused(f"a state has {count} choices of inputs; more than {MOST_MOVES} are too many to try one by one")
+    if count > MAX_MOVES:
+        raise Refused(f"a state has {count} choices of inputs; more than {MAX_MOVES} are too many to try one by one")
     allowed = _find_allowed(system, assume)
     moves, valuations = [], []
     for options in itertools.product(*(each.options() for each in choices)):
@@ -98,8 +98,8 @@ def _find_allowed(system: System, assume: Sequence[Term]) -> Callable[[tuple[Val
     inputs = [var(name, domain) for name, domain in system.free.items()]
     looked_at = {name: domain for name, domain in variables(assume).items() if name not in system.free}
     unknown = looked_at.keys() - {variable.name for variable in system.variables}
-    cases = math.prod(domain.size or MOST_CASES + 1 for domain in looked_at.values())
-    if unknown or cases > MOST_CASES:
+    cases = math.prod(domain.size or MAX_CASES + 1 for domain in looked_at.values())
+    if unknown or cases > MAX_CASES:
         raise Refused(f"what may come depends on too much: {', '.join(looked_at)}")
     states = [var(name, domain) for name, domain in looked_at.items()]
     condition: Any = compile_terms([as_term(conjunction(assume), BOOL)], [*inputs, *states])
@@ -112,7 +112,7 @@ class _Choice:
 
     def __init__(self, present: str | None, values: Mapping[str, Domain]) -> None:
         self.present, self.values = present, values
-        self.size = math.prod(domain.size or MOST_MOVES + 1 for domain in values.values())
+        self.size = math.prod(domain.size or MAX_MOVES + 1 for domain in values.values())
         self.count = self.size + (present is not None)
 
     def options(self) -> Iterator[tuple[dict[str, Value], int]]:

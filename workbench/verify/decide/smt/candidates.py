@@ -21,19 +21,19 @@ from workbench.verify.decide.smt.transition import Z3Transition
 
 ROWS, LENGTH = 128, 256
 """The number of sampled runs, and their least length."""
-MOST_SAMPLES = 4000
+MAX_SAMPLES = 4000
 """Maximum number of states."""
 MAX_SAMPLED_VALUES = 5
 """Maximum number of sampled values of a variable whose values are cases."""
-MOST_PAIRS = 400
+MAX_PAIRS = 400
 """Maximum number of candidates about pairs."""
-MOST_COLUMNS = 48
+MAX_COLUMNS = 48
 """Maximum number of variables in affine relations."""
-MOST_EQUATIONS = 400
+MAX_EQUATIONS = 400
 """Number of samples of which affine relations are computed, up to twice as many."""
 PRIME = 2**31 - 1
 """Affine relations are computed modulo this prime, and kept if they hold exactly."""
-MOST_FACTOR = 1000
+MAX_FACTOR = 1000
 """Maximum factor in affine relations."""
 
 
@@ -98,7 +98,7 @@ class Candidates:
     def _list_cases(self) -> Iterator[SampledCondition]:
         """Yield the literals of variables that control others: truth values, and small numbers."""
         ranked = sorted(self.literals, key=lambda each: self.spread[each.variable])
-        for literal in ranked[:MOST_COLUMNS]:
+        for literal in ranked[:MAX_COLUMNS]:
             if literal.truth.sum() >= MAX_SAMPLED_VALUES:
                 yield literal
 
@@ -120,7 +120,7 @@ class Candidates:
 
     def _list_affine(self, case: SampledCondition | None) -> Iterator[Any]:
         """Yield the equations of the affine hull of the samples; truth values are 0 and 1."""
-        columns = sorted(range(len(self.domains)), key=lambda i: (self.spread[i], i))[:MOST_COLUMNS]
+        columns = sorted(range(len(self.domains)), key=lambda i: (self.spread[i], i))[:MAX_COLUMNS]
         if case is not None:
             columns = [i for i in columns if i != case.variable]
         rows = self.samples if case is None else self.samples[case.truth]
@@ -154,15 +154,15 @@ class Candidates:
             for a, b in itertools.combinations(self.literals, 2)
             if a.variable != b.variable and (a.truth | b.truth).all()
         )
-        yield from itertools.islice(clauses, MOST_PAIRS)
+        yield from itertools.islice(clauses, MAX_PAIRS)
 
     def _list_octagons(self) -> Iterator[Any]:
         """Yield bounds of sums and differences of two numbers that are tighter than those of the numbers."""
         ints = sorted((i for i in self.ints if self.spread[i] > 1), key=lambda i: self.spread[i])
-        yield from itertools.islice(self._compare(ints), MOST_PAIRS)
+        yield from itertools.islice(self._compare(ints), MAX_PAIRS)
 
     def _compare(self, ints: Sequence[int]) -> Iterator[Any]:
-        for i, j in itertools.combinations(ints[:MOST_COLUMNS], 2):
+        for i, j in itertools.combinations(ints[:MAX_COLUMNS], 2):
             a, b = self.samples[:, i], self.samples[:, j]
             x, y = self.transition.state[i], self.transition.state[j]
             for column, value, least, greatest in (
@@ -181,7 +181,7 @@ def _sample(part: Part, seed: int, session: Z3Session) -> Any:
     columns.begin(seed)
     counters = [v.domain.size or 0 for v in part.model.system.variables]
     length = LENGTH + 2 * max((size for size in counters if size <= LENGTH), default=0)
-    rows = max(4, MOST_SAMPLES // length)
+    rows = max(4, MAX_SAMPLES // length)
     samples = [_stack(columns, slice(1))]
     for step in range(length):
         session.check_limits()
@@ -198,7 +198,7 @@ def _stack(columns: RunColumns, rows: Any) -> Any:
 def _find_relations(rows: Any) -> Iterator[tuple[int, Any]]:
     """Yield the affine relations of points: a constant, and factors whose products with each point add up to it."""
     count = rows.shape[1]
-    some = rows[:: max(1, len(rows) // MOST_EQUATIONS)]  # what holds for them is tried on all
+    some = rows[:: max(1, len(rows) // MAX_EQUATIONS)]  # what holds for them is tried on all
     matrix = np.concatenate([np.ones((len(some), 1), np.int64), some], axis=1) % PRIME
     pivots: list[int] = []
     rank = 0
@@ -221,7 +221,7 @@ def _find_relations(rows: Any) -> Iterator[tuple[int, Any]]:
             vector[free] = scale
             vector[pivots] = -matrix[: len(pivots), free] * scale % PRIME
             vector = np.where(vector > PRIME // 2, vector - PRIME, vector)
-            if np.abs(vector[1:]).max() <= MOST_FACTOR:
+            if np.abs(vector[1:]).max() <= MAX_FACTOR:
                 if (rows @ vector[1:] == -vector[0]).all():
                     yield int(-vector[0]), vector[1:]
                 break

@@ -18,7 +18,7 @@ from workbench.executors.compiled.lower.words import exact_ends
 
 CASES = 32
 """Maximum number of values of an argument for which an operation is translated case by case."""
-MOST_BITS = 16
+MAX_BITS = 16
 """Maximum number of bits of numbers whose bits are combined."""
 WRAPS = 4
 """Maximum number of multiples of N by which a result may exceed a modular domain without `mod`."""
@@ -142,7 +142,7 @@ class Z3Translation(Fold[Any]):
 
     def _bit_by_bit(self, term: Term, a: Any, b: Any, combine: Callable[[Any, Any], Any]) -> Any:
         bits = max(encode_ends(arg.domain)[1] for arg in term.args).bit_length()
-        if bits > MOST_BITS:
+        if bits > MAX_BITS:
             raise Refused(f"the SMT engines have whole numbers, whose bits '{term.op}' combines; here are {bits}")
         total = self.number(0)
         for bit in range(bits):

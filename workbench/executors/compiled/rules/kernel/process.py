@@ -115,10 +115,10 @@ def process(plan, history, scratch, state, type_, pending):
     if not state.silent:
         for k in range(find_rules(plan, history, scratch, state, type_)):
             started = ticks() if state.profiled else 0
-            if not match(plan, history, scratch, state, scratch.asked[k], pending):
+            if not match(plan, history, scratch, state, scratch.triggered[k], pending):
                 return False
             if state.profiled:
-                scratch.costs[plan.rules[scratch.asked[k]].number].ticks += ticks() - started
+                scratch.costs[plan.rules[scratch.triggered[k]].number].ticks += ticks() - started
     for number in range(plan.columns_of_type[type_], plan.columns_of_type[type_ + 1]):
         if not append(plan, history, scratch, state, number):
             return False

@@ -34,7 +34,7 @@ def join_events(plan, history, scratch, states, events, triggers, last):
         count = find_rules(plan, history, scratch, state, type_)
         for k in range(count):
             trigger = triggers[state.triggers + k]
-            trigger.event, trigger.row, trigger.rule, trigger.first = number, state.event, scratch.asked[k], 0
+            trigger.event, trigger.row, trigger.rule, trigger.first = number, state.event, scratch.triggered[k], 0
         for column in range(plan.columns_of_type[type_], plan.columns_of_type[type_ + 1]):
             if not append(plan, history, scratch, state, column):
                 roll_back(history, state)
@@ -67,6 +67,6 @@ def scratch_of(scratches, number):
         scratches.low[number], scratches.high[number], scratches.range_cells[number], scratches.fold[number],
         scratches.limbs[number], scratches.candidates[number], scratches.candidate_starts[number],
         scratches.cursors[number], scratches.consuming[number], scratches.key[number],
-        scratches.segments[number], scratches.sources[number], scratches.asked[number], scratches.costs[number],
+        scratches.segments[number], scratches.sources[number], scratches.triggered[number], scratches.costs[number],
         scratches.total_costs[number],
     )  # fmt: skip

@@ -16,10 +16,10 @@ from workbench.executors.compiled.rules.records import NONE
 
 
 def find_rules(plan, history, scratch, state, type_):
-    """Write the rules that the current event may trigger to `scratch.asked`; return their number."""
+    """Write the rules that the current event may trigger to `scratch.triggered`; return their number."""
     count = 0
     for k in range(plan.rules_of_type[type_], plan.rules_of_type[type_ + 1]):
-        scratch.asked[count] = plan.triggered[k]
+        scratch.triggered[count] = plan.triggered[k]
         count += 1
     for k in range(plan.indexes_of_type[type_], plan.indexes_of_type[type_ + 1]):
         count = find_by_constant(plan, history, scratch, state, plan.constant_indexes[k], count)
@@ -30,12 +30,12 @@ def leave_out(plan, history, scratch, state, count):
     """Leave out rules that have no match for want of a row with a key; return the number of the others."""
     left, lookup, has_row = 0, NONE, True
     for k in range(count):
-        number = scratch.asked[k]
+        number = scratch.triggered[k]
         if plan.rules[number].lookup != lookup:  # similar rules need the same row
             lookup = plan.rules[number].lookup
             has_row = has_needed_row(plan, history, state, lookup)
         if has_row:
-            scratch.asked[left] = number
+            scratch.triggered[left] = number
             left += 1
             if count > 1:
                 fetch_steps(plan, plan.rules[number])
@@ -68,7 +68,7 @@ def find_by_constant(plan, history, scratch, state, index, count):
     chain = index.chains + (scatter(word) & index.chain_mask)
     for at in range(plan.constant_chains[chain], plan.constant_chains[chain + 1]):
         if plan.constants[at].constant == word:
-            insert(scratch.asked, count, plan.constants[at].rule)
+            insert(scratch.triggered, count, plan.constants[at].rule)
             count += 1
     return count
 
