@@ -283,7 +283,7 @@ class RuleView:
         assert selected.absent is not None
         predicate, before = selected.absent
         moment = self.moment
-        return self.find_fits(predicate.place, before, len(self.order) if moment is None else moment)
+        return self.find_fits(predicate.index, before, len(self.order) if moment is None else moment)
 
     def holds(self, selected: Selected) -> bool:
         """Whether a match satisfies `where`."""

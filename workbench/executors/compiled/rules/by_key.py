@@ -34,7 +34,7 @@ class PartOutput(NamedTuple):
     found: the composites, or None.
     piece: the part's events and late composites, in its own numbering.
     entries: permutation from the part's events, followed by late composites, to the entries of the piece.
-    places: for each composite, how many events of the block precede it.
+    offsets: for each composite, how many events of the block precede it.
     late: for each composite, whether a deadline causes it.
     due, rules, triggers: of late composites, the time and rule of the deadline, and the event of its trigger.
     """
@@ -43,7 +43,7 @@ class PartOutput(NamedTuple):
     block: EventBlock | None
     piece: NumberedPiece
     entries: Any
-    rows: Any
+    offsets: Any
     late: Any
     due: Any
     rules: Any
@@ -124,13 +124,13 @@ class RulesByKey:
         """Number the output of the parts, and merge it in the order of publication."""
         positions, late, *more = (
             np.concatenate([getattr(each, name) for each in outputs])
-            for name in ("places", "late", "due", "rules", "triggers")
+            for name in ("offsets", "late", "due", "rules", "triggers")
         )
         order = np.lexsort([*reversed(more), late, positions]) if late.any() else positions.argsort(kind="stable")
         numbers: Any = np.empty(len(order), np.int64)
         numbers[order] = self._count + positions[order] + np.arange(len(order))
         before = self._count + np.bincount(positions, minlength=len(times) + 1).cumsum()
-        own = np.split(numbers, np.cumsum([len(each.rows) for each in outputs[:-1]]))
+        own = np.split(numbers, np.cumsum([len(each.offsets) for each in outputs[:-1]]))
         runs = self._for_parts(lambda part: self._number(part, outputs[part], own[part], before, sources))
         blocks = [each for each in self._manager.run_all(runs) if each is not None]
         self._count, self._events = self._count + len(times) + len(order), self._events + len(times)
@@ -163,14 +163,14 @@ class RulesByKey:
         begins = np.maximum.accumulate(np.where(np.isin(ids, self._waiting), here, -1))
         late = (begins >= 0) & (causes[begins] == causes)
         due = np.where(late, block.times, 0)
-        positions = np.where(late, np.searchsorted(times, due, "right"), output.rows)
+        positions = np.where(late, np.searchsorted(times, due, "right"), output.offsets)
         assert block.numbers is not None
         starts = np.concatenate([output.piece.starts, block.numbers[late]])
         entries = starts.argsort(kind="stable")
         events = np.concatenate([output.piece.events, self._events + positions[late]])[entries]
         return output._replace(
             piece=NumberedPiece(starts[entries], events, np.empty_like(starts), output.piece.last), entries=entries,
-            rows=positions, late=late, due=due, rules=np.where(late, ids[begins], 0),
+            offsets=positions, late=late, due=due, rules=np.where(late, ids[begins], 0),
             triggers=np.where(late, begins, 0),
         )  # fmt: skip
 
