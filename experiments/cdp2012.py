@@ -82,13 +82,13 @@ def region(lines: list[str] = LINES, *, many: bool = False, **axes: Any) -> Regi
     return sum(parts[1:], parts[0])
 
 
-@suite.experiment(region(), limits=LIMITS, kept=True, outputs=COST)
+@suite.experiment(region(), limits=LIMITS, persistent=True, outputs=COST)
 def base(size: str, line: str) -> dict[str, Any]:
     """The base scenario (figure 8)."""
     return measured(size, line)
 
 
-@suite.experiment(region(states=[2, 3, 4, 5]), limits=LIMITS, kept=True, outputs=COST)
+@suite.experiment(region(states=[2, 3, 4, 5]), limits=LIMITS, persistent=True, outputs=COST)
 def length(size: str, line: str, states: int) -> dict[str, Any]:
     """Sequences of so many states, and as many types (figure 9)."""
     return measured(size, line, states=states)
@@ -96,7 +96,7 @@ def length(size: str, line: str, states: int) -> dict[str, Any]:
 
 @suite.experiment(
     region(window=[1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000]),
-    limits=LIMITS, kept=True, outputs=COST,
+    limits=LIMITS, persistent=True, outputs=COST,
 )  # fmt: skip
 def windows(size: str, line: str, window: int) -> dict[str, Any]:
     """Windows of so many ticks (figure 10)."""
@@ -106,7 +106,7 @@ def windows(size: str, line: str, window: int) -> dict[str, Any]:
 @suite.experiment(
     region([line for line in OURS if SCANNING not in line and not line.startswith(IN_PYTHON)],
            window=[1_000, 10_000, 100_000, 250_000]),
-    limits=LIMITS, kept=True, outputs=COST,
+    limits=LIMITS, persistent=True, outputs=COST,
 )  # fmt: skip
 def alike(size: str, line: str, window: int) -> dict[str, Any]:
     """Not in the paper: windows of so many ticks, and half as many values: an event has as many matches in each."""
@@ -116,7 +116,7 @@ def alike(size: str, line: str, window: int) -> dict[str, Any]:
 @suite.experiment(
     region(values=[1_000, 5_000, 10_000, 20_000, 50_000, 100_000])
     + region([line for line in LINES if line.endswith("last")], values=[10, 100]),
-    limits=LIMITS, kept=True, outputs=COST,
+    limits=LIMITS, persistent=True, outputs=COST,
 )  # fmt: skip
 def values_(size: str, line: str, values: int) -> dict[str, Any]:
     """Attributes with so many values (figure 11, where they are 10,000 and more).
@@ -127,7 +127,7 @@ def values_(size: str, line: str, values: int) -> dict[str, Any]:
     return measured(size, line, values=values)
 
 
-@suite.experiment(region(aggregates=[0, 1, 2, 3]), limits=LIMITS, kept=True, outputs=COST)
+@suite.experiment(region(aggregates=[0, 1, 2, 3]), limits=LIMITS, persistent=True, outputs=COST)
 def aggregates_(size: str, line: str, aggregates: int) -> dict[str, Any]:
     """So many aggregates, to each of which a third of the events is relevant (figure 12)."""
     return measured(size, line, aggregates=aggregates)
@@ -136,7 +136,7 @@ def aggregates_(size: str, line: str, aggregates: int) -> dict[str, Any]:
 @suite.experiment(
     region([line for line in OURS if not line.startswith(IN_PYTHON) and PUSHED not in line],
            rules=[1, 10, 50, 200], threads=[1, 2]),
-    limits=LIMITS, kept=True,
+    limits=LIMITS, persistent=True,
     events_s=Output("events a second of wall-clock time", "1/s"),
 )  # fmt: skip
 def threads_(size: str, line: str, rules: int, threads: int) -> dict[str, Any]:
@@ -165,13 +165,13 @@ def threads_(size: str, line: str, rules: int, threads: int) -> dict[str, Any]:
     return {"events_s": len(some) / taken}
 
 
-@suite.experiment(region(many=True, rules=[1, 10, 20, 50, 100, 200]), limits=LIMITS, kept=True, outputs=COST)
+@suite.experiment(region(many=True, rules=[1, 10, 20, 50, 100, 200]), limits=LIMITS, persistent=True, outputs=COST)
 def rules_(size: str, line: str, rules: int) -> dict[str, Any]:
     """So many rules, of which an event is relevant to a tenth (figure 14)."""
     return measured(size, line, rules=rules, groups=10)
 
 
-@suite.experiment(region(many=True, rules=[20, 50, 100, 150, 200, 250]), limits=LIMITS, kept=True, outputs=COST)
+@suite.experiment(region(many=True, rules=[20, 50, 100, 150, 200, 250]), limits=LIMITS, persistent=True, outputs=COST)
 def simple(size: str, line: str, rules: int) -> dict[str, Any]:
     """So many rules, of which an event is relevant to a hundredth, and attributes with 1,000 values (figure 15)."""
     return measured(size, line, rules=rules, groups=100, values=1_000)
@@ -179,7 +179,7 @@ def simple(size: str, line: str, rules: int) -> dict[str, Any]:
 
 @suite.experiment(
     region([line for line in LINES if line.endswith("each")], many=True, accepted=[0.0001, 0.001, 0.01, 0.1, 0.9]),
-    limits=LIMITS, kept=True, outputs=COST,
+    limits=LIMITS, persistent=True, outputs=COST,
 )  # fmt: skip
 def accepted_(size: str, line: str, accepted: float) -> dict[str, Any]:
     """Many matches, of which a condition on the aggregate accepts this part (figure 16).
@@ -193,7 +193,7 @@ def accepted_(size: str, line: str, accepted: float) -> dict[str, Any]:
 @suite.experiment(
     region([line for line in OURS if SCANNING not in line and not line.startswith("aip")],
            window=[1_000, 10_000, 100_000, 250_000]),
-    limits=LIMITS, kept=True, outputs=COST,
+    limits=LIMITS, persistent=True, outputs=COST,
 )  # fmt: skip
 def bands(size: str, line: str, window: int) -> dict[str, Any]:
     """Not in the paper: no equation, but values that lie within 25 of the trigger's, a thousandth of them."""
@@ -205,7 +205,7 @@ def bands(size: str, line: str, window: int) -> dict[str, Any]:
 @suite.experiment(
     region([line for line in OURS if SCANNING not in line and not line.startswith("aip")],
            keys=[10, 100, 1_000, 50_000]),
-    limits=LIMITS, kept=True, outputs=COST,
+    limits=LIMITS, persistent=True, outputs=COST,
 )  # fmt: skip
 def groups(size: str, line: str, keys: int) -> dict[str, Any]:
     """Not in the paper: the same values, of events with the same key, of which there are so many."""
@@ -226,7 +226,7 @@ REFUSING: dict[str, tuple[tuple[str, Refuses], ...]] = {
 
 @suite.experiment(
     region(["cdp each", "compiled each"], constraints=list(REFUSING), first=["most", "least"]),
-    limits=LIMITS, kept=True, outputs=COST,
+    limits=LIMITS, persistent=True, outputs=COST,
 )  # fmt: skip
 def ordered(size: str, line: str, constraints: str, first: str) -> dict[str, Any]:
     """Not in the paper: two constraints in a window of 2,000; which refuses most is written first, or last."""
@@ -247,7 +247,7 @@ def ordered(size: str, line: str, constraints: str, first: str) -> dict[str, Any
 @suite.experiment(
     Region(size=["full"], line=["compiled last", "compiled pushed last"], rules=[1_000, 10_000])
     + Region(size=["tenth"], line=["cdp last"], rules=[1_000]),
-    limits=LIMITS, kept=True, outputs=COST, load_s=Output("CPU time until the rules could run", "s"),
+    limits=LIMITS, persistent=True, outputs=COST, load_s=Output("CPU time until the rules could run", "s"),
 )  # fmt: skip
 def constants_(size: str, line: str, rules: int) -> dict[str, Any]:
     """So many rules, a thousandth of which names the constant that an event has: no figure of the paper's.
@@ -263,7 +263,7 @@ def constants_(size: str, line: str, rules: int) -> dict[str, Any]:
 
 
 @suite.experiment(
-    Region(window=[1_000, 10_000, 100_000, 250_000]), limits=LIMITS, kept=True,
+    Region(window=[1_000, 10_000, 100_000, 250_000]), limits=LIMITS, persistent=True,
     ns=Output("CPU time of a look at memory that hangs on the one before", "ns"),
 )  # fmt: skip
 def memory(window: int) -> dict[str, Any]:
@@ -280,7 +280,7 @@ def memory(window: int) -> dict[str, Any]:
 @suite.experiment(
     Region(device=list(DEVICES), policy=["each", "last"], window=[1_000, 4_000, 10_000, 100_000, 250_000],
            rules=[1, 10, 50, 200]),
-    kept=True, us=Output("modelled time for an event", "µs"), launches=Output("kernels that are started"),
+    persistent=True, us=Output("modelled time for an event", "µs"), launches=Output("kernels that are started"),
     mb=Output("megabytes that are moved in its memory and to it"),
 )  # fmt: skip
 def gpu_model(device: str, policy: str, window: int, rules: int) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def load() -> None:
 
 @suite.experiment(
     Region(who=BATCHES, batch=range(max(BATCHES.values()))).excluding(lambda who, batch: batch >= BATCHES[who]),
-    limits=Limits(seconds=600, memory_mb=3000), kept=True, warm_up=load, expected=lambda: {"disagreements": 0},
+    limits=Limits(seconds=600, memory_mb=3000), persistent=True, warm_up=load, expected=lambda: {"disagreements": 0},
     pipelines=Output("random pipelines that were run", kind=int),
     steps=Output("steps of traces that were run", kind=int),
     processors=Output("processors in these pipelines", kind=int),

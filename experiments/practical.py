@@ -168,7 +168,7 @@ def load() -> None:
 
 @suite.experiment(
     region(),
-    limits=Limits(seconds=150, memory_mb=4000), kept=True, warm_up=load,
+    limits=Limits(seconds=150, memory_mb=4000), persistent=True, warm_up=load,
     expected=lambda: {"agrees": True},
     verdict=Output("what was decided", kind=str),
     wanted=Output("what the file argues for", kind=str),

@@ -35,7 +35,7 @@ def load() -> None:
 
 @suite.experiment(
     Region(engine=list(engines_here()), first=range(0, POINTS * SIZE, SIZE)),
-    limits=Limits(seconds=600, memory_mb=3000), kept=True, warm_up=load, expected=lambda: {"disagreements": 0},
+    limits=Limits(seconds=600, memory_mb=3000), persistent=True, warm_up=load, expected=lambda: {"disagreements": 0},
     cases=Output("random cases that were run", kind=int),
     rules=Output("rules in these cases", kind=int),
     events=Output("events from outside", kind=int),

@@ -134,7 +134,7 @@ def asking(**axes: Any) -> Region:
 @suite.experiment(
     asking(window=WINDOWS, values=[2, 3], engine=["auto"]) + asking(window=[4], values=VALUES, engine=["auto"])
     + asking(window=[64], values=[16], engine=["auto"]) + asking(window=[4, 8], values=[2, 3], engine=ENGINES),
-    limits=LIMITS, warm_up=start, kept=True, outputs=TOLD,
+    limits=LIMITS, warm_up=start, persistent=True, outputs=TOLD,
 )  # fmt: skip
 def single(rule: str, question: str, window: int, values: int, engine: str) -> dict[str, Any]:
     """One rule, by window, by how many values attributes have, and by engine."""
@@ -142,7 +142,7 @@ def single(rule: str, question: str, window: int, values: int, engine: str) -> d
 
 
 @suite.experiment(
-    Region(rule=list(NEWER), window=[2, 4, 8], values=[2, 3]), limits=LIMITS, warm_up=start, kept=True,
+    Region(rule=list(NEWER), window=[2, 4, 8], values=[2, 3]), limits=LIMITS, warm_up=start, persistent=True,
     states=Output("states that can be reached", "states", int),
 )  # fmt: skip
 def states(rule: str, window: int, values: int) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def several(count: int, window: int) -> RuleSet:
 
 @suite.experiment(
     Region(rules=range(1, 9), window=WINDOWS, question=["can", "shorter"]),
-    limits=LIMITS, warm_up=start, kept=True, outputs=TOLD,
+    limits=LIMITS, warm_up=start, persistent=True, outputs=TOLD,
 )  # fmt: skip
 def sets(rules: int, window: int, question: str) -> dict[str, Any]:
     """Sets of rules; `shorter`: told from those of which the last has a shorter window."""
@@ -198,7 +198,7 @@ def analysed(rules: RuleSet, question: str, bounds: RuleBounds) -> dict[str, Any
 @suite.experiment(
     Region(rule=list(NEWER), question=QUESTIONS, window=[4, 8, 64], values=[3])
     + Region(rule=list(NEWER), question=QUESTIONS, window=[4], values=[16]),
-    limits=LIMITS, warm_up=start, kept=True, outputs=FOUND,
+    limits=LIMITS, warm_up=start, persistent=True, outputs=FOUND,
 )  # fmt: skip
 def analyses(rule: str, question: str, window: int, values: int) -> dict[str, Any]:
     """What `analyse` asks of one rule."""
@@ -206,7 +206,7 @@ def analyses(rule: str, question: str, window: int, values: int) -> dict[str, An
 
 
 @suite.experiment(
-    Region(rules=[2, 4, 8], window=[4], question=QUESTIONS), limits=LIMITS, warm_up=start, kept=True,
+    Region(rules=[2, 4, 8], window=[4], question=QUESTIONS), limits=LIMITS, warm_up=start, persistent=True,
     outputs=FOUND,
 )  # fmt: skip
 def analysed_sets(rules: int, window: int, question: str) -> dict[str, Any]:
@@ -218,7 +218,7 @@ NAMES = sorted(path.stem for path in MODELS.glob("*.tesla"))
 
 
 @suite.experiment(
-    Region(model=NAMES, question=QUESTIONS), limits=LIMITS, warm_up=start, kept=True, outputs=FOUND,
+    Region(model=NAMES, question=QUESTIONS), limits=LIMITS, warm_up=start, persistent=True, outputs=FOUND,
 )  # fmt: skip
 def analysed_models(model: str, question: str) -> dict[str, Any]:
     """What `analyse` asks of the models."""
@@ -228,7 +228,7 @@ def analysed_models(model: str, question: str) -> dict[str, Any]:
 
 @suite.experiment(
     Region(model=NAMES, finest=[1, 16, 64]), limits=Limits(seconds=300, memory_mb=6000), warm_up=start,
-    kept=True, can=Output("types of composites that can come", kind=int),
+    persistent=True, can=Output("types of composites that can come", kind=int),
     unknown=Output("types of which it was not decided", kind=int),
     types=Output("types of composites", kind=int), seconds=Output("for one of them, on average", "s"),
     window=Output("how far back rules look", "ticks", int),
@@ -262,7 +262,7 @@ def bounded(rules: RuleSet) -> RuleBounds:
 
 
 @suite.experiment(
-    Region(mistake=list(FAULTY)), limits=LIMITS, warm_up=start, kept=True, outputs=TOLD,
+    Region(mistake=list(FAULTY)), limits=LIMITS, warm_up=start, persistent=True, outputs=TOLD,
     expected=lambda mistake: {"verdict": "fails", "steps": FAULTY[mistake].steps},
 )  # fmt: skip
 def mistakes(mistake: str) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def told(verdict: wb.Verdict) -> dict[str, Any]:
 
 @suite.experiment(
     Region(query=FILES, asked=[*PROPERTIES, *MODES], size=[4, 16, 64, 256]),
-    limits=LIMITS, kept=True, warm_up=load, outputs=VERDICT,
+    limits=LIMITS, persistent=True, warm_up=load, outputs=VERDICT,
 )  # fmt: skip
 def bounds(query: str, asked: str, size: int) -> dict[str, Any]:
     """A property of the paper's pipelines at N = size and Q = size / 4."""
@@ -71,7 +71,7 @@ def bounds(query: str, asked: str, size: int) -> dict[str, Any]:
 
 
 @suite.experiment(
-    Region(n=[2, 4, 16, 64, 256, 1024, 4096]), limits=LIMITS, repeat=3, kept=True, warm_up=load, outputs=VERDICT
+    Region(n=[2, 4, 16, 64, 256, 1024, 4096]), limits=LIMITS, repeat=3, persistent=True, warm_up=load, outputs=VERDICT
 )
 def window_sums(n: int) -> dict[str, Any]:
     """Sequence equivalence of the two window sums of 3, the paper's hardest comparison (117 s at its N)."""
@@ -81,7 +81,7 @@ def window_sums(n: int) -> dict[str, Any]:
 
 @suite.experiment(
     Region(width=[2, 4, 8, 16, 32], asked=["liveness", "no overflow"]),
-    limits=LIMITS, repeat=3, kept=True, warm_up=load, outputs=VERDICT,
+    limits=LIMITS, repeat=3, persistent=True, warm_up=load, outputs=VERDICT,
 )  # fmt: skip
 def widths(width: int, asked: str) -> dict[str, Any]:
     """A window of that width over a running sum, N = 4: every content of the window is a state."""
@@ -91,7 +91,7 @@ def widths(width: int, asked: str) -> dict[str, Any]:
 @suite.experiment(
     Region(shape=["window sums in sequence", "branches summed"], length=[1, 2, 5, 10, 20, 50, 100],
            asked=["liveness", "no overflow"]),
-    limits=LIMITS, kept=True, warm_up=load, outputs=VERDICT,
+    limits=LIMITS, persistent=True, warm_up=load, outputs=VERDICT,
 )  # fmt: skip
 def lengths(shape: str, length: int, asked: str) -> dict[str, Any]:
     """Window sums one behind the other, and forks whose branches are summed; N = 4, Q = 2."""

@@ -72,7 +72,7 @@ def checked(variant: str, size: int, first: int, phases: int, threads: int) -> d
     Region(vertices=list(SIZES), first=range(0, SIZES[5], BLOCK), phases=[3], threads=[3]).excluding(
         lambda vertices, first: first >= SIZES[vertices]
     ),
-    limits=Limits(seconds=1800, memory_mb=4000), kept=True, outputs=OUTPUTS,
+    limits=Limits(seconds=1800, memory_mb=4000), persistent=True, outputs=OUTPUTS,
 )  # fmt: skip
 def whole(vertices: int, first: int, phases: int, threads: int) -> dict[str, Any]:
     """The whole algorithm."""
@@ -83,7 +83,7 @@ def whole(vertices: int, first: int, phases: int, threads: int) -> dict[str, Any
     Region(variant=BROKEN, vertices=[1, 2, 3, 4], first=range(0, SIZES[4], BLOCK), phases=[2], threads=[2]).excluding(
         lambda vertices, first: first >= SIZES[vertices]
     ),
-    limits=Limits(seconds=1800, memory_mb=4000), kept=True, outputs=OUTPUTS,
+    limits=Limits(seconds=1800, memory_mb=4000), persistent=True, outputs=OUTPUTS,
 )  # fmt: skip
 def without(variant: str, vertices: int, first: int, phases: int, threads: int) -> dict[str, Any]:
     """The algorithm without one of its parts."""

@@ -97,7 +97,7 @@ MISSED = Output("requests that the cache did not know", "%")
 
 
 @suite.experiment(
-    Region(asked=ASKED, policy=POLICIES, rows=ROOM), limits=Limits(seconds=120), kept=True,
+    Region(asked=ASKED, policy=POLICIES, rows=ROOM), limits=Limits(seconds=120), persistent=True,
     missed=MISSED, keys=Output("different requests", kind=int), us=Output("CPU time of the cache for a request", "us"),
 )  # fmt: skip
 def misses(asked: str, policy: str, rows: int) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def misses(asked: str, policy: str, rows: int) -> dict[str, Any]:
 
 
 @suite.experiment(
-    Region(asked=ASKED, cost=list(COSTS), rows=ROOM), limits=Limits(seconds=120), kept=True, missed=MISSED
+    Region(asked=ASKED, cost=list(COSTS), rows=ROOM), limits=Limits(seconds=120), persistent=True, missed=MISSED
 )  # fmt: skip
 def costs(asked: str, cost: str, rows: int) -> dict[str, Any]:
     """Miss rate of GDSF by what an answer costs: the formula of the thesis is lost."""
@@ -118,7 +118,7 @@ def costs(asked: str, cost: str, rows: int) -> dict[str, Any]:
 
 @suite.experiment(
     Region(distribution=["normal", "uniform", "exponential", "zipf"], asked=ASKED, policy=POLICIES, rows=[2000]),
-    limits=Limits(seconds=120), kept=True, missed=MISSED, keys=Output("different requests", kind=int),
+    limits=Limits(seconds=120), persistent=True, missed=MISSED, keys=Output("different requests", kind=int),
 )  # fmt: skip
 def distributions(distribution: str, asked: str, policy: str, rows: int) -> dict[str, Any]:
     """Miss rate by the distribution of the values (section 5.4.8)."""
@@ -128,7 +128,7 @@ def distributions(distribution: str, asked: str, policy: str, rows: int) -> dict
 
 @suite.experiment(
     Region(how=["own", "shared", "locked"], policy=["lru", "gds", "sieve"], threads=[1, 2]),
-    limits=Limits(seconds=300), kept=True, missed=MISSED, us=Output("CPU time for a request", "us"),
+    limits=Limits(seconds=300), persistent=True, missed=MISSED, us=Output("CPU time for a request", "us"),
 )  # fmt: skip
 def sharing(how: str, policy: str, threads: int) -> dict[str, Any]:
     """Ten rules with 1,000 rows each, or 10,000 in one cache, which a lock guards, or not (section 5.4.7).
@@ -217,7 +217,7 @@ def numbers(source: str, events: int) -> dict[str, Any]:
 @suite.experiment(
     Region(source=["rows"], rows=[100, 300, 1000, 3000, 10_000])
     + Region(source=["fact"], rows=[100, 300, 1000, 3000, 10_000, 1_000_000, 10_000_000]),
-    limits=Limits(seconds=600, memory_mb=4096), kept=True, dropped=DROPPED, busy=BUSY,
+    limits=Limits(seconds=600, memory_mb=4096), persistent=True, dropped=DROPPED, busy=BUSY,
 )  # fmt: skip
 def tables(source: str, rows: int) -> dict[str, Any]:
     """A database beside a table of events at 800 events a second, windows of 2 seconds (figure 5.5); no cache."""
@@ -228,7 +228,7 @@ def tables(source: str, rows: int) -> dict[str, Any]:
 
 @suite.experiment(
     Region(source=["any", "perfect", "dummy"], rate=[600, 1000, 2000, 4000]),
-    limits=Limits(seconds=600, memory_mb=4096), kept=True, dropped=DROPPED, busy=BUSY,
+    limits=Limits(seconds=600, memory_mb=4096), persistent=True, dropped=DROPPED, busy=BUSY,
 )  # fmt: skip
 def rates(source: str, rate: int) -> dict[str, Any]:
     """No table, a perfect cache and none with a million rows, windows of 6 seconds (figure 5.6)."""
@@ -240,7 +240,7 @@ def rates(source: str, rate: int) -> dict[str, Any]:
 
 @suite.experiment(
     Region(policy=POLICIES, rows=[2000, 6000]),
-    limits=Limits(seconds=600, memory_mb=4096), kept=True, dropped=DROPPED, busy=BUSY,
+    limits=Limits(seconds=600, memory_mb=4096), persistent=True, dropped=DROPPED, busy=BUSY,
 )  # fmt: skip
 def drops(policy: str, rows: int) -> dict[str, Any]:
     """Drop rate by policy and size, as the miss rate (figure 5.8), and with queries that depend on two events."""

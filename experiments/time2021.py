@@ -143,7 +143,7 @@ def check_page(query: str, property: str, n: int, q: int, k: int) -> str:
 
 
 @suite.experiment(
-    REGION, limits=LIMITS, repeat=3, kept=True, warm_up=load, expected=known, page=check_page, outputs=OUTPUTS
+    REGION, limits=LIMITS, repeat=3, persistent=True, warm_up=load, expected=known, page=check_page, outputs=OUTPUTS
 )
 def check(query: str, property: str, n: int, q: int, k: int) -> dict[str, Any]:
     """A property of a pipeline; k = 0 where the pipeline has no k. Bounded liveness is for 3 steps."""
@@ -169,7 +169,7 @@ def compare_page(query: str, mode: EquivalenceMode, n: int, q: int) -> str:
     return page
 
 
-@suite.experiment(COMPARED, limits=LIMITS, repeat=3, kept=True, warm_up=load, page=compare_page, outputs=OUTPUTS)
+@suite.experiment(COMPARED, limits=LIMITS, repeat=3, persistent=True, warm_up=load, page=compare_page, outputs=OUTPUTS)
 def compare(query: str, mode: EquivalenceMode, n: int, q: int) -> dict[str, Any]:
     """Two pipelines side by side: two copies of one, or two implementations."""
     return told(compared(query, mode, n, q))
@@ -177,7 +177,7 @@ def compare(query: str, mode: EquivalenceMode, n: int, q: int) -> dict[str, Any]
 
 @suite.experiment(
     Region(query=FILES, n=range(2, 6), q=range(1, 5)).excluding(lambda query, n: n < smallest_n(query, 3)),
-    limits=LIMITS, kept=True, warm_up=load, states=Output("reachable states of the pipeline's model", kind=int),
+    limits=LIMITS, persistent=True, warm_up=load, states=Output("reachable states of the pipeline's model", kind=int),
 )  # fmt: skip
 def reach(query: str, n: int, q: int) -> dict[str, Any]:
     """The reachable states, counted by the model checker on a property that looks at the output and its value."""

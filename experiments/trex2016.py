@@ -67,7 +67,7 @@ def of(size: str, rate: int, window: int) -> ThesisLoad:
 @suite.experiment(
     Region(size=list(SIZES), rate=list(TREX), window=[10])
     + Region(size=list(SIZES), rate=[1500], window=[3, 6, 9, 12]),
-    limits=Limits(seconds=300), kept=True,
+    limits=Limits(seconds=300), persistent=True,
     mean=Output("composites on average"), exact=Output("composites of the stream at hand", kind=int),
     deviation=Output("by how many standard deviations that one is off"),
 )  # fmt: skip
@@ -83,7 +83,8 @@ def composites(size: str, rate: int, window: int) -> dict[str, Any]:
 
 
 @suite.experiment(
-    sweep([each for each in engines(PUSHED) if each != "gpu"]), limits=Limits(seconds=900, memory_mb=4096), kept=True,
+    sweep([each for each in engines(PUSHED) if each != "gpu"]), limits=Limits(seconds=900, memory_mb=4096),
+    persistent=True,
     seconds=Output("CPU time for all, estimated from the composites where `part` is below 1", "s"),
     ns=Output("CPU time for a composite", "ns"), part=Output("part of the composites that was made"),
 )  # fmt: skip
@@ -98,7 +99,8 @@ def completion(size: str, rate: int, window: int, line: str) -> dict[str, Any]:
 
 
 @suite.experiment(
-    sweep([each for each in engines(PUSHED) if each != "gpu"]), limits=Limits(seconds=900, memory_mb=4096), kept=True,
+    sweep([each for each in engines(PUSHED) if each != "gpu"]), limits=Limits(seconds=900, memory_mb=4096),
+    persistent=True,
     dropped=Output("events that were dropped", "%"), busy=Output("part of the time in which the engine was busy", "%"),
 )  # fmt: skip
 def drops(size: str, rate: int, window: int, line: str) -> dict[str, Any]:

@@ -184,7 +184,7 @@ def alarms(rows: Rows) -> list[int]:
 
 @suite.experiment(
     Region(delay=[0.1, 0.5, 1.0], wait=[0.0, 0.5, 1.0, 2.0, 4.0, 8.0], sample=range(5)),
-    limits=Limits(seconds=300, memory_mb=2000), kept=True,
+    limits=Limits(seconds=300, memory_mb=2000), persistent=True,
     late=Output("reports that come too late for their phase, of all", unit="%"),
     false=Output("days with a false alarm", kind=int), missed=Output("days with an alarm that is missed", kind=int),
     days=Output("days with an alarm where sensors are perfect", kind=int),

@@ -6,7 +6,9 @@ import ast
 import importlib
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -16,8 +18,14 @@ from workbench.cli.commands import helps
 TOP = Path(__file__).parent.parent
 GLOSSARY = TOP / "docs" / "reference" / "glossary.md"
 ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
-TABLE = GLOSSARY.read_text().split("| not | but |")[1]
-AVOIDED = {word: instead for words, instead in ROW.findall(TABLE) for word in words.split(", ")}
+TABLE, NAMES = GLOSSARY.read_text().split("| not | but |")[1].split("| not as a name | but |")
+
+
+def rows(table: str) -> dict[str, str]:
+    return {word: instead for words, instead in ROW.findall(table) for word in words.split(", ")}
+
+
+AVOIDED, NO_NAMES = rows(TABLE), rows(NAMES)
 EXCEPTIONS = {
     ("cli/options.py", "roof"): "a room of an example, as a value",
     ("show/refutation_page.py", "told"): "a class of the page's style sheet",
@@ -116,3 +124,77 @@ def test_the_first_lines_of_commands_use_the_words_of_the_glossary() -> None:
 def test_public_names_use_the_words_of_the_glossary(space: str) -> None:
     names = importlib.import_module(f"workbench{space}").__all__
     assert [name for name in names if list(avoided(name.replace("_", " ").lower()))] == []
+
+
+ITEM = re.compile(r"(\w+(?:, \w+)*): ")
+SECTION = re.compile(r"(?:Parameters|Attributes)\n-+\n(.*?)(?=\n\n|\Z)", re.DOTALL)
+
+
+def listed(doc: str) -> Iterator[str]:
+    """The names under `Parameters` and `Attributes` in a docstring."""
+    for section in SECTION.findall(doc):
+        for line in section.splitlines():
+            if item := ITEM.match(line):
+                yield from item[1].split(", ")
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """The names that a function or a class defines: parameters, fields, attributes and methods."""
+    names = set[str]()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Attribute):
+            names.add(each.attr)
+        elif isinstance(each, ast.Name | ast.arg | ast.FunctionDef):
+            names.add(name_of(each))
+    return names
+
+
+def name_of(node: ast.Name | ast.arg | ast.FunctionDef) -> str:
+    return node.id if isinstance(node, ast.Name) else node.arg if isinstance(node, ast.arg) else node.name
+
+
+class Documented(NamedTuple):
+    """A function or class whose docstring lists names."""
+
+    where: str
+    listed: tuple[str, ...]
+    defined: set[str]
+    bases: tuple[str, ...]
+
+
+@cache
+def read_names() -> tuple[list[str], dict[str, Documented]]:
+    """Return the variables with avoided names, and the functions and classes whose docstrings list names."""
+    wrong, documented = list[str](), dict[str, Documented]()
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)):
+                if (name := name_of(node)) in NO_NAMES:
+                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: '{name}'; write {NO_NAMES[name]}")
+            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+                names = tuple(listed(ast.get_docstring(node) or ""))
+                if names or isinstance(node, ast.ClassDef):
+                    bases = [ast.unparse(each).split("[")[0] for each in getattr(node, "bases", ())]
+                    where = f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
+                    key = node.name if isinstance(node, ast.ClassDef) else where
+                    documented[key] = Documented(where, names, names_in(node), tuple(bases))
+    return wrong, documented
+
+
+def test_variables_are_named_after_what_they_hold() -> None:
+    assert NO_NAMES.keys() > {"found", "given", "place"}
+    wrong, _ = read_names()
+    assert wrong == []
+
+
+def test_docstrings_list_what_there_is() -> None:
+    """A parameter or field that was renamed is renamed in the docstring, too; a class may list those of its bases."""
+    _, documented = read_names()
+
+    def defined(key: str) -> set[str]:
+        return documented[key].defined.union(*(defined(base) for base in documented[key].bases if base in documented))
+
+    with_list = {key: each for key, each in documented.items() if each.listed}
+    assert len(with_list) > 400
+    wrong = {each.where: names for key, each in with_list.items() if (names := set(each.listed) - defined(key))}
+    assert wrong == {}

@@ -14,7 +14,7 @@ def start():
 @suite.experiment(
     Region(k=range(1, 6), n=[2, 16]),
     limits=Limits(seconds=60, memory_mb=1000),
-    kept=True,
+    persistent=True,
     warm_up=start,
     expected=lambda k: {"capacity": k},
     capacity=Output("smallest capacity of the queue before the sum", "events", int),

@@ -153,8 +153,8 @@ def test_doctor(workbench: Run) -> None:
         assert name in done.out
     (found,) = workbench("doctor", "--json").objects
     assert found["works"] is True
-    assert found["found"][0].keys() == {"group", "name", "found", "detail", "hint"}
-    assert all(item["hint"] for item in found["found"] if not item["found"])
+    assert found["found"][0].keys() == {"group", "name", "available", "detail", "hint"}
+    assert all(item["hint"] for item in found["found"] if not item["available"])
 
 
 def test_doctor_compiles_what_runs_rules(workbench: Run, monkeypatch: pytest.MonkeyPatch) -> None:

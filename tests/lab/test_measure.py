@@ -60,7 +60,7 @@ def sleeps(s):
 
 count = 0
 
-@suite.experiment(Region(n=range(5)), kept=True, pid=Output("process", kind=int), count=Output("calls", kind=int))
+@suite.experiment(Region(n=range(5)), persistent=True, pid=Output("process", kind=int), count=Output("calls", kind=int))
 def kept(n):
     global count
     count += 1
@@ -73,7 +73,7 @@ def warm_up():
     start(BURN).wait()
     count = 100
 
-@suite.experiment(Region(what=["start", "nothing", "die"]), kept=True)
+@suite.experiment(Region(what=["start", "nothing", "die"]), persistent=True)
 def beside(what):
     # a process that lives on, and burns 0.2 s in a child of its own before the next point begins
     if what == "start":
@@ -83,7 +83,7 @@ def beside(what):
     if what == "die": os._exit(3)
     return {}
 
-@suite.experiment(Region(n=range(5)), kept=True, warm_up=warm_up, count=Output("calls", kind=int))
+@suite.experiment(Region(n=range(5)), persistent=True, warm_up=warm_up, count=Output("calls", kind=int))
 def warmed(n):
     return {"count": count}
 

@@ -145,7 +145,7 @@ class Needed:
         """How many events of a column may still be asked for: of alike ones, of which one counts, that one."""
         now, found = history[-1].time, {}
         for place, event in enumerate(history):
-            recent = now - event.time <= column.limit or len(history) - place <= column.places
+            recent = now - event.time <= column.limit or len(history) - place <= column.distance
             own = {"x": event.values[0]}
             wanted = any(all(value(each, Selected(), own) is True for each in asked) for asked in column.filters)
             if event.type == column.type and recent and wanted:

@@ -25,14 +25,14 @@ class Computed:
 
     guard: Term = TRUE
     """The condition of the present place in the step."""
-    found: list[tuple[Any, Term]] = field(default_factory=list)
+    values: list[tuple[Any, Term]] = field(default_factory=list)
     known: list[Term] = field(default_factory=list)
     """Further conditions under which the step leaves a checked domain."""
 
     @property
     def escape(self) -> Term:
         """The condition that any of the values leaves a checked domain."""
-        condition: Term = disjunction([*self.known, escapes_of(self.found, Overflowing.CHECKED)])
+        condition: Term = disjunction([*self.known, escapes_of(self.values, Overflowing.CHECKED)])
         return condition
 
 
@@ -70,7 +70,7 @@ def mark_computed(values: Iterable[Any], present: Any = True) -> None:
     collector = _COMPUTED.get()
     if collector is not None:
         guard = both(collector.guard, as_term(present, BOOL))
-        collector.found += [(value, guard) for value in values]
+        collector.values += [(value, guard) for value in values]
 
 
 def leaves_domain(condition: Term) -> None:

@@ -146,7 +146,7 @@ class Reporter:
 
     Parameters
     ----------
-    say: shows a line to the user.
+    report: shows a line to the user.
     keep: stores a bad row.
 
     Attributes

@@ -65,7 +65,7 @@ class DateReader:
     Attributes
     ----------
     day_first: whether 03/04/2026 is in April; None: unknown.
-    say: reports how dates are read, once for each form that is not ISO 8601.
+    report: reports how dates are read, once for each form that is not ISO 8601.
     sample: returns the texts of the column in the first rows of the file.
 
     Raises

@@ -47,7 +47,7 @@ class PlainCell(NamedTuple):
 
     keys: CellTexts | None
     values: CellTexts
-    places: Callable[[], Any]
+    contents: Callable[[], Any]
 
     @property
     def pairs(self) -> list[tuple[str | None, str]]:

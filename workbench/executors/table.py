@@ -75,7 +75,7 @@ class Start:
     oracle: decides when faults strike.
     closing: resources to close at the end of the run.
     stays: returns how many bytes of an output file to keep: those of earlier runs, when this run resumes from them.
-    say: shows the user a message, apart from the output.
+    report: shows the user a message, apart from the output.
     strike: reports a fault that has struck.
     progress: a context that shows a text, or the result of a function, during slow work.
     reporter: holds the account of the rows of the log.

@@ -119,7 +119,7 @@ class _Line(NamedTuple):
 
     Attributes
     ----------
-    places: the number of events before each arrival; last, the total number.
+    cells: the number of events before each arrival; last, the total number.
     """
 
     length: Any

@@ -37,7 +37,7 @@ class Lines:
     Parameters
     ----------
     instance: the name of the join's queues.
-    places: variable to its position in a state.
+    index_of: variable to its position in a state.
     """
 
     def __init__(self, instance: str, holding: Holding, index_of: Mapping[str, int]) -> None:

@@ -79,7 +79,7 @@ class Experiment:
         their names; returns a mapping from the names of its outputs to values.
     expected: takes the values of a point, returns the expected values of some outputs (None: nothing is known).
     repeat: the number of measurements of each point.
-    kept: whether a process may measure several points, which saves loading modules again.
+    persistent: whether a process may measure several points, which saves loading modules again.
     warm_up: called once in each process, before the first measurement.
     page: takes the values of a point, returns a page of HTML with details (a pipeline, a counterexample); the web
         application calls it in a process with the limits of the experiment.
@@ -92,7 +92,7 @@ class Experiment:
     limits: Limits = field(default_factory=Limits)
     repeat: int = 1
     expected: Callable[..., Mapping[str, Any] | None] | None = None
-    kept: bool = False
+    persistent: bool = False
     warm_up: Callable[[], None] | None = None
     needs: tuple[Prerequisite, ...] = ()
     page: Callable[..., str] | None = None

@@ -74,7 +74,7 @@ class Suite:
         *,
         limits: Limits | None = None,
         repeat: int = 1,
-        kept: bool = False,
+        persistent: bool = False,
         warm_up: Callable[[], None] | None = None,
         needs: Callable[..., None] | Iterable[Callable[..., None]] = (),
         expected: Callable[..., Mapping[str, Any] | None] | None = None,
@@ -88,7 +88,7 @@ class Suite:
             prerequisites = [needs] if callable(needs) else list(needs)
             named = {**(outputs or {}), **more_outputs}
             self._add(self.experiments, Experiment(
-                function.__name__, function, region, named, limits or Limits(), repeat, expected, kept, warm_up,
+                function.__name__, function, region, named, limits or Limits(), repeat, expected, persistent, warm_up,
                 tuple(self._prerequisite(make) for make in prerequisites), page, (function.__doc__ or "").strip(),
             ), _IDENTIFIER)  # fmt: skip
             return function

@@ -108,7 +108,7 @@ class Body(StreamReader):
     def _bind(self, statement: s.Binding) -> None:
         value = self.value(statement.value)
         if isinstance(value, NamedStreams) and len(statement.names) == 1:
-            self.bind(statement.names[0], value, statement.places[0])
+            self.bind(statement.names[0], value, statement.locations[0])
             return
         values = list(value) if is_many(value) else [value]
         if len(values) != len(statement.names):
@@ -117,7 +117,7 @@ class Body(StreamReader):
                 f" {plural(len(statement.names) or 'no', 'name')} on the left",
                 f"write {', '.join('abcdefgh'[: len(values)])} = ...",
             )
-        for name, where, item in zip(statement.names, statement.places, values, strict=True):
+        for name, where, item in zip(statement.names, statement.locations, values, strict=True):
             self.bind(name, self._give_name(item, name, where), where)
 
     def _give_name(self, item: Any, name: str, where: Location) -> Any:

@@ -73,7 +73,7 @@ def fault(
     if syntax.pipe not in known:
         raise LanguageError(
             f"{pipeline.ports.of} has no pipe '{syntax.pipe}'",
-            where=syntax.place,
+            where=syntax.location,
             hint=did_you_mean(syntax.pipe, known, "its pipes are: "),
         )
     if (kind is Kind.DELAY) != (syntax.by is not None):

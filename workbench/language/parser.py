@@ -66,7 +66,7 @@ _ROWS: dict[str, SemanticAction] = {
     "update": lambda c, _, at: s.UpdateSyntax(str(c[0]), c[2], c[1], where=at(c[0])),
     "result": lambda c, _, at: s.Return(tuple(c[1:]), where=at(c[0])),
     "fault": lambda c, *_: c[1],
-    "trouble": lambda c, _, at: s.FaultSyntax(str(c[0]), str(c[1]), *c[3:8:2], where=at(c[0]), place=at(c[1])),
+    "trouble": lambda c, _, at: s.FaultSyntax(str(c[0]), str(c[1]), *c[3:8:2], where=at(c[0]), location=at(c[1])),
     "check": lambda c, *_: c[0],
     # types
     "plain_type": lambda c, extent, at: s.Identifier(str(c[0]), where=at(extent)),

@@ -53,7 +53,7 @@ class PropertyRow:
 
     Attributes
     ----------
-    made: builds the property from its argument, if it has one; from another pipeline and the mode for a comparison.
+    build: builds the property from its argument, if it has one; from another pipeline and the mode for a comparison.
     argument: the kind of its argument; None: it takes none.
     mode: the sense in which it compares two pipelines; empty where it does not.
     compared: its name in a verdict on two pipelines.

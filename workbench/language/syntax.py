@@ -243,7 +243,7 @@ class Binding(Placed):
     """`name, ... = expression`."""
 
     names: tuple[str, ...]
-    places: tuple[Location, ...]
+    locations: tuple[Location, ...]
     value: Expression
 
     @property
@@ -313,7 +313,7 @@ class FaultSyntax(Placed):
     by: Expression | None = None
     most: Expression | None = None
     when: Expression | None = None
-    place: Location = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+    location: Location = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
     """The location of the pipe's name."""
 
     def __str__(self) -> str:

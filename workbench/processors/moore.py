@@ -85,7 +85,7 @@ class Moore(Processor):
     variables: the variables that it remembers beside its state.
     ways: number of inputs.
     result: the domain of the outputs of states; None infers it.
-    places: the places of states in the user's text.
+    locations: the places of states in the user's text.
     """
 
     states: tuple[tuple[str, Action | None], ...]
@@ -93,7 +93,7 @@ class Moore(Processor):
     variables: tuple[Variable, ...] = ()
     ways: int = 1
     result: Domain | None = None
-    places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
+    locations: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
     symbol: ClassVar[str] = "⚙"
 
@@ -104,7 +104,7 @@ class Moore(Processor):
         for kind, kind_names in (("state", names), ("variable", tuple(v.name for v in self.variables))):
             twice = next((name for i, name in enumerate(kind_names) if name in kind_names[:i]), None)
             if twice is not None:
-                what, where = f"the machine has two {kind}s called '{twice}'", self.places.get(twice, "")
+                what, where = f"the machine has two {kind}s called '{twice}'", self.locations.get(twice, "")
                 raise PipelineError(what, where=where, hint="rename one")
         if not names:
             raise PipelineError("a machine has at least one state")
@@ -193,7 +193,7 @@ class Moore(Processor):
         findings.each(self.variables, _check_start)
         states = findings.each(
             self.states,
-            lambda s: (s[0], s[1] and _type_action(s[1], domains, f"state {s[0]}", self.places.get(s[0], ""))),
+            lambda s: (s[0], s[1] and _type_action(s[1], domains, f"state {s[0]}", self.locations.get(s[0], ""))),
         )
         untrue: dict[str, list[Term]] = {name: [] for name in self.names}  # earlier guards, negated, by state
         transitions = findings.each(self.transitions, lambda t: self._transition(t, domains, untrue[t.source]))
@@ -203,7 +203,7 @@ class Moore(Processor):
         for name, output in states:
             if isinstance(output, TypedFunction) and result is not None and not fits(output.result, result):
                 what = f"state {name} emits {output.result}, not {result}"
-                findings.add(TypingError(what, where=self.places.get(name, "")))
+                findings.add(TypingError(what, where=self.locations.get(name, "")))
         findings.refuse()
         variables = tuple(replace(v, start=fit_value(v.domain, v.start)) for v in self.variables)
         return replace(self, states=states, transitions=transitions, variables=variables, result=result)

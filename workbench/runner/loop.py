@@ -43,14 +43,14 @@ class LogRows:
     batches: divides blocks of the log into batches of the size that runs at a time.
     size: the most rows that are read before the outputs of the first of them are yielded.
     blocks: the blocks of the log, for reading ahead, or for reading rows one by one.
-    kept: a context in which bad rows are kept.
+    retain_bad_rows: a context in which bad rows are kept.
     remark: describes what is odd about the rows, from their account; empty if nothing is.
     """
 
     batches: Callable[[BatchPace, Iterator[LogBlock]], Iterator[LogBatch]]
     size: int
     blocks: Iterator[LogBlock] = iter(())
-    kept: Callable[[], AbstractContextManager[None]] = nullcontext
+    retain_bad_rows: Callable[[], AbstractContextManager[None]] = nullcontext
     remark: Callable[[Account], str] = lambda _: ""
 
 
@@ -97,7 +97,7 @@ class LogRun:
         session, reporter = self.session, self.start.reporter
         blocks = blocks or self._rows.blocks
         with self.start.closing as closing:
-            closing.enter_context(self._rows.kept())
+            closing.enter_context(self._rows.retain_bad_rows())
             one_by_one = (
                 self._rows.size == 1
                 and self.state is None

@@ -169,7 +169,7 @@ class LateRows(Generic[R]):
     Parameters
     ----------
     ports: returns the columns of that file.
-    shown: converts a row to its form in the file.
+    format_row: converts a row to its form in the file.
     name, noun: the words for a row, and for rows, in messages.
     state: the saved state of the run, which counts the late rows of earlier runs.
     """

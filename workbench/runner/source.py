@@ -37,7 +37,7 @@ class LogSource(ABC):
     Attributes
     ----------
     name: the user's name for the log, and the place of a row in messages.
-    shown: the name of the log in messages.
+    log_name: the name of the log in messages.
     format_of: the file that determines the format of the output if nothing else does; `-`: none.
     columns: whether the log may have columns.
     rereadable: whether its rows can be read more than once.

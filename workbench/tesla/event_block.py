@@ -65,7 +65,7 @@ class EventBlock:
     names: the types of events, as in `RuleSet.events`.
     types: uint16[n], the index of each event's type in `names`.
     times: int64[n], in the unit of the rules' windows, in ascending order.
-    places: int64[n], the index of each event's values in the columns of its type.
+    type_rows: int64[n], the index of each event's values in the columns of its type.
     columns: for each type in `names` its attributes, in their order.
     texts: the texts by their numbers in columns; there may be more.
     numbers: int64[n], the positions in the total order; None for external events, which have none yet.
@@ -77,7 +77,7 @@ class EventBlock:
     names: tuple[str, ...]
     types: Any
     times: Any
-    places: Any
+    type_rows: Any
     columns: tuple[tuple[AttributeColumn, ...], ...]
     texts: Mapping[int, str]
     numbers: Any | None = None
@@ -108,14 +108,14 @@ class EventBlock:
 
     def _at(self, indices: Any) -> EventBlock:
         """Return the events at some indices, without adapting their sources."""
-        own = {name: getattr(self, name) for name in ("types", "times", "places", "numbers", "rules")}
+        own = {name: getattr(self, name) for name in ("types", "times", "type_rows", "numbers", "rules")}
         return replace(self, **{name: each[indices] for name, each in own.items() if each is not None})
 
     def occurrences(self, rules: RuleSet) -> list[Occurrence]:
         """Return the events as occurrences."""
         rows_there = sum(len(each[0].values) for each in self.columns if each)
         block = self if rows_there <= 2 * len(self) else join_blocks([self])
-        rows, nothing = list[Sequence[tuple[Any, ...]]](), [()] * (int(block.places.max(initial=-1)) + 1)
+        rows, nothing = list[Sequence[tuple[Any, ...]]](), [()] * (int(block.type_rows.max(initial=-1)) + 1)
         for name, columns in zip(block.names, block.columns, strict=True):
             domains = rules.declarations[name].domains.values()
             values = (
@@ -124,7 +124,7 @@ class EventBlock:
             )
             rows.append(list(zip(*values, strict=True)) if columns else nothing)
         types = block.types.tolist()
-        attributes = [rows[type][index] for type, index in zip(types, block.places.tolist(), strict=True)]
+        attributes = [rows[type][index] for type, index in zip(types, block.type_rows.tolist(), strict=True)]
         numbers = repeat(-1) if self.numbers is None else self.numbers.tolist()
         rule_names = repeat("") if self.rules is None else map(self.rule_names.__getitem__, self.rules.tolist())
         sources = repeat(()) if self.sources is None else map(tuple, self._sources())
@@ -151,13 +151,13 @@ def join_blocks(blocks: Sequence[EventBlock]) -> EventBlock:
     types = np.concatenate([each.types for each in blocks])
     columns = [tuple(AttributeColumn(each.values[:0]) for each in some) for some in blocks[0].columns]
     for type in set(types.tolist()):
-        indices = [each.places[each.types == type] for each in blocks]
+        indices = [each.type_rows[each.types == type] for each in blocks]
         by_attribute = zip(*(each.columns[type] for each in blocks), strict=True)
         columns[type] = tuple(_gather_values(list(zip(some, indices, strict=True))) for some in by_attribute)
     texts = blocks[0].texts if len(blocks) == 1 else {n: text for each in blocks for n, text in each.texts.items()}
     times = np.concatenate([each.times for each in blocks])
     whole = replace(
-        blocks[0], types=types, times=times, places=dense_places(types), columns=tuple(columns), texts=texts
+        blocks[0], types=types, times=times, places=number_rows_by_type(types), columns=tuple(columns), texts=texts
     )
     return whole if any(each.rules is None for each in blocks) else _with_origins(whole, blocks)
 
@@ -178,7 +178,7 @@ def _with_origins(whole: EventBlock, blocks: Sequence[EventBlock]) -> EventBlock
     return replace(whole, starts=lengths.cumsum(), sources=sources)
 
 
-def dense_places(types: Any) -> Any:
+def number_rows_by_type(types: Any) -> Any:
     """Return for each event the number of earlier events of its type."""
     import numpy as np
 
@@ -232,7 +232,7 @@ def event_block(
     indexes = {name: i for i, name in enumerate(rules.events)}
     types: Any = np.array([indexes[event.type] for event in events], np.uint16)
     times = attribute_column([event.time for event in events], INT, lambda _: (), {}).values
-    block = EventBlock(rules.events, types, times, dense_places(types), columns, texts)
+    block = EventBlock(rules.events, types, times, number_rows_by_type(types), columns, texts)
     if not any(event.rule for event in events):
         return block
     makers = {rule: i for i, rule in enumerate(dict.fromkeys(event.rule for event in events))}

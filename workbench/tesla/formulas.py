@@ -58,7 +58,7 @@ class PlacedPredicate:
 
     Attributes
     ----------
-    rule, place: the index of the rule in the file, and of the predicate in the rule; the trigger's is 0.
+    rule, index: the index of the rule in the file, and of the predicate in the rule; the trigger's is 0.
     """
 
     past: Happened

@@ -30,7 +30,7 @@ class RuleSlot(t.Expression):
 
     Attributes
     ----------
-    place: the part of the rule that binds it, or `OWN`.
+    part: the part of the rule that binds it, or `OWN`.
     name: the attribute, the parameter with its `$`, or `TIME`.
     domain: its type.
     declared: the type of its event or fact; None for a parameter, and where it is not needed.

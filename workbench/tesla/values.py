@@ -30,7 +30,7 @@ class Selected:
     Attributes
     ----------
     events: the bound events, in the order of the predicates; the trigger is the first.
-    places: for each event the place of the predicate that bound it.
+    indices: for each event the place of the predicate that bound it.
     facts: the bound rows, by their index among those of their type.
     values: attVal of the bound events and facts, by name.
     named: the events by name.

@@ -28,7 +28,7 @@ class AnalysisRow:
     ----------
     of: the subject of the analysis.
     title: the title of its section.
-    ask: computes the findings; it takes a pipeline and settings, or `RuleSubject`.
+    run: computes the findings; it takes a pipeline and settings, or `RuleSubject`.
     nothing: the text of the section if there is nothing to analyse.
     key: the name of the findings in JSON; empty: the only finding is the whole object.
     lines: formats the findings for people.

@@ -61,7 +61,7 @@ class Counted(NamedTuple):
 
     Attributes
     ----------
-    most: what is known of the quantity.
+    known: what is known of the quantity.
     exceeds: whether the quantity can exceed each of some numbers, in a model with a capacity not below any of them;
         `most` learns from the runs that are found. None: not known yet; a model with a larger capacity may decide.
     unit: the unit, in the plural.

@@ -110,7 +110,7 @@ def describe_variables(model: Pipeline) -> Iterator[str]:
         if frame.layout.line_columns:
             yield "kind1, kind2, ...: the type of the newest retained event, of the one before it, ...; 0 is none"
             yield "age1, age2, ...: its age in ticks; at1_0, at1_1, ...: the indices of its attributes' values"
-        if frame.layout.places:
+        if frame.layout.distance:
             yield "back1, back2, ...: how many events have come since"
         for column in frame.layout.line_columns:
             attribute_texts = (
@@ -118,7 +118,7 @@ def describe_variables(model: Pipeline) -> Iterator[str]:
                 for name, index in column.attributes.items()
             )
             retention = [f"up to {column.limit} ticks old"] if column.limit >= 0 else []
-            retention += [f"one of the last {column.places} events"] if column.places else []
+            retention += [f"one of the last {column.distance} events"] if column.distance else []
             retention = ["however old"] if column.endless else retention
             yield f"  {column.kind} is {column.type}, {' or '.join(retention)}{''.join(attribute_texts)}"
         for number, (column, key) in enumerate(frame.layout.apart, 1):

@@ -43,9 +43,9 @@ from workbench.executors.spark.worker import GroupStepper, PartitionRunner, pack
 from workbench.stored import FORM
 
 Py4JError = pytest.importorskip("py4j.protocol").Py4JError
-FILED = Layout("k", (), places=("file", "row"))
-TIMED = Layout("k", ("t",), places=("file", "row"), parts=3)
-PLACED = Layout("k", (), places=("task", "row"))
+FILED = Layout("k", (), position_columns=("file", "row"))
+TIMED = Layout("k", ("t",), position_columns=("file", "row"), parts=3)
+PLACED = Layout("k", (), position_columns=("task", "row"))
 BY_TIME = Layout("k", ("t",))
 INPUTS = Ports("p", (Port("x", wb.INT), Port("q", wb.BOOL)))
 

@@ -31,7 +31,7 @@ def plain(part):
 
 def there(line):
     """What is left of each match of a line, and its number."""
-    found = [(plain(each.left), *map(plain, each.places)) for each in line]
+    found = [(plain(each.left), *map(plain, each.indices)) for each in line]
     return [each for each in found if each[0]]
 
 
@@ -70,7 +70,7 @@ def test_a_line_has_no_empty_slot_before_a_full_one(left):
     found = compact(line)
     assert there(found) == there(line)
     assert [bool(plain(each.left)) for each in found] == sorted(map(bool, left), reverse=True)
-    assert all(plain(each.places[0]) == 0 for each in found if not plain(each.left))
+    assert all(plain(each.indices[0]) == 0 for each in found if not plain(each.left))
 
 
 def test_matches_wait_behind_the_others_until_they_are_due():

@@ -45,7 +45,7 @@ class _Analysed(NamedTuple):
     ----------
     head: its name and bounds, for JSON.
     rows: the analyses that apply to it, by name.
-    given: the arguments of the analyses.
+    arguments: the arguments of the analyses.
     flat: builds the pipeline over finite domains for drawing runs; None for rules.
     """
 

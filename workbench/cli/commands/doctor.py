@@ -45,7 +45,7 @@ class Item:
 
     group: str
     name: str
-    found: bool
+    available: bool
     detail: str
     """Its version, or the reason why it is missing."""
     hint: str = ""
@@ -65,9 +65,9 @@ def execute(args: argparse.Namespace) -> int:
     if args.compile:
         _compile()
     items = list(look())
-    ready = all(item.found for item in items if item.name == "Python")  # is new enough; an engine is built in
+    ready = all(item.available for item in items if item.name == "Python")  # is new enough; an engine is built in
     readers = {row.name for row in engine_rows().values() if row.reader}
-    alone = not any(item.found for item in items if item.group == "engines" and item.name in readers)
+    alone = not any(item.available for item in items if item.group == "engines" and item.name in readers)
     if args.json:
         print(json.dumps({"works": ready, "found": [asdict(item) for item in items]}))
     else:
@@ -190,7 +190,7 @@ def _table(items: list[Item]) -> str:
         if item.group != group:
             lines += ([""] if lines else []) + [item.group]
             group = item.group
-        lines.append(f"  {'✓' if item.found else '-'} {item.name.ljust(width)}  {item.detail}")
+        lines.append(f"  {'✓' if item.available else '-'} {item.name.ljust(width)}  {item.detail}")
         if item.hint:
             lines.append(f"    {' ' * width}  to do: {item.hint}")
     return "\n".join(lines)

@@ -248,7 +248,7 @@ class XmlReader(RowReader):
                 self._known[texts] = plain
                 return plain
             returns = any("\r" in text for text in (*(cell.keys or ()), *cell.values) if text)  # a parser drops them
-            cell = cell.places() if returns or any(isinstance(part, Tuple) for part in within(domain)) else cell.pairs
+            cell = cell.contents() if returns or any(isinstance(part, Tuple) for part in within(domain)) else cell.pairs
         if isinstance(domain, Map):
             return _map(cell, domain)
         if isinstance(domain, Anything):
@@ -282,7 +282,7 @@ def _at(path: str, row: Element) -> Places:
 
 
 def _places(cell: Any) -> Places:
-    return cell.places() if isinstance(cell, PlainCell) else cell or []
+    return cell.contents() if isinstance(cell, PlainCell) else cell or []
 
 
 def _take_events(parser: ElementTree.XMLPullParser[Any]) -> Any:

@@ -22,7 +22,7 @@ class TaskCounts(NamedTuple):
     Attributes
     ----------
     columns: columns that no input uses.
-    kept: the bad rows, if they are kept.
+    bad_rows: the bad rows, if they are kept.
     unended: by file, an error at the end of a part, which counts only if all other parts have it, too.
     note: further findings about the rows, by their form.
     """

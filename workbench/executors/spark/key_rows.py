@@ -52,13 +52,13 @@ class KeyRowForm(RowForm):
         layout, domains = self.layout, self.ports.domains
         types = {"file": "string", "task": "long", "row": "long"}
         columns = ["key " + kind(domains[layout.key]), *(order_types(domains[name]) for name in layout.orders)]
-        columns += [f"o{layout.named + i} {types[field]}" for i, field in enumerate(layout.places)]
+        columns += [f"o{layout.named + i} {types[field]}" for i, field in enumerate(layout.position_columns)]
         columns += [f"x{i} {kind(domains[name])}" for i, name in enumerate(self.inputs)]
         return ", ".join(columns)
 
     def with_places(self, *columns: str) -> KeyRowForm:
-        """Return the form with other columns for the position of a row (`Layout.places`)."""
-        return replace(self, layout=replace(self.layout, places=columns))
+        """Return the form with other columns for the position of a row (`Layout.position_columns`)."""
+        return replace(self, layout=replace(self.layout, position_columns=columns))
 
     def begin(self, reading: Reading, reporter: Reporter) -> KeyRows:
         return KeyRows(self, reporter)
@@ -114,7 +114,8 @@ class KeyRows(TaskRows):
         key, inputs = columns[layout.key], [columns[name] for name in self.form.inputs]
         orders = [each for name in layout.orders for each in _order(name, columns[name], log_name)]
         positions = [
-            numbers_to_arrow(INT, numbers) if each == "row" else pa.repeat(origin, count) for each in layout.places
+            numbers_to_arrow(INT, numbers) if each == "row" else pa.repeat(origin, count)
+            for each in layout.position_columns
         ]
         titles = replace(layout, parts=len(orders)).names(len(inputs))
         batch = pa.RecordBatch.from_arrays([key, *orders, *positions, *inputs], names=titles)

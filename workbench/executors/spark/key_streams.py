@@ -86,7 +86,7 @@ class KeyLog:
     ----------
     key_type: Spark's type of the key.
     counts: the reports of workers, if any.
-    shown: the name of the log in messages.
+    log_name: the name of the log in messages.
     parts: number of tasks for each file that is read in parts.
     """
 

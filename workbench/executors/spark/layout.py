@@ -19,14 +19,14 @@ class Layout:
     ----------
     key: the user's name of the key.
     orders: the user's names of the order columns; the position in the log is used after them.
-    places: the last order columns: a row's `file`, or the `task` that has read it (or neither, where there is only
-        one), and its number in the file or task, `row`.
+    position_columns: the last order columns: a row's `file`, or the `task` that has read it (or neither, where there
+            is only one), and its number in the file or task, `row`.
     parts: number of columns for `orders`; None if each is one column.
     """
 
     key: str
     orders: tuple[str, ...]
-    places: tuple[str, ...] = ()
+    position_columns: tuple[str, ...] = ()
     parts: int | None = None
 
     @property
@@ -37,12 +37,12 @@ class Layout:
     @property
     def texts(self) -> int | None:
         """The order column with a text, unless a number orders the row; None where only one kind is possible."""
-        return 2 if self.places and self.named == 3 else None
+        return 2 if self.position_columns and self.named == 3 else None
 
     @property
     def width(self) -> int:
         """Number of order columns."""
-        return self.named + len(self.places)
+        return self.named + len(self.position_columns)
 
     def format_order(self, order: Sequence[Any]) -> str:
         """Format the order columns of a row as the user wrote them."""
@@ -63,10 +63,10 @@ class Layout:
         key: the key of the row; None where it has none.
         order: the order columns of the row; None for the end of the key's streams.
         """
-        if not self.places:
+        if not self.position_columns:
             return error if key is None else error.retold(f"key {key!r}: {error.what}", where=error.where)
-        group, row = (0, None) if order is None else (0, *order[-len(self.places) :])[-2:]
-        if self.places[0] != "file":
+        group, row = (0, None) if order is None else (0, *order[-len(self.position_columns) :])[-2:]
+        if self.position_columns[0] != "file":
             return PlacedError(error, (None if key is None else repr(key), group, row))
         file = group or "the log"
         return keyless(self.key, row, file) if key is None else locate_error(self.key, repr(key), row, file, error)

@@ -116,7 +116,7 @@ class Supervisor:
             except _PreparationError as error:
                 return error.measured
         whole = {**task, "files": files, "memory_mb": self._rlimit(experiment.limits)}
-        return self._run(experiment, whole, experiment.limits, persistent=experiment.kept)
+        return self._run(experiment, whole, experiment.limits, persistent=experiment.persistent)
 
     def _rlimit(self, limits: Limits) -> int | None:
         """Return the memory limit of each process; None if a control group limits them together."""

@@ -25,7 +25,7 @@ class FedCopy(NamedTuple):
     ----------
     key: the key of the slice.
     copy: its state after the front.
-    said: the last event that it emits at this front.
+    answer: the last event that it emits at this front.
     """
 
     key: Any

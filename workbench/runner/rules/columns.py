@@ -16,7 +16,7 @@ from workbench.core.domain import Domain
 from workbench.core.program import Ports
 from workbench.core.types import type_row
 from workbench.events.clock import Times
-from workbench.tesla.event_block import AttributeColumn, EventBlock, LargeNumberError, dense_places, event_block
+from workbench.tesla.event_block import AttributeColumn, EventBlock, LargeNumberError, event_block, number_rows_by_type
 from workbench.tesla.rule_set import RuleSet
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def arrange_events(
         domains = rules.declarations[name].domains.items()
         columns.append(tuple(_attribute(column(*each), each[1], type_rows, count) for each in domains))
         end += count
-    return EventBlock(rules.events, types, times, dense_places(types), tuple(columns), texts)
+    return EventBlock(rules.events, types, times, number_rows_by_type(types), tuple(columns), texts)
 
 
 def _attribute(column: EventArray | None, domain: Domain, rows: Any, count: int) -> AttributeColumn:

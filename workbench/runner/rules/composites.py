@@ -162,7 +162,7 @@ def attribute_values(block: EventBlock, name: str, domain: Domain, rules: RuleSe
         declared = rules.declarations[block.names[type]]
         if declared.domains.get(name) == domain:
             column, rows = block.columns[type][declared.positions[name]], block.types == type
-            indices = block.places[rows]
+            indices = block.type_rows[rows]
             values[rows], there[rows] = column.values[indices], True if column.nulls is None else ~column.nulls[indices]
     if domain == STR:
         numbers, codes = different(np.where(there, values, 0))

@@ -50,7 +50,7 @@ class RuleChange:
     text, file: the rule, or the file that has it.
     where: the row of the control file.
     folder: the folder of relative file names.
-    made: the rules, if they have been read.
+    rules: the rules, if they have been read.
     """
 
     time: int
@@ -110,7 +110,7 @@ class RuleControl:
 
     Parameters
     ----------
-    given: a file, or rows as mappings.
+    control: a file, or rows as mappings.
     rules: the rules that run first.
 
     Attributes

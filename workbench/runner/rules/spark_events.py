@@ -134,7 +134,7 @@ class EventLayout:
             declared = self.rules.declarations[block.names[type]]
             if (key := self.partition.keys.get(declared.name)) is not None:
                 rows = block.types == type
-                column, indices = block.columns[type][declared.positions[key]], block.places[rows]
+                column, indices = block.columns[type][declared.positions[key]], block.type_rows[rows]
                 nulls = None if column.nulls is None else column.nulls[indices]
                 hashes[rows] = hash_keys(column.values[indices], nulls, declared.domains[key])
         return (hashes >> np.uint64(32)).astype(np.int64) % self.buckets

@@ -75,7 +75,7 @@ class KeyBuckets:
         """Return the bucket of each event."""
         self.hash_columns(block)
         indices: Any = self._firsts[block.types]
-        indices += block.places if self._firsts.all() else np.where(indices, block.places, 0)
+        indices += block.type_rows if self._firsts.all() else np.where(indices, block.type_rows, 0)
         return self._rows[indices]
 
     def bucket_of_event(self, event: Occurrence) -> int:

@@ -152,8 +152,8 @@ class RulePool(FixedRules):
         streams = (zip(repeat(i), each.composites) for i, each in enumerate(answers))
         composites = [
             self._publish(worker, placed)
-            for worker, placed in merge(*streams, key=lambda each: each[1].place)
-            if end is None or placed.place < end
+            for worker, placed in merge(*streams, key=lambda each: each[1].sort_key)
+            if end is None or placed.sort_key < end
         ]
         self._number_events(until)
         self._forget()

@@ -30,12 +30,12 @@ class SampledStep:
 
     Attributes
     ----------
-    asked: the number of partial matches that reached it.
+    evaluated: the number of partial matches that reached it.
     candidates: the number of tested events of its type in the windows of the first partial matches.
     looked: the number of these partial matches.
     passed: for each constraint the number of candidates that satisfy it.
     fitting: the number of candidates that satisfy all constraints.
-    found: the number of partial matches that continue.
+    matched: the number of partial matches that continue.
     """
 
     constraints: Sequence[str]

@@ -25,7 +25,7 @@ class TimeSplit:
 
     Attributes
     ----------
-    reach: the maximum time between an event and the earlier events on which its effects depend, in the unit of times.
+    lookback: the maximum time between an event and the earlier events on which its effects depend.
     fed: whether rules read composites, which have to be created again before a slice.
     reason: why slices are impossible; empty if they are possible.
     named: the maximum time between a composite and the events of its match.

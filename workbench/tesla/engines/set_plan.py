@@ -43,7 +43,7 @@ class PlannedColumn:
     filters: constraints that are tested on arrival; all events in the column satisfy them.
     keys: expressions of the event by which it is found, newest first; empty: found by time.
     ordering: the order of facts.
-    reach: the maximum age of events that are selected; None: unbounded.
+    retention: the maximum age of events that are selected; None: unbounded.
     latest: the number of latest events among which those of the type are selected whatever their age.
     users: the predicates that search it, each with the position of its rule.
     """

@@ -26,13 +26,13 @@ class WorkerComposite(NamedTuple):
 
     Attributes
     ----------
-    place: its place among the composites of all workers.
+    sort_key: its place among the composites of all workers.
     events: the number of external events before it.
     type, time, values, rule: as in an `Occurrence`.
     sources: the worker's own numbers of its sources.
     """
 
-    place: OrderPlace
+    sort_key: OrderPlace
     events: int
     type: str
     time: int

@@ -42,7 +42,7 @@ class RunRecord:
     facts: the rows of each type of facts.
     compat: as for `meaning`.
     show: converts a time to the log's form.
-    told: the time up to which deadlines have passed; None: up to the last event, without its time.
+    reported: the time up to which deadlines have passed; None: up to the last event, without its time.
     engine: the name of the engine.
     micro: whether times are microseconds.
     written: the original rules of the user; None: the same as `rules`.

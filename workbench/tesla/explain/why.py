@@ -41,7 +41,7 @@ class SeenPart:
 
     Attributes
     ----------
-    place: its place in the rule; the trigger's is 0.
+    index: its place in the rule; the trigger's is 0.
     kind: `trigger`, `each`, `first`, `last`, `not`, `absent` or `aggregate`.
     text: its text in the rule.
     window: the window; None for facts and for the trigger.

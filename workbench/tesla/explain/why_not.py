@@ -53,7 +53,7 @@ class PartialReason:
     Attributes
     ----------
     seen: the parts of the rule in the match.
-    place: the place of the part that stopped it; after the last one: `where`, `limit` or another clause.
+    index: the place of the part that stopped it; after the last one: `where`, `limit` or another clause.
     text: that part; if a condition on an aggregate fails, the first such aggregate.
     window: the window of that part.
     hindrances: the direct reasons.

@@ -89,7 +89,7 @@ class RuleCounting:
             if again:
                 return WITHOUT_END if column.newest is None else keys
             recent = 0 if column.limit < 0 else self.count_arrivals(column.type, column.limit)
-            return recent + column.places if column.newest is None else min(keys, recent + column.places)
+            return recent + column.distance if column.newest is None else min(keys, recent + column.distance)
 
     def count_waiting(self, rule: ResolvedRule) -> float:
         """Bound the number of matches of a rule that wait for a deadline."""

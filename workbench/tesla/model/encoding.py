@@ -83,8 +83,8 @@ class ValueEncoding(NamedTuple):
             whole = [value for value, _ in choice.cases.values() if isinstance(value, int)] or [domain.lo]
             exact = ValueEncoding.of_pairs(self.table, Range(min(whole), max(whole)), whole, whole)
             return Conversion.to(as_term(exact.encode(choice), exact.domain), domain)
-        if choice.place is not None and isinstance(domain, Range) and table is not None and self._in_places(table):
-            return ADD(choice.place, domain.lo)
+        if choice.index is not None and isinstance(domain, Range) and table is not None and self._in_places(table):
+            return ADD(choice.index, domain.lo)
         code: Any = const(domain.default, domain)
         for key, (_, when) in choice.cases.items():
             if key in self.codes:

@@ -76,15 +76,15 @@ class GuardedValue:
     Parameters
     ----------
     cases: values with their conditions, by `exactly`.
-    place, table: a term for the place in a table, if there is one.
+    index, table: a term for the index in a table, if there is one.
     """
 
-    __slots__ = ("cases", "place", "table")
+    __slots__ = ("cases", "index", "table")
 
     def __init__(
-        self, cases: Mapping[Any, tuple[Value | None, Term]], place: Term | None = None, table: ValueTable | None = None
+        self, cases: Mapping[Any, tuple[Value | None, Term]], index: Term | None = None, table: ValueTable | None = None
     ) -> None:
-        self.cases, self.place, self.table = cases, place, table
+        self.cases, self.index, self.table = cases, index, table
 
     @classmethod
     def constant(cls, value: Value | None) -> GuardedValue:
@@ -123,8 +123,8 @@ class GuardedValue:
 
     def place_in(self, table: ValueTable) -> tuple[Any, Term]:
         """Return its place in a table, and the condition that it is not in the table."""
-        if self.place is not None and self.table == table:
-            return restrict_to_range(self.place, table.domain), FALSE
+        if self.index is not None and self.table == table:
+            return restrict_to_range(self.index, table.domain), FALSE
         index: Any = const(0, table.domain)
         outside = []
         for key, (_, when) in self.cases.items():
@@ -151,9 +151,9 @@ def choose_value(when: Term, one: GuardedValue, other: GuardedValue) -> GuardedV
     """Return one value if a condition holds, otherwise the other."""
     if when is TRUE:
         return one
-    if one.place is not None and other.place is not None and one.table == other.table:
+    if one.index is not None and other.index is not None and one.table == other.table:
         assert one.table is not None
-        return GuardedValue.at(ite(when, one.place, other.place), one.table)
+        return GuardedValue.at(ite(when, one.index, other.index), one.table)
     keys = {**one.cases, **other.cases}
     nothing = (None, FALSE)
     return GuardedValue.of(
@@ -192,7 +192,7 @@ def evaluate(expression: t.Expression, look: Lookup) -> GuardedValue:
         one, other = operands
         table, equality = one.table, row.symbol in ("==", "!=")
         if table is not None and table == other.table and (table.sorted or (equality and table.distinct)):
-            truth = COMPARISONS["=" if row.symbol == "==" else row.symbol](one.place, other.place)
+            truth = COMPARISONS["=" if row.symbol == "==" else row.symbol](one.index, other.index)
             return GuardedValue.of([(True, truth), (False, negate(truth))])
     return apply(lambda *values: apply_operator(row, values), operands)
 

@@ -80,7 +80,7 @@ class ColumnLayout:
     kind: int
     roles: tuple[Role, ...]
     limit: int
-    places: int
+    distance: int
     endless: bool
     attributes: Mapping[str, int]
     newest: tuple[str, ...] | None
@@ -128,14 +128,14 @@ class LineLayout:
     tick: int = 1
 
     @cached_property
-    def places(self) -> int:
+    def distance(self) -> int:
         """The maximum distance at which an event is selected by count; 0: no window counts."""
-        return max((column.places for column in self.columns.values()), default=0)
+        return max((column.distance for column in self.columns.values()), default=0)
 
     @cached_property
     def ages(self) -> Range:
         """The ages of events; an event retained for another reason than its age stays at one above the maximum."""
-        more = any(column.places or column.endless for column in self.columns.values())
+        more = any(column.distance or column.endless for column in self.columns.values())
         return Range(0, max(self.oldest, 1) + more)
 
     @cached_property

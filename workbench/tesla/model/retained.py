@@ -125,7 +125,7 @@ class EventLine:
         """Make the slots in the line and outside it, with variables for their unknown contents."""
         lined, apart = list[RetainedEvent](), list[NewestEvent]()
         for n in range(1, layout.slots + 1):
-            back = VariablePart(f"back{n}", Range(0, layout.places + 1), 0) if layout.places else 0
+            back = VariablePart(f"back{n}", Range(0, layout.distance + 1), 0) if layout.distance else 0
             attributes = tuple(VariablePart(f"at{n}_{i}", Range(0, size - 1), 0) for i, size in enumerate(layout.sizes))
             used = tuple(VariablePart(f"used{n}_{i}", BOOL, False) for i in range(layout.marks))
             kind, age = VariablePart(f"kind{n}", layout.kinds, 0), VariablePart(f"age{n}", layout.ages, 0)
@@ -160,18 +160,18 @@ class EventLine:
 
     def advance(self) -> EventLine:
         """Return the line after another event of any type."""
-        return self._replace_slots(self._age(0, 1), self.apart) if self.layout.places else self
+        return self._replace_slots(self._age(0, 1), self.apart) if self.layout.distance else self
 
     def _age(self, elapsed: Any, events: int) -> list[RetainedEvent]:
         slots, columns = [], self.layout.line_columns
         for slot in self.lined:
             age, back = ADD(slot.age, elapsed), ADD(slot.back, events)
             gone = disjunction(both(slot.of(c), _is_too_old(c, age, back)) for c in columns)
-            back = restrict_to_range(back, Range(0, self.layout.places + 1))
+            back = restrict_to_range(back, Range(0, self.layout.distance + 1))
             aged = slot._replace(age=restrict_to_range(age, self.layout.ages), back=back)
             slots.append(choose(both(slot.present, negate(gone)), aged, slot.empty))
-        kinds = {(column.limit, column.places, column.endless) for column in columns}
-        return compact(slots) if len(kinds) > 1 or self.layout.places else slots
+        kinds = {(column.limit, column.distance, column.endless) for column in columns}
+        return compact(slots) if len(kinds) > 1 or self.layout.distance else slots
 
     def with_event(
         self, column: ColumnLayout, when: Term, values: Mapping[str, GuardedValue], used: Sequence[Term]
@@ -241,7 +241,7 @@ def _is_too_old(column: ColumnLayout, age: Any, back: Any) -> Any:
     """Whether no window selects an event with this age, and this number of later events."""
     if column.endless:
         return FALSE
-    return both(GT(age, column.limit), GT(back, column.places) if column.places else TRUE)
+    return both(GT(age, column.limit), GT(back, column.distance) if column.distance else TRUE)
 
 
 def merge(when: Term, one: EventLine, other: EventLine) -> EventLine:

@@ -325,7 +325,7 @@ class ModelCourse:
 
     def _read_memory(self, rule: ResolvedRule, waiting: WaitingMatch) -> list[GuardedValue]:
         tables = self.frame.list_remembered(rule)
-        return [GuardedValue.at(index, table) for index, (_, table) in zip(waiting.places, tables, strict=True)]
+        return [GuardedValue.at(index, table) for index, (_, table) in zip(waiting.indices, tables, strict=True)]
 
     def _recall_emission(self, rule: ResolvedRule, waiting: WaitingMatch) -> tuple[Values, list[GuardedValue]]:
         """Return the attributes that a match emits after it has waited, and its values of `per`."""

@@ -37,7 +37,7 @@ class CourseState(NamedTuple):
     lined, apart: the retained events, in the line and outside of it.
     since: for each rule with a pause the ticks since its last emission, by its keys.
     waiting: for each `absent` rule its waiting matches.
-    given: the rows of each type of arbitrary facts.
+    fixed_facts: the rows of each type of arbitrary facts.
     begun: whether anything has happened; arbitrary facts are given before.
     recent: the ages of the latest events of each type with a rate.
     """
@@ -59,7 +59,7 @@ class RuleFrame:
     ----------
     rules: the rules, with windows in ticks.
     tables: values by type and attribute; for rules by `rule NAME` and `per 1`, ..., and `absent 1`, ...
-    given: the maximum number of rows of each type of arbitrary facts.
+    fixed_facts: the maximum number of rows of each type of arbitrary facts.
     changing: the types among them that change in a run; rows of the others are given at its start.
     depth: the maximum number of composites in a chain of causes, if nothing else bounds it.
     without: attributes of composites that are times, which a model lacks.

@@ -246,7 +246,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         def stays(event: Occurrence) -> bool:
             column = self.frame.layout.columns[event.type]
             recent = now - event.time <= column.limit * self.tick
-            return recent or count - event.number <= column.places or column.endless
+            return recent or count - event.number <= column.distance or column.endless
 
         return tuple(each for each in events if stays(each[0]))
 

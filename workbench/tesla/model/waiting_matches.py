@@ -20,13 +20,13 @@ class WaitingMatch(NamedTuple):
     left: the remaining ticks plus one (0: no match).
     starts: whether it has another trigger than the match before it.
     tag: a number unique among the waiting matches of its rule, which marks the events that it will consume.
-    places: the values that it remembers, as places in their tables.
+    indices: the values that it remembers, as places in their tables.
     """
 
     left: Any
     starts: Any
     tag: Any
-    places: tuple[Any, ...]
+    indices: tuple[Any, ...]
 
     @property
     def present(self) -> Term:
@@ -43,7 +43,7 @@ class WaitingMatch(NamedTuple):
     @property
     def empty(self) -> WaitingMatch:
         """The empty record."""
-        return WaitingMatch(0, FALSE, 0, (0,) * len(self.places))
+        return WaitingMatch(0, FALSE, 0, (0,) * len(self.indices))
 
 
 def find_remaining(rule: t.Rule) -> Range:

@@ -65,7 +65,7 @@ class Part:
     ----------
     model: the system and its overflow flag.
     printed: the same for engines that read text, which is written when one does.
-    asked: the questions by role, side questions last.
+    questions: the questions by role, side questions last.
     assume: conditions on the inputs that hold at every step.
     fair: conditions that hold infinitely often.
     driven: whether the inputs are driven by a system that exists as SMV text only.

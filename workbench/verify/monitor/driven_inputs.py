@@ -31,10 +31,10 @@ class Wire(NamedTuple):
 
     Attributes
     ----------
-    of, shown: the input, and the name of the part for people.
+    of, display_name: the input, and the name of the part for people.
     local: the qualified name of the leaf in the pipeline's system.
     text: the SMV expression over the states of the system.
-    given: the same over the instance of the system in a model, and fitted to the domain; empty before it is typed.
+    smv_text: the same over the instance of the system in a model, and fitted to the domain; empty before it is typed.
     """
 
     of: str

@@ -193,7 +193,7 @@ class CapacitySearch:
         type = searched.queue
         values, whole = self.measured.distinct_events(type)
         column = self.model.frame.layout.columns[type]
-        kinds = column.newest is not None and not column.places  # where events are counted, others push some out
+        kinds = column.newest is not None and not column.distance  # where events are counted, others push some out
         if whole and (kinds or not values) and len(values) <= searched.at_most:
             searched.at_most, searched.argument = len(values), COUNTED_KINDS
         if searched.at_most == WITHOUT_END:

@@ -41,7 +41,7 @@ class GrowingQuestion:
 
     Attributes
     ----------
-    ask: decides it in the model with these bounds.
+    query: decides it in the model with these bounds.
     subject: the rules, or the first of two rule sets, with the bounds of the first model.
     happens: whether anything the question is about happens in the model with these bounds; None if unknown.
     never: the words for that nothing happens; empty if the question cannot be vacuous.

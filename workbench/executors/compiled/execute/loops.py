@@ -37,7 +37,7 @@ class LoopKind(NamedTuple):
     Attributes
     ----------
     name: what is constant in them: see `list_known`; or `steady`.
-    places: whether it records the step of each output event.
+    with_steps: whether it records the step of each output event.
     machine: whether it is machine code, where possible.
     size: its number of steps is a multiple of this.
     """

@@ -43,8 +43,9 @@ class EndlessQueue(NamedTuple):
 
     Attributes
     ----------
-    length, first, most: the variables with its length, the offset of the oldest event, and the greatest length so far.
-    places: the arrays that hold the events.
+    length, first, max_variable: the variables with its length, the offset of the oldest event, and the greatest
+            length so far.
+    array_slice: the arrays that hold the events.
     """
 
     name: str

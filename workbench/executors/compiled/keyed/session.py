@@ -32,7 +32,7 @@ class KeyedBatch(NamedTuple):
     Attributes
     ----------
     codes: the key number of each row.
-    places: their offsets in the batch.
+    offsets: their offsets in the batch.
     batch: the rows themselves.
     keys: the column of keys, if there is one.
     rows: number of rows of the batch that can run: those before one that lacks a key but needs one.

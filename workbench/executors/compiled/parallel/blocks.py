@@ -51,7 +51,7 @@ class Last(NamedTuple):
 
     Attributes
     ----------
-    shown: number of each output, and of its scalar field.
+    outputs: number of each output, and of its scalar field.
     """
 
     scan: Scan

@@ -52,7 +52,7 @@ def event_words(block: EventBlock, width: int) -> records.EventWords:
             words.append(column)
             end += len(column)
     orders = np.full(len(block), records.NONE) if block.numbers is None else block.numbers
-    indices, firsts = block.places, np.array([own.start for own in rows], np.int64)
+    indices, firsts = block.type_rows, np.array([own.start for own in rows], np.int64)
     if firsts.any():
         indices = indices - firsts[block.types]
     # Machine code is for writable arrays, and those of a block may be read-only: numba would compile it again.
@@ -67,7 +67,7 @@ def _find_rows(block: EventBlock) -> list[range]:
     ranges = [range(len(columns[0].values) if columns else 0) for columns in block.columns]
     if sum(map(len, ranges)) > len(block):
         for type_ in filter(ranges.__getitem__, range(len(ranges))):
-            indices = block.places[block.types == type_]
+            indices = block.type_rows[block.types == type_]
             ranges[type_] = range(int(indices.min()), int(indices.max()) + 1) if len(indices) else range(0)
     return ranges
 

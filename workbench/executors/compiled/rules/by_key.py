@@ -31,7 +31,7 @@ class PartOutput(NamedTuple):
     Attributes
     ----------
     order: the offsets in the block of the part's events.
-    found: the composites, or None.
+    block: the composites, or None.
     piece: the part's events and late composites, in its own numbering.
     entries: permutation from the part's events, followed by late composites, to the entries of the piece.
     offsets: for each composite, how many events of the block precede it.

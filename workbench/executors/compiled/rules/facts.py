@@ -18,7 +18,7 @@ from workbench.executors.compiled.rules.plan import RuleTables
 from workbench.executors.compiled.rules.records import FAR, LEAST_WORD
 from workbench.tesla.engines.facts import fact_tables
 from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
-from workbench.tesla.event_block import AttributeColumn, CodesOfTexts, EventBlock, attribute_column, dense_places
+from workbench.tesla.event_block import AttributeColumn, CodesOfTexts, EventBlock, attribute_column, number_rows_by_type
 from workbench.tesla.occurrence import Facts, sort_facts
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def fact_block(tables: RuleTables, columns: Sequence[int], facts: Facts, codes: 
     numbers = range(1 + max(tables.fact_types.values()))
     type_array, count = np.array(types, np.uint16), len(types)
     return EventBlock(
-        tuple(map(str, numbers)), type_array, np.full(count, -FAR), dense_places(type_array),
+        tuple(map(str, numbers)), type_array, np.full(count, -FAR), number_rows_by_type(type_array),
         tuple(columns_by_type.get(number, ()) for number in numbers), {}, np.zeros(count, np.int64),
     )  # fmt: skip
 

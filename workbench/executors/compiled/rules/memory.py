@@ -25,7 +25,7 @@ VALUES = {"consumed": 0, "silences": 1, "texts": 2, "joins": 1}
 """Words behind the key in a row of each hash table; `KernelState` has the row counts."""
 NEAR = 1 << 12
 """Rows of a column that fit in the processor's cache."""
-STATE_WORDS = {name: place for place, name in enumerate(records.STATE.names or ())}
+STATE_WORDS = {name: index for index, name in enumerate(records.STATE.names or ())}
 SHORT = 16
 """Rows that an aggregate scans before it uses nodes."""
 MAX_TAKEN = 4

@@ -319,7 +319,7 @@ class EventWords(NamedTuple):
     Attributes
     ----------
     orders: `NONE` for events from outside; known for events that are read back into the history.
-    places: the row of each event in the columns of its type.
+    type_rows: the row of each event in the columns of its type.
     columns: for each type the starts of its columns in `words`, `NONE` after the last one; the final entry is the
         start of the null masks, `NONE` if there are none.
     """
@@ -327,7 +327,7 @@ class EventWords(NamedTuple):
     types: WordArray
     times: WordArray
     orders: WordArray
-    places: WordArray
+    type_rows: WordArray
     columns: WordMatrix
     words: WordArray
 

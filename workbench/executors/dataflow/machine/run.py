@@ -64,7 +64,7 @@ class FlowPlan(NamedTuple):
     graph, runs: the vertices, by number.
     inputs: name, slot and domain of each input.
     slots: the slots and domains of all pipes between vertices, the inputs first.
-    shown: the slots of the outputs.
+    output_slots: the slots of the outputs.
     readers: for each slot the vertices that read it.
     wide: for each slot whether it can carry several events.
     arrived: returns the events of a step of the log, by slot, after checking them.

@@ -65,7 +65,7 @@ class TriggerKeys:
         import numpy as np
 
         y = block.names.index(self.type)
-        indices, columns = block.places[block.types == y], block.columns[y]
+        indices, columns = block.type_rows[block.types == y], block.columns[y]
         for at, operator, value in self.bounds:
             indices = indices[COMPARED[operator](columns[at].values[indices], value)]
         for at in self.at:

@@ -48,9 +48,9 @@ def key_of(plan, column, events, i, lookup):
     """Return the word of the key under which an event is looked up; arbitrary where a value is null."""
     key, type_ = 0, events.types[i]
     for k in range(lookup.cells, lookup.cells_end):
-        key = mix(key, events.words[events.columns[type_, plan.slots[k]] + events.places[i]])
+        key = mix(key, events.words[events.columns[type_, plan.slots[k]] + events.type_rows[i]])
     if lookup.banded != NONE:
-        key = mix(key, events.words[events.columns[type_, lookup.banded] + events.places[i]] >> column.shift)
+        key = mix(key, events.words[events.columns[type_, lookup.banded] + events.type_rows[i]] >> column.shift)
     return key
 
 

@@ -70,7 +70,7 @@ def begin_event(history, state, events, i):
         state.order = events.orders[i]
     state.began = state.order
     event, width = state.event, history.cells.shape[1]
-    type_, index, row = events.types[i], events.places[i], history.rows[event]
+    type_, index, row = events.types[i], events.type_rows[i], history.rows[event]
     nulls = events.columns[type_, width]
     row.time, row.order, row.nulls = state.now, state.order, 0 if nulls == NONE else events.words[nulls + index]
     for k in range(width):
