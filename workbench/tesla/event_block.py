@@ -157,7 +157,7 @@ def join_blocks(blocks: Sequence[EventBlock]) -> EventBlock:
     texts = blocks[0].texts if len(blocks) == 1 else {n: text for each in blocks for n, text in each.texts.items()}
     times = np.concatenate([each.times for each in blocks])
     whole = replace(
-        blocks[0], types=types, times=times, places=number_rows_by_type(types), columns=tuple(columns), texts=texts
+        blocks[0], types=types, times=times, type_rows=number_rows_by_type(types), columns=tuple(columns), texts=texts
     )
     return whole if any(each.rules is None for each in blocks) else _with_origins(whole, blocks)
 
