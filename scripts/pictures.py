@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
-from railroad import Grammar, picture  # noqa: E402
+from grammar_diagrams import Grammar, picture  # noqa: E402
 
 import workbench as wb  # noqa: E402
 from workbench.show.draw import svg  # noqa: E402
