@@ -470,9 +470,7 @@ def test_bad_rows_are_counted_by_reason(workbench: Run, tmp_path: Path) -> None:
     (tmp_path / "p.pipe").write_text("pipeline p(x: int) -> int { return x }")
     done = workbench("run", tmp_path / "p.pipe", "--input", tmp_path / "a.log", *pattern)
     assert done.out.splitlines() == ["t,out", "5,1", "6,3", "7,5"]
-    told = (
-        "3 of 6 rows were skipped; 2: column 't': expected a time from ... on, as in the row before, 1: the line does"
-    )
+    told = "3 of 6 rows were skipped; 2: column 't': expected a time from ... on, the time of the row before, 1: the"
     assert told in done.err
 
 
@@ -487,7 +485,7 @@ def test_what_becomes_of_rows_is_told(workbench: Run, tmp_path: Path) -> None:
         told = workbench(
             *given, "--bad-rows", "skip", "--progress", "--backend", backend, "--output", tmp_path / "o.csv"
         )
-        assert "workbench: 3 rows, 2 events in, 2 events out, 1 bad rows, " in told.err
+        assert "workbench: 3 rows, 2 events in, 2 events out, 1 bad row, " in told.err
     assert workbench(*given, "--head", "1").err == ""
 
 

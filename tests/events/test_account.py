@@ -78,8 +78,8 @@ def test_a_summary_has_notes_before_the_rate():
         ("column 'price': expected a number, not 'x'", "column 'price': expected a number"),
         ("this line has 3 cells, the header has 2", "this line has ... cells, the header has ..."),
         (
-            "column 't': expected a time from 2026-11-24T08:00:00 on, as in the row before (--late 10s waits), not '7'",
-            "column 't': expected a time from ... on, as in the row before",
+            "column 't': expected a time from 2026-11-24T08:00:00 on, the time of the row before, not '7'",
+            "column 't': expected a time from ... on, the time of the row before",
         ),
         ("not a JSON value: Expecting value at column 3: {'a", "not a JSON value"),
         ("input 'a 1': expected an integer 0..3, not 9", "input 'a 1': expected an integer ..."),

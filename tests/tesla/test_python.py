@@ -207,7 +207,7 @@ def test_what_a_command_would_say_is_said(tmp_path, caplog):
     assert late.read_text() == '{"type": "A", "time": 2, "x": 8}\n'
     assert "seven" in bad.read_text()
     assert "ignored rows of types that are not declared: Z (1)" in caplog.text
-    assert "1 events came too late" in caplog.text
+    assert "1 event came too late" in caplog.text
     with pytest.raises(InputError, match="came later"):
         list(wb.run(wb.rules.parse_rules(TEXT), iter(rows), late="5", bad_rows=str(tmp_path / "none.csv")))
     assert {path.name for path in tmp_path.iterdir() if path.name[0] != "."} == {"bad.csv", "late.jsonl"}
@@ -224,7 +224,7 @@ def test_a_run_from_file_to_file_shows_how_far_it_is(tmp_path):
     (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
     options = RunOptions(input=str(tmp_path / "in.jsonl"), output=str(tmp_path / "out.jsonl"))
     run_rules(wb.rules.parse_rules(TEXT), Start(options, progress=progress))
-    assert shown == [f"{len(ROWS)} rows, 1 events out"]
+    assert shown == [f"{len(ROWS)} rows, 1 event out"]
 
 
 def test_options_for_pipelines_are_refused():

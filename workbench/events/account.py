@@ -14,6 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.budget import phase
+from workbench.core.readable import plural
 from workbench.errors import RUNNING_LOG, LostRows, listed
 
 if TYPE_CHECKING:
@@ -129,15 +130,19 @@ class Account:
     def progress(self) -> str:
         """Return a line of progress; empty before the first row."""
         rows = max(self.rows - self.earlier, self.computed)  # rows of a block are counted when all have been read
-        return f"{rows:,} rows, {self.events_out:,} events out" if self.rows or rows else ""
+        return f"{_count(rows, 'row')}, {_count(self.events_out, 'event')} out" if self.rows or rows else ""
 
     def summary(self, seconds: float, notes: Sequence[str] = ()) -> str:
         """Return a line that sums up a run of that many seconds."""
         rows = self.rows - self.earlier
         events = self.events_in - self.earlier * self.rows_are_events
-        counts = f"{rows:,} rows, {events:,} events in, {self.events_out:,} events out"
-        rate = f"{seconds:.2f} s, {rows / max(seconds, 1e-9):,.0f} rows a second"
-        return ", ".join(filter(None, (counts, f"{self.bad:,} bad rows", *notes, rate)))
+        counts = f"{_count(rows, 'row')}, {_count(events, 'event')} in, {_count(self.events_out, 'event')} out"
+        rate = f"{seconds:.2f} s, {_count(round(rows / max(seconds, 1e-9)), 'row')} a second"
+        return ", ".join(filter(None, (counts, _count(self.bad, "bad row"), *notes, rate)))
+
+
+def _count(number: int, noun: str) -> str:
+    return plural(f"{number:,}", noun)
 
 
 @dataclass
@@ -154,6 +159,7 @@ class Reporter:
     doing: the current activity, which the error of a limit names.
     notes: return further texts for the summary, empty ones included.
     columns: the columns that no input needs.
+    near: the keys of objects that lack a key of a path, for hints.
     bad: the number of bad rows of each file.
     reported: the number of these that earlier runs have reported, if this run continues from a state.
     reported_once: the reports that hold for all files of the log.
@@ -165,6 +171,7 @@ class Reporter:
     doing: phase = field(default_factory=lambda: phase(RUNNING_LOG))
     notes: list[Callable[[], str]] = field(default_factory=list)
     columns: dict[str, None] = field(default_factory=dict)
+    near: dict[str, None] = field(default_factory=dict)
     bad: Counter[str] = field(default_factory=Counter)
     reported: Counter[str] = field(default_factory=Counter)
     reported_once: set[str] = field(default_factory=set)

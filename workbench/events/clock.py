@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from workbench.core.domain import FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
-from workbench.core.units import MICROSECONDS, SPELLINGS
+from workbench.core.units import MICROSECONDS, SPELLINGS, format_time
 from workbench.errors import InputError, did_you_mean
 from workbench.events.date_formats import AUTO, FINEST, DateReader, UntimedError
 
@@ -183,8 +183,12 @@ class Times(Domain):
         time = self.clock.read(cell)
         if self.clock.late is None and not self.kind:
             if self.last and time < self.last[0]:
-                earliest = self.clock.show(self.last[0])
-                raise UntimedError(f"a time from {earliest} on, as in the row before (--late 10s waits for late rows)")
+                behind = self.last[0] - time
+                late = format_time(behind).replace(" ", "") if self.clock.dates or self.clock.unit else behind
+                raise UntimedError(
+                    f"a time from {self.clock.show(self.last[0])} on, the time of the row before",
+                    f"--late {late} waits for rows that are as late as this one",
+                )
             self.last[:] = [time]
         if self.kind == "us" and not self.clock.dates and self.clock.unit is None:
             raise UntimedError("a date, or a number of which it is known what it counts (--time-unit s)")

@@ -224,7 +224,7 @@ def missing(path: str, names: Sequence[str], paths: Sequence[str], what: str, re
     """Return the error for a missing column or key; `names` are those of the log, `paths` those of all inputs."""
     likely = did_you_mean(path, [name for name in names if name not in paths], "")
     likely = likely if likely.startswith("did") else f"its {what}s are: {listed(names)}" * bool(names)
-    usual = f"read one of them as '{path}': --column {path}=NAME; an input without events has an empty column"
+    usual = f"read one of them as '{path}': --column {path}=NAME"
     hint = "; ".join(filter(None, (likely, remedy or usual)))
     return InputError(f"there is no {what} '{path}'", hint=hint)
 

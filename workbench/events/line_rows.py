@@ -20,8 +20,10 @@ from workbench.events.lines import BOM, count_lines, number_lines, whole_lines
 from workbench.events.parts import FilePart, parts_of_lines
 from workbench.events.reading_options import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader, Taker
-from workbench.events.values import CopiedCells
+from workbench.events.values import CopiedCells, Words
 
+COPIED = (CopiedCells, Words)
+"""The domains of columns that are no inputs: copied to the output, or keys."""
 MAXIMUM = 1000
 """Maximum number of key sets whose column maps are cached."""
 
@@ -89,9 +91,10 @@ class RecordReader(LineReader):
         self._keys = keys
 
     def end(self) -> None:
-        keys = list(self.reading.columns.values()) or list(self.domains)
+        needed = [port.name for port in self.ports.inputs if not port.optional and not isinstance(port.domain, COPIED)]
+        keys = list(self.reading.columns.values()) or needed
         missing = [key for key in keys if key not in self._seen]
-        fed = any(columns.inputs for columns, _ in self._known.values())
+        fed = any(not columns.inputs.keys().isdisjoint(needed) for columns, _ in self._known.values())
         if missing and self._seen and (self.reading.columns or (len(missing) == len(keys) and not fed)):
             raise InputError(f"no row has a key '{missing[0]}'", hint=self._suggest(missing[0]))
         for key, domain in self.domains.items() if self._seen else ():

@@ -15,6 +15,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
+from workbench.core.readable import plural
 from workbench.errors import InputError
 from workbench.events.batch import batches
 from workbench.events.clock import Clock
@@ -170,7 +171,7 @@ class LateRows(Generic[R]):
     ----------
     ports: returns the columns of that file.
     format_row: converts a row to its form in the file.
-    name, noun: the words for a row, and for rows, in messages.
+    name, noun: the words for a certain row, and for any, in messages.
     state: the saved state of the run, which counts the late rows of earlier runs.
     """
 
@@ -196,7 +197,7 @@ class LateRows(Generic[R]):
             return
         path, time = self._start.options.late_output, self._clock.show(row.time)
         if path is None:
-            what = f"{self._name(row)}, of {time}, came later than --late {self._clock.late}"
+            what = f"{self._name(row)} of {time} came later than --late {self._clock.late} allows"
             raise InputError(what, where=where, hint="allow more lateness, or save such rows: --late-output FILE")
         if self._writer is None:
             from workbench.events.write import write_events
@@ -213,7 +214,8 @@ class LateRows(Generic[R]):
     def notes(self) -> Iterator[str]:
         """Report the number of late rows."""
         if self._count:
-            yield f"{self._count:,} {self._noun} came too late: they are in {self._start.options.late_output}"
+            late = plural(f"{self._count:,}", self._noun)
+            yield f"{late} came too late: see {self._start.options.late_output}"
 
 
 class HoldBack(Generic[B, R]):

@@ -246,7 +246,7 @@ class OpenedPipeline:
             raise InputError(f"{other} and --key do not go together")
         named = {self.reading.columns.get(name, name): domain for name, domain in ports.domains.items()}
         domain = named.get(options.key) or source.key_domain(options.key, self.reading) or Words()
-        columns = ChainMap[str, Any](named, self.start.reporter.columns)
+        columns = ChainMap[str, Any](named, self.start.reporter.columns, self.start.reporter.near)
         return Partition(ports, options.key, domain, source.log_name, columns)
 
     def carried(self, source: LogSource) -> CarriedColumns:

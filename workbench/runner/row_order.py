@@ -91,7 +91,7 @@ class RowOrder:
         self._form = PieceForm[ColumnsAtTimes, RowAtTime](
             lambda block: block.singly(ports.domains), lambda _: None, _join_blocks, tuple, RowAtTime
         )
-        self.late = LateRows[RowAtTime](start, self._clock, self._late_ports, self._late_row, lambda _: "a row", "rows")
+        self.late = LateRows[RowAtTime](start, self._clock, self._late_ports, self._late_row, lambda _: "a row", "row")
 
     def blocks(self, reporter: Reporter, *, again: bool = False) -> Generator[LogBlock]:
         """Yield the rows in order; `again`: late rows have been handled before."""

@@ -62,7 +62,7 @@ class JsonReader(RecordReader):
         columns = self.reading.columns
         self._texts = [columns.get(name, name) for name, each in self.domains.items() if isinstance(each, Words)]
         keys = [columns.get(name, name) for name in self.domains] + list(columns.values())
-        self._paths = {key: key.split(".") for key in keys if "." in key}
+        self._paths = {key: split_path(key) for key in keys if "." in key or "[" in key}
         outer = {path[0] for path in self._paths.values()}
         self._outer = outer.difference(
             keys, *(each.names() for each in self.domains.values() if isinstance(each, Tuple))
@@ -161,7 +161,8 @@ class JsonReader(RecordReader):
             node: Any = None if key in data else data
             for i, part in enumerate(path):
                 if i and isinstance(node, dict) and part not in node:
-                    self.inner.setdefault(key, [".".join((*path[:i], each)) for each in node])
+                    siblings = self.inner.setdefault(key, [".".join((*path[:i], each)) for each in node])
+                    self.reporter.near |= dict.fromkeys(siblings)
                 node = _item(node, part)
             if node is not None:
                 data[key] = node
@@ -179,6 +180,11 @@ class JsonReader(RecordReader):
 
     def format_cell(self, cell: Any) -> str:
         return short_json(cell)
+
+
+def split_path(key: str) -> list[str]:
+    """Return the steps of a path such as `items.0.price`, or `items[0].price`."""
+    return re.sub(r"\[(\d+)\]", r".\1", key).split(".")
 
 
 def _item(value: Any, name: str) -> Any:

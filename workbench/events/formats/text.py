@@ -47,7 +47,8 @@ class TextReader(LineReader):
         if match is None:
             if not text.strip():
                 return None
-            raise InputError(f"the line does not match --pattern: {short(text)}")
+            hint = "--bad-rows skip leaves out lines that do not match"
+            raise InputError(f"the line does not match --pattern: {short(text)}", hint=hint)
         return [match[group] or "" for group in self._groups]
 
     def cell(self, cell: str | None, domain: Domain) -> Value | None:

@@ -44,7 +44,7 @@ def late_events(start: Start, rules: RuleSet, clock: Clock, state: RunState | No
         lambda: event_columns(rules, clock, rules.events),
         lambda event: event_row(event, rules, clock),
         lambda event: f"an event of type {event.type}",
-        "events",
+        "event",
         state,
     )
 
