@@ -273,7 +273,6 @@ def test_a_column_in_an_object(tmp_path):
 
 
 def test_an_item_of_an_array(tmp_path):
-    reading = Reading(columns={"price": "items.1.price"})
     rows = [
         '{"items": [{"price": 1}, {"price": 2}]}',
         '{"items": [{"price": 1}]}',
@@ -282,8 +281,10 @@ def test_an_item_of_an_array(tmp_path):
         '{"items": "ab"}',
         '{"items": [0, [3]]}',
     ]
-    found = read(tmp_path, "a.jsonl", "\n".join(rows), of(price=INT), reading=reading)
-    assert found == [{"price": 2}, {}, {}, {"price": 5}, {}, {}]
+    for key in ("items.1.price", "items[1].price"):
+        reading = Reading(columns={"price": key})
+        found = read(tmp_path, "a.jsonl", "\n".join(rows), of(price=INT), reading=reading)
+        assert found == [{"price": 2}, {}, {}, {"price": 5}, {}, {}]
 
 
 def test_a_first_line_that_is_neither_a_name_nor_an_event(tmp_path):

@@ -438,3 +438,14 @@ def test_a_misspelt_key_of_json_lines_has_a_hint(backend, tmp_path):
         with pytest.raises(InputError, match="row 1 has no") as caught:
             wb.run(SOURCE.get("sums"), log, output=tmp_path / "out.jsonl", key=misspelt, backend=backend)
         assert caught.value.hint.startswith(f"did you mean '{meant}'? Otherwise give it one")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_rows_with_a_key_and_without_the_input_are_an_error(backend, tmp_path):
+    log, out = tmp_path / "log.jsonl", tmp_path / "out.jsonl"
+    log.write_text('{"user": {"id": "a"}, "price": 1}\n{"user": {"id": "b"}, "price": 2}\n')
+    with pytest.raises(InputError, match="no row has a key 'x'"):
+        wb.run(SOURCE.get("sums"), log, output=out, key="user.id", backend=backend)
+    with pytest.raises(InputError, match="row 1 has no 'user.idd'") as caught:
+        wb.run(SOURCE.get("sums"), log, output=out, key="user.idd", columns={"x": "price"}, backend=backend)
+    assert caught.value.hint.startswith("did you mean 'user.id'?")
