@@ -446,6 +446,6 @@ def test_rows_with_a_key_and_without_the_input_are_an_error(backend, tmp_path):
     log.write_text('{"user": {"id": "a"}, "price": 1}\n{"user": {"id": "b"}, "price": 2}\n')
     with pytest.raises(InputError, match="no row has a key 'x'"):
         wb.run(SOURCE.get("sums"), log, output=out, key="user.id", backend=backend)
-    with pytest.raises(InputError, match="row 1 has no 'user.idd'") as caught:
+    with pytest.raises(InputError, match=r"row 1 has no 'user\.idd'") as caught:
         wb.run(SOURCE.get("sums"), log, output=out, key="user.idd", columns={"x": "price"}, backend=backend)
     assert caught.value.hint.startswith("did you mean 'user.id'?")

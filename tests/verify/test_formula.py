@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import workbench as wb
 from workbench.core.domain import BOOL
 from workbench.core.evaluate import compile_terms
 from workbench.core.term import FALSE, var
+from workbench.errors import WorkbenchError
 from workbench.verify.ask.formula import Formula, atom, build, nnf, to_smv, weaken
 
 P, Q, OVERFLOW = var("p", BOOL), var("q", BOOL), var("o", BOOL)
@@ -123,3 +125,14 @@ def test_printing(formula: Formula, text: str) -> None:
 def test_boolean_operators_over_states_stay_one_term() -> None:
     assert build("and", atom(P), build("not", atom(Q))).term is not None
     assert build("AG", build("or", atom(P), atom(Q))).args[0].term is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"), [("AG (out > 3)", "ctl(AG (out > 3))"), ("G F out.present", "ltl(G F out.present)")]
+)
+def test_a_formula_without_its_logic_has_a_hint(text, hint):
+    program = wb.parse("pipeline p(x: 0..7) -> 0..7 { return x }").get("p")
+    with pytest.raises(WorkbenchError) as caught:
+        wb.check(program, text)
+    assert caught.value.hint.startswith(f"write {hint}")
+    assert wb.check(program, hint).outcome is not None

@@ -101,6 +101,8 @@ def suggest_property(text: str) -> str:
         return f"write ltl(G ({events[1]}.present -> F {events[2]}.present))"
     if re.match(r"[a-z]+(-[a-z]+)+\s*\(", text):
         return ""  # the name of a property, not a subtraction
+    if operator := re.match(r"(A[GFXU]|E[GFXU]|[GFX])\b", text):
+        return f"write {'ltl' if len(operator[1]) == 1 else 'ctl'}({text})"
     word, _, rest = text.partition(" ")
     text = f"{word} ({rest})" if (row := PROPERTIES.get(word)) and row.argument else f"always ({text})"
     return f"write {text}" if is_property(text) else ""

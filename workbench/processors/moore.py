@@ -382,6 +382,8 @@ def _advise(name: str, own: Domain, function: TypedFunction) -> str:
     """Return the advice about an update whose values are not all in the variable's domain."""
     got = function.result
     if own.numeric and isinstance(got, Enum | Bool):
+        if isinstance(got, Enum) and function.name in got.labels:
+            return f"{name} is a number, and {function.name} a label: write one of {own}"
         kind, comparison = ("a label", f" = {got.labels[0]}") if isinstance(got, Enum) else ("a condition", "")
         return f"{function.name} is {kind}, and {name} a number: write if {function.name}{comparison} then 1 else 0"
     if isinstance(own, Integer) and isinstance(got, Range) and got.lo >= 0:

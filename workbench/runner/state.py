@@ -144,7 +144,7 @@ class RunState:
 
     def _restore(self, session: Session) -> None:
         for file in self.position.rows.keys() & self.files:
-            self._start.report(f"{file}: going on behind row {self.position.rows[file]:,}")
+            self._start.report(f"{file}: resuming after row {self.position.rows[file]:,}")
         if self.had_ended:
             return
         try:

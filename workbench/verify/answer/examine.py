@@ -236,7 +236,7 @@ class _Examination:
         if self._looks_at_queues():
             return
         overflow = self.verdict.ground("overflow")
-        if self.verdict.outcome is Outcome.FAILS:
+        if self.verdict.counterexample is not None:
             yield _report("every Q", Reliance.CONFIRMED, "the same for larger queues: none overflows on the run shown")
         elif overflow is False:
             yield _report("every Q", Reliance.CONFIRMED, "the same for larger queues: none overflows on any run")

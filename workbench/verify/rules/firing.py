@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from workbench.core.readable import plural
 from workbench.tesla.model.run_constants import CHAIN
 from workbench.tesla.rule_graph import LONGEST_CHAIN
 from workbench.tesla.tree import Rule
@@ -83,7 +84,7 @@ def cascade(subject: RuleSubject) -> tuple[Finding, ...]:
     """
     longest = subject.rules.graph.longest_chain
     if longest is not None:
-        return (Finding(CHAINS, "end", f"they end: none has more than {longest} composites, whatever comes"),)
+        return (Finding(CHAINS, "end", f"they end: none has more than {plural(longest, 'composite')}, whatever comes"),)
     return findings_in_turn([(CHAINS, partial(_find_long_chain, subject))])
 
 
