@@ -84,6 +84,12 @@ class RowReader(ABC):
         ports = with_clock(program.ports, self.reading.clock)
         self.ports = in_words(ports) if self.reading.words else ports
         self.domains = self.ports.domains
+        for name, domain in self.domains.items():
+            if isinstance(domain, Nullable):
+                self.reporter.report_once(
+                    f"input '{name}' is of type {domain}, but in a log a null or an empty cell is no event; fields of"
+                    " records may be null, --null zero reads it as a value, and --null error refuses it"
+                )
         for domain in self.domains.values():
             if isinstance(domain, Times) and reporter is not None:
                 domain.clock.reader.report = reporter.report
