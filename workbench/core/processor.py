@@ -199,7 +199,7 @@ class Machine(NamedTuple):
     emits: Callable[[State, Sequence[tuple[Any, tuple[Any, ...]]], Share], tuple[Emission, ...]] | None = None
     """Returns the emission of several fronts of a step, each of which may be absent, from a state.
 
-    It is for processors whose `most_events` are fewer than what `step` emits, front by front.
+    It is for processors whose `bound_events` are fewer than what `step` emits, front by front.
     """
 
     def on_symbols(self, state: State, front: Any, outs: int) -> Stepped:

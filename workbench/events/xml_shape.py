@@ -43,7 +43,7 @@ class PathTexts(NamedTuple):
 
 
 class PlainCell(NamedTuple):
-    """The texts at a path in a row; `places` finds its content as the complete reader does."""
+    """The texts at a path in a row; `contents` finds its content as the complete reader does."""
 
     keys: CellTexts | None
     values: CellTexts

@@ -280,7 +280,7 @@ def read_by(rule: t.Rule, index: int) -> set[int]:
 
 
 class WeakerRule(NamedTuple):
-    """A rule without one constraint or condition: the removed one, also normalized (`asked`), and the other ones."""
+    """A rule without one constraint or condition: the removed one, also normalized as `conclusion`, and the others."""
 
     rule: t.Rule
     left_out: t.Expression

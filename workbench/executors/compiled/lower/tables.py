@@ -179,7 +179,7 @@ def enlarge_table(
     fresh: the values after the keys in a row that is equivalent to an unused one; empty where no row is.
     rows_at_least: minimum number of rows.
     words: number of arrays for keys.
-    row_finder: a faster `places_of`, which also takes a table that is partly filled.
+    row_finder: a faster `find_free_rows`, which also takes a table that is partly filled.
     """
     import numpy as np
 
