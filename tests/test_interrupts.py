@@ -219,6 +219,33 @@ def test_processes_never_lose_ctrl_c() -> None:
     ctrl_c_in_processes(900)
 
 
+def test_an_object_half_made_reports_nothing() -> None:
+    """A program that is interrupted within `__init__` has an object that its `__del__` does not expect."""
+    script = """
+        import signal
+        from workbench import interrupts
+
+        class Context:
+            def __init__(self):
+                signal.raise_signal(signal.SIGINT)
+                interrupts.checkpoint()
+                self.owner = True
+
+            def __del__(self):
+                assert self.owner
+
+        interrupts.own(interrupts.POINTS)
+        interrupts.begin()
+        try:
+            Context()
+        except KeyboardInterrupt:
+            print("mine")
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("mine\n", "")
+
+
 def test_a_script_gets_ctrl_c() -> None:
     """As an exception, from whatever it calls."""
     script = """

@@ -295,8 +295,10 @@ def _arrive(number: int, frame: FrameType | None) -> None:
 
 def _raise_pending() -> NoReturn:
     _state.pending, _state.does = 0, HELD  # the end of the work is not interrupted
-    if _state.program and "logging" in sys.modules:
-        sys.modules["logging"].disable()  # packages would report at length that they were interrupted
+    if _state.program:  # packages would report at length that they, or objects half made, were interrupted
+        sys.unraisablehook = lambda _: None
+        if "logging" in sys.modules:
+            sys.modules["logging"].disable()
     raise KeyboardInterrupt
 
 
