@@ -14,7 +14,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.budget import phase
-from workbench.core.readable import plural
 from workbench.errors import RUNNING_LOG, LostRows, listed
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ class Account:
 
 
 def _count(number: int, noun: str) -> str:
-    return plural(f"{number:,}", noun)
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @dataclass
