@@ -30,7 +30,7 @@ from workbench.processors.held.group import flatten
 from workbench.verify.answer.replay import show_growth, show_overflow
 from workbench.verify.answer.trace import Growth
 from workbench.verify.buffers.buffers import Buffer, QueueStatus, event_bits
-from workbench.verify.buffers.pumping import _same_events_taken, record_run
+from workbench.verify.buffers.pumping import _takes_same_events, record_run
 from workbench.verify.buffers.search import never_ahead
 from workbench.verify.maximum import spread
 
@@ -196,7 +196,7 @@ def test_the_same_events_are_taken_for_ever(waiting: list[str], arrived: list[st
         line += arrived
         rounds.append(line[:taken])
         line = line[taken:]
-    asked = _same_events_taken(tuple((c,) for c in waiting), tuple((c,) for c in arrived), taken)
+    asked = _takes_same_events(tuple((c,) for c in waiting), tuple((c,) for c in arrived), taken)
     assert asked == all(events == rounds[0] for events in rounds)
 
 

@@ -228,3 +228,12 @@ def test_order_and_arithmetic_are_looking() -> None:
             flatten(parse(f"pipeline p(x: int) -> bool {{ return {body} }}").get().pipeline.resolve(Integer(4)))
         )
         assert enough_values(system, (), Integer(4)) is None
+
+
+def test_a_verdict_without_a_run_refers_to_none() -> None:
+    """That `can` fails has no counterexample: that no queue overflows is proved of all runs."""
+    program = parse("pipeline p(x: 0..1) -> 0..2 { return x + trim(x, 1) }").get("p")
+    verdict = examine(check(program, "can(out = 1 and x = 0 and x = 1)"))
+    assert (verdict.outcome, verdict.counterexample) == (Outcome.FAILS, None)
+    (every,) = [each.text for each in verdict.examined if each.kind == "every Q"]
+    assert every.endswith("none overflows on any run")

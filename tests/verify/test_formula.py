@@ -128,10 +128,15 @@ def test_boolean_operators_over_states_stay_one_term() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "hint"), [("AG (out > 3)", "ctl(AG (out > 3))"), ("G F out.present", "ltl(G F out.present)")]
+    ("text", "hint"),
+    [
+        ("AG (out > 3)", "ctl(AG (out > 3))"),
+        ("G F out.present", "ltl(G F out.present)"),
+        ("G > 3", "always (G > 3)"),  # an input may have this name
+    ],
 )
 def test_a_formula_without_its_logic_has_a_hint(text, hint):
-    program = wb.parse("pipeline p(x: 0..7) -> 0..7 { return x }").get("p")
+    program = wb.parse("pipeline p(G: 0..7) -> 0..7 { return G }").get("p")
     with pytest.raises(WorkbenchError) as caught:
         wb.check(program, text)
     assert caught.value.hint.startswith(f"write {hint}")

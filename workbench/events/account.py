@@ -141,6 +141,7 @@ class Account:
 
 
 def _count(number: int, noun: str) -> str:
+    # not `core.readable.plural`: this module is loaded before a program is, and must not load the core
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

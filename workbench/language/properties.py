@@ -95,14 +95,18 @@ def elaborate(check: s.Check, constants: Mapping[str, Value]) -> s.PropertySynta
     return s.PropertySyntax(check.name, argument, check.text, where=check.where)
 
 
+_TEMPORAL = re.compile(r"(?:[AE]?[GFX])(?=\s*\(|\s+(?!(?:and|or|mod|div)\b)[A-Za-z!])|[AE](?=\s*\[)")
+"""The temporal operator with which a formula begins; a comparison may begin with an input of that name."""
+
+
 def suggest_property(text: str) -> str:
     """Return a hint for a condition in place of a property, with or without a name; empty if that does not parse."""
     if events := re.match(r"[\w-]*response\s*\(\s*([\w.]+)\s*,\s*([\w.]+)", text):
         return f"write ltl(G ({events[1]}.present -> F {events[2]}.present))"
     if re.match(r"[a-z]+(-[a-z]+)+\s*\(", text):
         return ""  # the name of a property, not a subtraction
-    if operator := re.match(r"(A[GFXU]|E[GFXU]|[GFX])\b", text):
-        return f"write {'ltl' if len(operator[1]) == 1 else 'ctl'}({text})"
+    if operator := _TEMPORAL.match(text):
+        return f"write {'ltl' if operator[0] in ('G', 'F', 'X') else 'ctl'}({text})"
     word, _, rest = text.partition(" ")
     text = f"{word} ({rest})" if (row := PROPERTIES.get(word)) and row.argument else f"always ({text})"
     return f"write {text}" if is_property(text) else ""

@@ -201,11 +201,11 @@ class _RuleBuilder(TreeBuilder):
     def period(self, children: list[Any], extent: Extent) -> t.Period:
         duration = self.duration(children, extent)
         size = MICROSECONDS.get(duration.unit)
+        amount = duration.amount * (size or 1)
         if size is None:
             hint = "in an expression write a time, 30 s, or a number"
             self.mistake(f"{duration} is no time", extent, hint)
-        amount = duration.amount * (size or 1)
-        if amount != int(amount):
+        elif amount != int(amount):
             hint = f"times are whole microseconds: write {max(1, int(amount))} us"
             self.mistake(f"no time is {duration}", extent, hint)
         return t.Period(int(amount), duration, where=self.locate(extent))

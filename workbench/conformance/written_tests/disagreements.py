@@ -54,6 +54,7 @@ def disagreement(failure: Disagreement, recipe: Recipe | None = None, command: s
     summary = "\n".join(f"{name}: {value!r}" for name, value in sides)
     about = f"Two ways to run a pipeline differed at step {failure.step}, {failure.what}.\n\n{summary}"
     file = WrittenFile(about, command, failure.imports)
+    executables = ", ".join(_rebuild(failure.sources))
     lines = [
         f"pipeline = {file.pipeline(recipe or Recipe.of_pipeline(failure.pipeline))}()",
         "steps = [",
@@ -62,13 +63,13 @@ def disagreement(failure: Disagreement, recipe: Recipe | None = None, command: s
             for events in failure.steps[: failure.step + 1]
         ),
         "]",
-        f"check(pipeline, steps, {', '.join(_remade(failure.sources))}{', terms(pipeline)' if failure.strict else ''})",
+        f"check(pipeline, steps, {executables}{', terms(pipeline)' if failure.strict else ''})",
     ]
     file.test("test_they_agree", f"{failure.left[0]} and {failure.right[0]} show the same at every step", lines)
     return str(file)
 
 
-def _remade(sources: tuple[str, str]) -> list[str]:
+def _rebuild(sources: tuple[str, str]) -> list[str]:
     """Return the source of both executables; the specification or the reference executor stands for an unknown one."""
     executables = list(sources)
     for side, other in ((0, 1), (1, 0)):

@@ -160,9 +160,9 @@ class JsonReader(RecordReader):
         for key, path in self._paths.items():
             node: Any = None if key in data else data
             for i, part in enumerate(path):
-                if i and isinstance(node, dict) and part not in node:
-                    siblings = self.inner.setdefault(key, [".".join((*path[:i], each)) for each in node])
-                    self.reporter.near |= dict.fromkeys(siblings)
+                if i and isinstance(node, dict) and part not in node and key not in self.inner:
+                    self.inner[key] = [".".join((*path[:i], each)) for each in node]
+                    self.reporter.near |= dict.fromkeys(self.inner[key])
                 node = _item(node, part)
             if node is not None:
                 data[key] = node

@@ -160,10 +160,10 @@ def _repeats(moments: Sequence[Moment], rounds: int) -> bool:
         return False
     # the queue held enough for the step, so the arrivals were last in line at its end
     arrived = tuple(event for now, after in pairwise(moments) for event in after.content[after.length - now.arriving :])
-    return _same_events_taken(first.content, arrived, len(arrived) - growth)
+    return _takes_same_events(first.content, arrived, len(arrived) - growth)
 
 
-def _same_events_taken(waiting: SeenEvents, arrived: SeenEvents, count: int) -> bool:
+def _takes_same_events(waiting: SeenEvents, arrived: SeenEvents, count: int) -> bool:
     """Whether each round takes the same events, if the same `arrived` events come in each.
 
     Together the rounds take what waits and then `arrived` over and over, `count` events each. Whether an event of
