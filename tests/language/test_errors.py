@@ -177,6 +177,11 @@ ARITY = {
         "'filter' takes 2 streams here, 1 given",
         "filter(data, condition)",
     ),
+    "an operator in a window": (
+        body("return §window(x, 4, max)"),
+        "'max' takes 2 streams, and 'window' gives it 1",
+        "write cumulate(max), or window(x, width, inner",
+    ),
     "no stream": (body("return §trim(3)"), "'trim' takes 1 stream here, none given", "trim(x, count)"),
     "stream late": (body("return trim(3, §x)"), "the stream 'x' stands after a parameter", "trim(x, count)"),
     "pipeline": (body("return §sum(x, x)"), "pipeline sum takes 1 stream, 2 given", "sum(x: int)"),

@@ -141,6 +141,15 @@ MEANING = {
             §s -> s when x > 3
         }
     """,
+    "guards and updates": """
+        machine m(x: 0..9) -> 0..9 {
+            var n: 0..3 = 0
+            state s: n
+            §§s -> s when x / n := n + 10
+            §s -> s when x §+ "a" / n := 7
+            §s -> s when x > 1 / n := n + 20
+        }
+    """,
     "a machine with a misspelt state": """
         machine m(x: int) -> bool {
             var §n: 0..3 = 7

@@ -302,7 +302,7 @@ def test_a_number_that_leaves_its_range_says_what_helps() -> None:
         for most, guard in ((20, "x > 3"), (20, "x > 3 and n < 12"), (30, "x > 3 and n < 22"))
     )
     for prop in ("stays-in-range", "never(out = 3)"):
-        hint = "a condition (when, if) where the number leaves its range, or a larger range"
+        hint = "a bound where the number is computed, as in min(n + 1, 9), a condition (when, if), or a larger range"
         assert wb.check(wrong, prop).advice == (hint,)
         for mended in (guarded, larger):
             verdict = wb.check(mended, prop)

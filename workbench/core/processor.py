@@ -92,7 +92,9 @@ class Scattered(NamedTuple):
 Emission = Maybe | Burst | Events
 """The emission of a processor on one output."""
 
-OBLIGATION_HINT = "`workbench check -p stays-in-range` finds such runs; add a condition, or choose a larger range"
+RANGE_REMEDIES = "a bound where the number is computed, as in min(n + 1, 9), a condition (when, if), or a larger range"
+"""What helps where a number leaves its range."""
+OBLIGATION_HINT = f"`workbench check -p stays-in-range` finds such runs; try {RANGE_REMEDIES}"
 """The advice for a number that leaves its range, in a processor that `has_obligations`."""
 NOTHING = Maybe(False, None)
 

@@ -203,18 +203,17 @@ class Moore(Processor):
         for name, output in states:
             if isinstance(output, TypedFunction) and result is not None and not fits(output.result, result):
                 what = f"state {name} emits {output.result}, not {result}"
-                findings.add(TypingError(what, where=self.locations.get(name, "")))
+                hint = _advise_value(result)
+                findings.add(TypingError(what, where=self.locations.get(name, ""), hint=hint))
         findings.refuse()
         variables = tuple(replace(v, start=fit_value(v.domain, v.start)) for v in self.variables)
         return replace(self, states=states, transitions=transitions, variables=variables, result=result)
 
     def _transition(self, t: Transition, domains: tuple[Domain, ...], untrue: list[Term]) -> Transition:
         """Type a transition, given conditions that hold; append the condition that it is not taken."""
-        text = str(t)
-        guard = None if t.guard is None else _type_action(t.guard, domains, text, t.where)
-        if guard is not None and not isinstance(guard.result, Bool | Anything):
-            what = f"{text}: '{guard.name}' is not a condition: it gives {_show_range(guard.result)}"
-            raise TypingError(what, where=t.where, hint=advise_condition(guard.result, guard.name))
+        text, guard, findings = str(t), None, Findings()
+        with findings.apart():
+            guard = self._guard(t, domains)
         own = {variable.name: variable.domain for variable in self.variables}
         condition = guard.body if isinstance(guard, TypedFunction) and isinstance(guard.result, Bool) else None
         known = untrue if condition is None else [*untrue, condition]
@@ -227,10 +226,17 @@ class Moore(Processor):
                 raise TypingError(what, where=t.where, hint=_advise(name, own[name], function))
             return name, function
 
-        updates = Findings().all(t.updates, update)
+        updates = findings.all(t.updates, update)
         if condition is not None:
             untrue.append(negate(condition))
         return replace(t, guard=guard, updates=updates)
+
+    def _guard(self, t: Transition, domains: tuple[Domain, ...]) -> TypedFunction | None:
+        guard = None if t.guard is None else _type_action(t.guard, domains, str(t), t.where)
+        if guard is not None and not isinstance(guard.result, Bool | Anything):
+            what = f"{t}: '{guard.name}' is not a condition: it gives {_show_range(guard.result)}"
+            raise TypingError(what, where=t.where, hint=advise_condition(guard.result, guard.name))
+        return guard
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         output_domains = (self.result,) if self.speaks and self.result is not None else ()

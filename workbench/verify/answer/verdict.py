@@ -232,10 +232,11 @@ class Verdict(Displayed):
     @builtins.property
     def advice(self) -> tuple[str, ...]:
         """Two or three hints on what to try next, if the property was not decided, or a number leaves its range."""
+        from workbench.core.processor import RANGE_REMEDIES
         from workbench.verify.ask.properties import LEAVES_RANGE
 
         if self.outcome is not Outcome.UNKNOWN and self.run is not None and LEAVES_RANGE in self.run.shows:
-            return ("a condition (when, if) where the number leaves its range, or a larger range",)
+            return (RANGE_REMEDIES,)
         if self.outcome is not Outcome.UNKNOWN or self.problem is None:
             return ()
         from workbench.verify.answer.advice import advise  # which knows problems
