@@ -221,6 +221,7 @@ MISTAKES = {
     "window without an event": (
         "from Smoke and $n = COUNT(Temp within 5 min§) emit Smoke(area = $n)", "found ')'", "within 5 min from NAME",
     ),
+    "a range as type": ("define Fire(area: §0..3) from Smoke where area = 1", "found '0'", "int, float, bool, string"),
     "no emit": ("from Smoke(area > 1)§", "found the end", "a rule ends with what it emits"),
     "values in a head": (
         "define Fire(area §= Smoke.area, value = 1) from Smoke", "found '='", "where x = B.y",

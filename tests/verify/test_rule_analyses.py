@@ -95,6 +95,19 @@ def test_what_says_nothing_new_can_be_dropped():
     }
 
 
+def test_of_a_rule_that_never_fires_no_part_is_said_to_be_needed_or_not():
+    """What contradicts itself never fires, nor what needs what only such a rule emits; the third fires."""
+    text = """rule never: from B and last A(x > 2, x < 1) within 2 from B emit C(x = B.x)
+    rule after: from C and last A(x > 1) within 2 from C emit D(x = C.x)
+    rule fires: from B and last A(x > 1) within 2 from B emit D(x = B.x)"""
+    answers = found(r.droppable, text, deepen=False)
+    assert {name: answer for name, answer in answers.items() if not name.startswith("fires")} == {
+        "never": ("never",),
+        "after": ("never",),
+    }
+    assert answers["fires, 'x > 1' of A"] == ("needed", 2)
+
+
 @pytest.mark.parametrize(("consumed", "answer"), [("A", ("compete", 3)), ("B", ("do not compete",))])
 def test_triggers_compete_for_what_one_of_them_consumes(consumed, answer):
     """An A, and two triggers that want it; that a trigger is consumed takes nothing from another."""

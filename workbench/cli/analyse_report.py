@@ -16,6 +16,9 @@ from workbench.verify.answer.verdict import Verdict
 from workbench.verify.finding import Finding
 from workbench.verify.rules.stream import list_confirming
 
+LONG = 30
+"""Number of lines above which only the beginning and the end of a stream are shown."""
+
 
 @dataclass(frozen=True)
 class Section:
@@ -90,5 +93,13 @@ def format_streams(finding: Finding) -> list[str]:
     lines = []
     for name, stream in finding.runs.items():
         lines += [f"{name}:"] if name else []
-        lines.append(textwrap.indent(stream.text() or "nothing happens", INDENT if name else ""))
+        lines.append(textwrap.indent(_shorten(stream.text()) or "nothing happens", INDENT if name else ""))
     return [*lines, f"({list_confirming(finding.runs.values())} agree)"] if lines else []
+
+
+def _shorten(stream: str) -> str:
+    """Return the text of a stream; of a long one, its beginning and its end."""
+    lines = stream.splitlines()
+    if len(lines) > LONG:
+        lines[LONG * 2 // 3 : -LONG // 3] = [f"... ({len(lines) - LONG} lines, which --json contains)"]
+    return "\n".join(lines)

@@ -187,7 +187,7 @@ class Times(Domain):
                 late = format_time(behind).replace(" ", "") if self.clock.dates or self.clock.unit else behind
                 raise UntimedError(
                     f"a time from {self.clock.show(self.last[0])} on, the time of the row before",
-                    f"--late {late} waits for rows that are as late as this one",
+                    f"--late {late} waits for this row; others may be later still, and --late-output FILE saves those",
                 )
             self.last[:] = [time]
         if self.kind == "us" and not self.clock.dates and self.clock.unit is None:

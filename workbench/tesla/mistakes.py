@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from workbench.errors import listed
 from workbench.language.mistakes import COMMON, COMMON_SLIPS, Vocabulary
+from workbench.tesla.tree import SPELLED
 
 WORDS = {
     **COMMON, "RULE": "'rule'", "AT_MOST_ONCE": "'at most once in'", "ORDERED": "'ordered by'", "WITH": "'with id'",
@@ -36,6 +38,8 @@ def _habit(expected: frozenset[str], token: str) -> str:
         return "write 'declare fact'"
     if token == "'['" and {"AS", "EMIT"} <= expected:
         return "parameters come before constraints: TYPE[$a = attribute](value > 1)"
+    if expected == {"NAME"} and token.strip("'").isdigit():
+        return f"types are {listed(SPELLED.values())}; the numbers of a model are those of check --values TYPE.NAME=0..3"
     if expected == {"PARAMETER"}:
         return "brackets bind parameters, as in TYPE[$a = attribute]; conditions stand in parentheses: TYPE(value > 1)"
     if expected == {"DOTS", "FROM"}:

@@ -124,11 +124,17 @@ class _Comparisons:
                 self.held[name] = (*before, (sign, other, each))
 
 
-def _find_silent(rules: RuleSet, odd: Collection[str]) -> Iterator[WorkbenchError]:
-    """Report composites that nothing can emit: each of their rules needs an impossible event, or is silent."""
-    needed = {rule.name: rule.binding for rule in rules.rules}
+def find_silent_rules(rules: RuleSet) -> frozenset[str]:
+    """Return the names of the rules whose texts show that they never fire."""
+    odd = {rule.name for rule in rules.rules if _is_silent(rule)}
+    come = _find_possible_types(rules, odd)
+    return frozenset(odd | {each.name for each in rules.rules if any(part.type not in come for part in each.binding)})
+
+
+def _find_possible_types(rules: RuleSet, odd: Collection[str]) -> Collection[str]:
+    """Return the types of which events may come, if the rules in `odd` never fire."""
     come = rules.declarations.keys() - set(rules.composites)
-    lacking = {rule.name: {part.type for part in needed[rule.name]} for rule in rules.rules if rule.name not in odd}
+    lacking = {rule.name: {part.type for part in rule.binding} for rule in rules.rules if rule.name not in odd}
     asking: dict[str, list[t.Rule]] = {}
     for rule in rules.rules:
         for name in lacking.get(rule.name, ()):
@@ -140,10 +146,16 @@ def _find_silent(rules: RuleSet, odd: Collection[str]) -> Iterator[WorkbenchErro
             lacking[rule.name].discard(name)
             if not lacking[rule.name]:
                 new.append(rule.emits)
+    return come
+
+
+def _find_silent(rules: RuleSet, odd: Collection[str]) -> Iterator[WorkbenchError]:
+    """Report composites that nothing can emit: each of their rules needs an impossible event, or is silent."""
+    come = _find_possible_types(rules, odd)
     silent = [name for name in rules.composites if name not in come]
     for name in silent[:MAX_SILENT]:
         emitting = [rule for rule in rules.rules if rule.emits == name]
-        lacks = {each.name: [part.type for part in needed[each.name] if part.type not in come] for each in emitting}
+        lacks = {each.name: [part.type for part in each.binding if part.type not in come] for each in emitting}
         why = [f"{each} needs {types[0] if types else 'what nothing satisfies'}" for each, types in lacks.items()]
         hint = "it comes only where what its rules need comes from outside" if any(lacks.values()) else ""
         yield LanguageError(f"nothing can emit {name}: {' and '.join(why)}", where=emitting[0].where, hint=hint)

@@ -9,7 +9,7 @@ dropped", "do triggers of one rule compete for an event that it consumes".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -25,6 +25,7 @@ from workbench.tesla.resolved import ResolvedRule, slots, unresolve
 from workbench.tesla.rewriting.laws import with_part, without_part
 from workbench.tesla.rule_processor import ALL
 from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.rule_warnings import find_silent_rules
 from workbench.verify.answer.problem import check, comparison
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.ask.equivalence import side_by_side
@@ -93,16 +94,23 @@ DROPPED = Variation(
 def droppable(subject: RuleSubject) -> tuple[Finding, ...]:
     """Return, for each part that a rule could be written without, whether it then emits the same; a stream if not.
 
+    A rule whose text shows that it never fires has one finding, which says so.
+
     Raises
     ------
     Refused: the rules have no finite model.
     """
-    variants = (
-        (f"{rule.name}, {what}", with_rule(subject.rules, number, shorter))
-        for number, rule in enumerate(subject.rules.resolved)
-        for what, shorter in shorter_rules(rule)
-    )
-    return findings_in_turn([(about, partial(DROPPED.compare, subject, each, about)) for about, each in variants])
+    questions: list[tuple[str, Callable[[], Iterable[Finding]]]] = []
+    silent = find_silent_rules(subject.rules)
+    for number, rule in enumerate(subject.rules.resolved):
+        if rule.name in silent:
+            never = Finding(rule.name, "never", "never fires, so no part of it has an effect")
+            questions.append((rule.name, partial(iter, (never,))))
+            continue
+        for what, shorter in shorter_rules(rule):
+            about, variant = f"{rule.name}, {what}", with_rule(subject.rules, number, shorter)
+            questions.append((about, partial(DROPPED.compare, subject, variant, about)))
+    return findings_in_turn(questions)
 
 
 def shorter_rules(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
