@@ -37,8 +37,8 @@ BROKEN_PIPE = 141
 DEFECT = 3
 YOUNG = 100_000
 """Number of new objects between two garbage collections: nearly all that is imported and composed stays."""
-EPILOG = """exit codes: 0 all hold (within bounds counts, but for --strict), 1 some property fails, 2 the input or the
-installation is at fault, 3 undecided. WORKBENCH_DEBUG=1 shows the traceback of an error."""
+EPILOG = """exit codes: 0 success, 1 a property fails or something differs, 2 the input or the installation is at fault,
+3 undecided (`workbench docs` has them by command). WORKBENCH_DEBUG=1 shows the traceback of an error."""
 
 
 class _Parser(PagedParser):

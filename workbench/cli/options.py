@@ -22,12 +22,17 @@ ARRIVALS = ("free", "synchronised", "always")
 N, Q = 4, 2
 TIMEOUT = 60.0
 """Default time limit of a command that decides something, in seconds."""
-PIPE_HELP = "a .pipe file; FILE:NAME names one of its pipelines (default: main, else the last)"
+PIPE_HELP = "a .pipe or .tesla file; FILE:NAME names one of its pipelines"
 
 
-def pipeline_argument(parser: argparse.ArgumentParser, name: str = "file", metavar: str = "FILE[:NAME]") -> None:
+def pipeline_argument(
+    parser: argparse.ArgumentParser,
+    name: str = "file",
+    metavar: str = "FILE[:NAME]",
+    default: str = "main, else the last",
+) -> None:
     """Add the argument for the pipeline, and the options for its files."""
-    parser.add_argument(name, metavar=metavar, help=PIPE_HELP)
+    parser.add_argument(name, metavar=metavar, help=f"{PIPE_HELP} (default: {default})")
     include_option(parser)
     python_option(parser)
 
@@ -68,7 +73,7 @@ def parameter_options(parser: argparse.ArgumentParser) -> None:
 
 def domain_options(parser: argparse.ArgumentParser, *, n: int | None = N) -> None:
     """Add the options for finite integers."""
-    default = "plain Python numbers" if n is None else str(n)
+    default = "plain Python numbers" if n is None else f"by the constants of the program, at least {n}"
     parser.add_argument("-N", type=int, help=f"integers are 0..N-1 (default: {default})")
     parser.add_argument(
         "--int", dest="integers", choices=KINDS, default=None if n is None else KINDS[0],
@@ -80,7 +85,7 @@ def queue_options(parser: argparse.ArgumentParser) -> None:
     """Add the option for the capacities of queues."""
     parser.add_argument(
         "-Q", action="append", type=_capacity, default=[], metavar="CAPACITY",
-        help=f"events that fit in every queue (default: {Q}), or pairs: -Q add.left=3,add.right=0",
+        help=f"events that fit in every queue (default: {Q}, or more if that decides more), or pairs: -Q add.left=3",
     )  # fmt: skip
 
 

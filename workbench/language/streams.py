@@ -165,7 +165,8 @@ class StreamReader(args.Reader):
             what = f"takes {plural(processor.in_arity or 'no', 'stream')} here, {count or 'none'} given"
             error = self.count_error(type(processor), what, e.where)
             if isinstance(inner := getattr(processor, "inner", None), ApplyFunction):
-                what = f"'{inner.label}' takes {plural(inner.in_arity, 'stream')}, and '{e.name}' gives it {count or 'none'}"
+                takes = plural(inner.in_arity, "stream")
+                what = f"'{inner.label}' takes {takes}, and '{e.name}' gives it {count or 'none'}"
                 error = e.error(what, f"write cumulate({inner.label}), or {error.hint[6:]}")
             raise error
         output = self.add(processor, Findings().all(e.arguments[:count], self._stream), e.name, e.where)

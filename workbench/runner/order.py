@@ -198,7 +198,9 @@ class LateRows(Generic[R]):
         path, time = self._start.options.late_output, self._clock.show(row.time)
         if path is None:
             what = f"{self._name(row)} of {time} came later than --late {self._clock.late} allows"
-            raise InputError(what, where=where, hint="a longer --late waits for it; --late-output FILE saves such rows instead")
+            raise InputError(
+                what, where=where, hint="a longer --late waits for it; --late-output FILE saves such rows instead"
+            )
         if self._writer is None:
             from workbench.events.write import write_events
 

@@ -39,7 +39,9 @@ def _habit(expected: frozenset[str], token: str) -> str:
     if token == "'['" and {"AS", "EMIT"} <= expected:
         return "parameters come before constraints: TYPE[$a = attribute](value > 1)"
     if expected == {"NAME"} and token.strip("'").isdigit():
-        return f"types are {listed(SPELLED.values())}; the numbers of a model are those of check --values TYPE.NAME=0..3"
+        return (
+            f"types are {listed(SPELLED.values())}; the numbers of a model are those of check --values TYPE.NAME=0..3"
+        )
     if expected == {"PARAMETER"}:
         return "brackets bind parameters, as in TYPE[$a = attribute]; conditions stand in parentheses: TYPE(value > 1)"
     if expected == {"DOTS", "FROM"}:

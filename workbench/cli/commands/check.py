@@ -17,7 +17,7 @@ from workbench.cli.model_settings import pipeline_settings, rule_bounds, rule_se
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    o.pipeline_argument(parser)
+    o.pipeline_argument(parser, default="all with properties")
     property_option(parser)
     o.check_options(parser)
     o.model_options(parser)
