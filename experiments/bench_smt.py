@@ -24,10 +24,10 @@ from typing import Any
 
 import workbench as wb
 from workbench.core.domain import Bool, Enum, Integer, Overflowing
+from workbench.core.encoding import encode
 from workbench.core.fold import Fold
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import Term, var
-from workbench.executors.compiled.code.numbers import encode
 from workbench.executors.compiled.lower.words import exact_ends
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import EngineLimits

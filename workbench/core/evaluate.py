@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from workbench.core.domain import Integer, Overflowing, Reals
 from workbench.core.fold import Fold, postorder
 from workbench.core.named_operators import SCOPE
-from workbench.core.ops import CAST
+from workbench.core.ops import CAST, ITE, MAX, MIN
 from workbench.core.term import Term, leaves
 
 SHARE_FROM = 2
@@ -25,6 +25,8 @@ class PythonSource(Fold[str]):
 
     scope: ClassVar[Mapping[str, Any]] = SCOPE
     """The names that the source uses."""
+    clamp: ClassVar[str] = "min(max({}, 0), {})"
+    """The source of a number that saturates at 0 and at an upper bound."""
 
     def __init__(self, names: dict[Term, str], constants: dict[str, Any]) -> None:
         super().__init__()
@@ -44,26 +46,23 @@ class PythonSource(Fold[str]):
     def default(self, term: Term, *args: str) -> str:
         if term.op is None or term.op.binds:
             return super().default(term)
-        if term.op.name.startswith("escapes_"):
-            domain = term.args[0].domain
-            assert isinstance(domain, Integer)
-            return f"(not 0 <= {term.op.python.format(*args)} <= {domain.hi})"
         return self.write_fit(term, term.op.python.format(*args))
 
+    def on_escapes(self, term: Term, a: str, b: str) -> str:
+        domain = term.args[0].domain
+        assert term.op is not None
+        assert isinstance(domain, Integer)
+        return f"(not 0 <= {term.op.python.format(a, b)} <= {domain.hi})"
+
     def write_fit(self, term: Term, exact: str) -> str:
-        """Return source of `term.domain.fit(exact)`."""
-        return write_fit(term, exact)
-
-
-def write_fit(term: Term, exact: str) -> str:
-    """Return source of `term.domain.fit(exact)`; results of operators on floats are floats."""
-    if isinstance(term.domain, Reals) and term.op is CAST:
-        return f"float({exact})"
-    if not isinstance(term.domain, Integer) or (term.op is not None and term.op.name in ("ite", "min", "max")):
-        return exact
-    if term.domain.overflow is Overflowing.MODULAR:
-        return f"({exact} % {term.domain.n})"
-    return f"min(max({exact}, 0), {term.domain.hi})"
+        """Return source of `term.domain.fit(exact)`; results of operators on floats are floats."""
+        if isinstance(term.domain, Reals) and term.op is CAST:
+            return f"float({exact})"
+        if not isinstance(term.domain, Integer) or term.op in (ITE, MIN, MAX):
+            return exact
+        if term.domain.overflow is Overflowing.MODULAR:
+            return f"({exact} % {term.domain.n})"
+        return self.clamp.format(exact, term.domain.hi)
 
 
 class Assignment(NamedTuple):

@@ -34,7 +34,8 @@ class Fold(Generic[R]):
         """Call the method for the node's kind with its arguments' results."""
         if term.op is None:
             return self.on_var(term) if term.is_var else self.on_const(term)
-        method = getattr(self, f"on_{term.op.name}", self.default)
+        name = "escapes" if term.op.escapes_from is not None else term.op.name
+        method = getattr(self, f"on_{name}", self.default)
         return method(term, *(self.memo[arg] for arg in term.args))
 
     def on_const(self, term: Term) -> R:

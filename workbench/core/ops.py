@@ -66,6 +66,9 @@ class Operator:
     """For a comparison: the orders of its operands for which it is true, among `<`, `=` and `>`."""
     sql: str = ""
     """For a comparison that a database supports in a selection: its sign in SQL."""
+    escapes_from: Operator | None = None
+    """For a test whether an exact result leaves the domain of the operands: the operator whose result it is. `exact`
+    and `python` are then those of that operator."""
 
     def __post_init__(self) -> None:
         _ROWS.setdefault(self.name, self)
@@ -404,14 +407,9 @@ def restrict_to_range(value: Any, domain: Domain) -> Any:
 # Whether the exact result of an arithmetic node leaves the finite domain of its operands; see `escapes`.
 
 
-def _leaves_domain(name: str, symbol: str, exact: Callable[[Any, Any], Any]) -> Operator:
-    return Operator(f"escapes_{name}", 2, f"escapes {symbol}", _no_typing, exact, f"({{0}} {symbol} {{1}})")
-
-
 ESCAPES = {
-    "add": _leaves_domain("add", "+", operator.add),
-    "sub": _leaves_domain("sub", "-", operator.sub),
-    "mul": _leaves_domain("mul", "*", operator.mul),
+    op.name: Operator(f"escapes_{op.name}", 2, f"escapes {op.symbol}", _no_typing, op.exact, op.python, escapes_from=op)
+    for op in (ADD, SUB, MUL)
 }
 
 # Whether the result of an operation on integers without bounds is outside a word of 64 bits.

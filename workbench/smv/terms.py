@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Set
 
 from workbench.core.domain import Bool, Domain, Enum, Integer, Overflowing, Range, Value
 from workbench.core.fold import Fold
-from workbench.core.ops import CAST, ITE
+from workbench.core.ops import CAST, ITE, MUL, SUB
 from workbench.core.term import Term
 from workbench.errors import DomainError, Refused
 
@@ -170,16 +170,14 @@ class SmvTerms(Fold[str]):
             return ""
         return f"extend({a}, {k}) * extend({b}, {k}) > 0ud{2 * k}_{2**k - 1}"
 
-    def on_escapes_add(self, term: Term, a: str, b: str) -> str:
-        domain = term.args[0].domain
-        return f"({a} + {b} < {a})" if word_width(domain) else f"({a} + {b} > {_top(domain)})"
-
-    def on_escapes_sub(self, _: Term, a: str, b: str) -> str:
-        return f"({a} < {b})"
-
-    def on_escapes_mul(self, term: Term, a: str, b: str) -> str:
-        domain = term.args[0].domain
-        return f"({self._product_escapes(domain, a, b)})" if word_width(domain) else f"({a} * {b} > {_top(domain)})"
+    def on_escapes(self, term: Term, a: str, b: str) -> str:
+        assert term.op is not None
+        domain, exact = term.args[0].domain, term.op.escapes_from
+        if exact is SUB:
+            return f"({a} < {b})"
+        if not word_width(domain):
+            return f"({a} {'*' if exact is MUL else '+'} {b} > {_top(domain)})"
+        return f"({self._product_escapes(domain, a, b)})" if exact is MUL else f"({a} + {b} < {a})"
 
     def on_min(self, _: Term, a: str, b: str) -> str:
         return f"case {a} <= {b} : {a}; TRUE : {b}; esac"

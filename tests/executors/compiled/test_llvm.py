@@ -15,7 +15,7 @@ from workbench.core.term import Term, var
 pytest.importorskip("llvmlite")
 pytest.importorskip("numba")
 
-from workbench.executors.compiled.code.numbers import decode
+from workbench.core.encoding import decode
 from workbench.ir.system import StateVariable, System
 from workbench.verify.decide.explicit import native
 from workbench.verify.decide.explicit.machine import search_loop

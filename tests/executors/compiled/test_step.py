@@ -12,12 +12,12 @@ from tests.examples import examples
 from workbench.conformance.compare.models import compose_whole
 from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range
+from workbench.core.encoding import decode, encode
 from workbench.core.ops import ADD, EVEN, MUL, SUB
 from workbench.core.processor import END
 from workbench.core.term import leaves, var
 from workbench.errors import Refused
 from workbench.executors.compiled.code.loop import step_function
-from workbench.executors.compiled.code.numbers import decode, encode
 from workbench.executors.compiled.code.plain import plain_function
 from workbench.ir.ends import END_NAME
 from workbench.ir.simulate import Simulator

@@ -11,9 +11,9 @@ import workbench as wb
 from tests.examples import examples
 from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.core.domain import Range
+from workbench.core.encoding import encode
 from workbench.core.ops import EQ, GE, GT, LE, LT, NE, Operator
 from workbench.core.term import var
-from workbench.executors.compiled.code.numbers import encode
 from workbench.ir.compose import compose
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System

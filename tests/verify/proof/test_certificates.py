@@ -20,9 +20,9 @@ from workbench.budget import Budget
 from workbench.cli.main import main
 from workbench.conformance.generate.pipelines import pipelines
 from workbench.core.domain import BOOL
+from workbench.core.encoding import decode, encode
 from workbench.core.term import var
 from workbench.errors import InputError, LimitMet, Refused, WorkbenchError
-from workbench.executors.compiled.code.numbers import decode, encode
 from workbench.verify.ask.environment import Arrivals
 from workbench.verify.proof.certificate import certificate
 from workbench.verify.proof.check_certificate import UndecidedCertificate, check_certificate

@@ -14,11 +14,11 @@ import pytest
 from tests.examples import scaled
 from workbench.core import ops
 from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Overflowing, Range, Value
+from workbench.core.encoding import decode, encode
 from workbench.core.evaluate import compile_terms
 from workbench.core.ops import CAST, ESCAPES, OPERATORS, Conversion, escapes
 from workbench.core.term import Term, const, var
 from workbench.errors import DomainError, Refused, TypingError
-from workbench.executors.compiled.code.numbers import decode, encode
 from workbench.smv.engines.engine import EngineLimits
 from workbench.verify.decide.columns import NumpySource
 from workbench.verify.decide.smt.session import Z3Session
@@ -50,8 +50,8 @@ def meaning(term: Term, values: dict[Term, Value]) -> Value:
     if term.op is None:
         return values[term] if term.is_var else term.payload
     args = [meaning(arg, values) for arg in term.args]
-    if term.op in ESCAPES.values():
-        return term.op.exact(*args) not in term.args[0].domain
+    if term.op.escapes_from is not None:
+        return term.op.escapes_from.exact(*args) not in term.args[0].domain
     exact = args[0] if term.op is CAST else term.op.exact(*args)
     return term.domain.fit(exact)
 

@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Overflowing, Value
+from workbench.core.domain import BOOL, Bool, Domain, Enum, Value
+from workbench.core.encoding import decode, encode, encode_ends
 from workbench.core.evaluate import PythonSource, compile_terms
 from workbench.core.fold import postorder
-from workbench.core.ops import ESCAPES, as_term, conjunction
+from workbench.core.ops import as_term, conjunction
 from workbench.core.term import Term, var
 from workbench.errors import Refused
-from workbench.executors.compiled.code.numbers import decode, encode, encode_ends
 from workbench.executors.compiled.lower.words import refuse_large
 from workbench.verify.decide.part import Part
 from workbench.verify.decide.runs import values_of_inputs
@@ -54,6 +54,7 @@ class NumpySource(PythonSource):
         "logical_not": np.logical_not, "logical_and": np.logical_and, "logical_or": np.logical_or, "where": np.where,
         "minimum": np.minimum, "maximum": np.maximum, "quotient": _quotient, "remainder": _remainder,
     }  # fmt: skip
+    clamp: ClassVar[str] = "minimum(maximum({}, 0), {})"
 
     def on_const(self, term: Term) -> str:
         refuse_large(term)
@@ -66,12 +67,6 @@ class NumpySource(PythonSource):
             left, right = (arg.domain for arg in term.args)
             if isinstance(left, Enum) and isinstance(right, Enum) and left.labels != right.labels:
                 raise Refused(f"values of {left} are not compared with those of {right} in columns")
-        if term.op in ESCAPES.values():
-            exact, (_, hi) = (
-                f"({args[0]} {term.op.symbol.removeprefix('escapes ')} {args[1]})",
-                encode_ends(term.args[0].domain),
-            )
-            return f"logical_or({exact} < 0, {exact} > {hi})"
         if term.op.name not in NUMPY:
             return super().default(term, *args)
         constant = term.args[-1].payload if term.args[-1].is_const else 0
@@ -79,12 +74,11 @@ class NumpySource(PythonSource):
         source = f"({{0}} {'//' if term.op.name == 'div' else '%'} {{1}})" if by_constant else NUMPY[term.op.name]
         return self.write_fit(term, source.format(*args))
 
-    def write_fit(self, term: Term, exact: str) -> str:
-        if not isinstance(term.domain, Integer) or (term.op is not None and term.op.name in ("ite", "min", "max")):
-            return exact
-        if term.domain.overflow is Overflowing.MODULAR:
-            return f"({exact} % {term.domain.n})"
-        return f"minimum(maximum({exact}, 0), {term.domain.hi})"
+    def on_escapes(self, term: Term, a: str, b: str) -> str:
+        refuse_large(term)
+        assert term.op is not None
+        exact = term.op.python.format(a, b)
+        return f"logical_or({exact} < 0, {exact} > {encode_ends(term.args[0].domain)[1]})"
 
 
 class RunColumns:

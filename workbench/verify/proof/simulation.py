@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.core.domain import Bool, Domain, Value
+from workbench.core.encoding import decode, encode, encode_ends
 from workbench.core.fields import join_parts, split
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, show_carried
 from workbench.core.term import concrete, leaves
 from workbench.errors import Overflow, WorkbenchError
-from workbench.executors.compiled.code.numbers import decode, encode, encode_ends
 from workbench.executors.reference.executor import Reference
 from workbench.ir.system import Input, System
 from workbench.processors.held.group import flatten

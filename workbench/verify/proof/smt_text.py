@@ -1,7 +1,8 @@
 """Terms as SMT-LIB text over integers, and the reader of such text.
 
 The rule of this module: text has the meaning that `core.ops` defines, written down operator by operator. It shares
-nothing with the translation that the engines use, so that each can show a defect of the other.
+only the numbers of values (`core.encoding`) with the translation that the engines use, so that each can show a defect
+of the other.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import re
 from collections.abc import Callable
 
 from workbench.core.domain import Bool, Domain, Enum, Integer, Overflowing, Value
+from workbench.core.encoding import encode, encode_ends
 from workbench.core.fold import Fold
+from workbench.core.ops import MUL, SUB
 from workbench.core.term import Term, var
 from workbench.errors import Refused, WorkbenchError
-from workbench.executors.compiled.code.numbers import encode, encode_ends
 
 DEEPEST = 2
 """Depth of an expression beyond which it has a name."""
@@ -171,16 +173,10 @@ class SmtText(Fold[str]):
     def on_bit_or(self, term: Term, a: str, b: str) -> str:
         return self._combine_bits(term, a, b, "or")
 
-    def on_escapes_add(self, term: Term, a: str, b: str) -> str:
-        return self._leaves(term, f"(+ {a} {b})")
-
-    def on_escapes_sub(self, term: Term, a: str, b: str) -> str:
-        return self._leaves(term, f"(- {a} {b})")
-
-    def on_escapes_mul(self, term: Term, a: str, b: str) -> str:
-        return self._leaves(term, self._multiply(term, a, b))
-
-    def _leaves(self, term: Term, exact: str) -> str:
+    def on_escapes(self, term: Term, a: str, b: str) -> str:
+        assert term.op is not None
+        operator = term.op.escapes_from
+        exact = self._multiply(term, a, b) if operator is MUL else f"({'-' if operator is SUB else '+'} {a} {b})"
         lo, hi = _ends(term.args[0].domain)
         return f"(not (<= {number(lo)} {exact} {number(hi)}))"
 

@@ -263,10 +263,10 @@ def lower_operation(term: Term, args: list[ir.Expr]) -> ir.Expr:
         return ir.Select(args[0], args[1], args[2], predictable)
     if term.op.holds and (exact := _compare_exactly(term, args)) is not None:
         return exact
-    if name.startswith("escapes_"):
+    if (exact_operator := term.op.escapes_from) is not None:
         domain = term.args[0].domain
         assert isinstance(domain, Integer)
-        return op("outside", op(name.removeprefix("escapes_"), *args), ir.integer(0), ir.integer(domain.hi))
+        return op("outside", op(exact_operator.name, *args), ir.integer(0), ir.integer(domain.hi))
     if name in ("div", "mod"):
         return fit(term, _lower_division(name, term, *args))
     if term.op is CAST:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from workbench.core.encoding import decode
 from workbench.core.fold import postorder
 from workbench.core.memory import RowSearch
 from workbench.executors.compiled.code.loop import Target, loop_source
-from workbench.executors.compiled.code.numbers import decode
 from workbench.executors.compiled.code.plain import PlainLoop
 from workbench.executors.compiled.lower.periodic_part import MAX_PHASES, Steady, steady
 from workbench.executors.compiled.lower.shape import Shape

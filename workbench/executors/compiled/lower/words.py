@@ -74,7 +74,7 @@ def refuse_large(term: Term) -> None:
                 f"compiled code has integers of 64 bits, and '{term.op or term}' on {term.domain} can have more",
                 hint="choose a smaller domain with -N",
             )
-    elif term.op in ESCAPES.values() and max(map(abs, exact_ends(term))) > WORD_HI:
+    elif term.op is not None and term.op.escapes_from is not None and max(map(abs, exact_ends(term))) > WORD_HI:
         raise Refused("compiled code has integers of 64 bits, and arithmetic in this pipeline can have more")
 
 

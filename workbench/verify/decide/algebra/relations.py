@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 from workbench.budget import report
 from workbench.core.domain import Bool
+from workbench.core.encoding import encode
 from workbench.core.term import Term
-from workbench.executors.compiled.code.numbers import encode
 from workbench.ir.system import StateVariable, System
 from workbench.smv.engines.engine import Answer, EngineLimits
 from workbench.verify.decide.algebra.orient import Ranking, as_rules

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.core.domain import Bool, Domain, Integer, Overflowing, Range
+from workbench.core.encoding import encode
 from workbench.core.fold import Fold
 from workbench.core.ops import EQ, EVEN, LT, OPERATORS
 from workbench.core.term import Term
-from workbench.executors.compiled.code.numbers import encode
 from workbench.verify.decide.algebra.polynomial import (
     UNIT,
     Generators,

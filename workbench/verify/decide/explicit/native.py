@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from llvmlite import binding, ir
 
 from workbench.core.domain import Bool, Integer, Overflowing
+from workbench.core.encoding import encode
 from workbench.core.fold import Fold
 from workbench.core.term import Term, var
-from workbench.executors.compiled.code.numbers import encode
 from workbench.executors.compiled.code.objects import host_machine, optimise_module
 from workbench.executors.compiled.lower.words import exact_ends, never_negative
 from workbench.verify.decide.explicit.space import WORD, Space
@@ -146,13 +146,16 @@ class Instructions(Fold[Any]):
             return self._fit(term, self._exact(name, *args))
         if name in COMPARISONS:
             return self.builder.zext(self._compare(COMPARISONS[name], *args), VECTOR)
-        if name.startswith("escapes_"):
-            domain = term.args[0].domain
-            assert isinstance(domain, Integer)
-            exact = self._exact(name.removeprefix("escapes_"), *args)
-            above = self.builder.icmp_unsigned(">", exact, same(domain.hi))  # a negative number is above, too
-            return self.builder.zext(above, VECTOR)
         return super().default(term, *args)
+
+    def on_escapes(self, term: Term, a: Any, b: Any) -> Any:
+        domain = term.args[0].domain
+        assert term.op is not None
+        assert term.op.escapes_from is not None
+        assert isinstance(domain, Integer)
+        exact = self._exact(term.op.escapes_from.name, a, b)
+        above = self.builder.icmp_unsigned(">", exact, same(domain.hi))  # a negative number is above, too
+        return self.builder.zext(above, VECTOR)
 
     def on_not(self, _: Term, a: Any) -> Any:
         return self.builder.xor(a, same(1))

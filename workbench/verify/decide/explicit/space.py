@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from workbench.core.domain import BOOL, Domain, Range, Value
+from workbench.core.encoding import decode, encode
 from workbench.core.evaluate import compile_terms
 from workbench.core.fold import variables
 from workbench.core.ops import AND, NOT, as_term, conjunction, ite
@@ -23,7 +24,6 @@ from workbench.errors import Refused
 from workbench.executors.compiled.code import ir
 from workbench.executors.compiled.code.body import input_names, variable_names
 from workbench.executors.compiled.code.lowering import Lowering
-from workbench.executors.compiled.code.numbers import decode, encode
 from workbench.executors.compiled.code.operators import op
 from workbench.executors.compiled.code.passes import drop_unused, hoist_invariants, inline_single_uses, run_passes
 from workbench.executors.compiled.code.placement import state_var

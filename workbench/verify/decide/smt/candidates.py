@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.core.domain import Bool
-from workbench.executors.compiled.code.numbers import encode_ends
+from workbench.core.encoding import encode_ends
 from workbench.verify.decide.columns import RunColumns, constants_of
 from workbench.verify.decide.part import Part
 from workbench.verify.decide.smt.session import Z3Session

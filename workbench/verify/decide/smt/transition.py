@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Bool, Domain, Value
+from workbench.core.encoding import decode, encode_ends
 from workbench.core.ops import as_term
 from workbench.core.term import Term, const, var
-from workbench.executors.compiled.code.numbers import decode, encode_ends
 from workbench.verify.decide.part import Part
 from workbench.verify.decide.smt.session import Z3Session
 from workbench.verify.decide.smt.translate import Z3Translation

@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.core.domain import Bool, Enum, Integer, Overflowing
+from workbench.core.encoding import encode, encode_ends
 from workbench.core.fold import Fold
+from workbench.core.ops import MUL
 from workbench.core.term import Term
 from workbench.errors import Refused
-from workbench.executors.compiled.code.numbers import encode, encode_ends
 from workbench.executors.compiled.lower.words import exact_ends
 
 CASES = 32
@@ -150,16 +151,9 @@ class Z3Translation(Fold[Any]):
             total = total + self.z3.If(combine(left, right), self.number(1 << bit), self.number(0))
         return total
 
-    def on_escapes_add(self, term: Term, a: Any, b: Any) -> Any:
-        return self._leaves(term, a + b)
-
-    def on_escapes_sub(self, term: Term, a: Any, b: Any) -> Any:
-        return self._leaves(term, a - b)
-
-    def on_escapes_mul(self, term: Term, a: Any, b: Any) -> Any:
-        return self._leaves(term, self._multiply(term, a, b))
-
-    def _leaves(self, term: Term, exact: Any) -> Any:
+    def on_escapes(self, term: Term, a: Any, b: Any) -> Any:
+        assert term.op is not None
+        exact = self._multiply(term, a, b) if term.op.escapes_from is MUL else term.op.exact(a, b)
         lo, hi = encode_ends(term.args[0].domain)
         return self.z3.Or(exact < lo, exact > hi)
 
