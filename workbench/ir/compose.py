@@ -15,7 +15,7 @@ from workbench.core.contract import Contract
 from workbench.core.domain import BOOL, Domain, Range
 from workbench.core.fields import Map, within
 from workbench.core.join import Join
-from workbench.core.kinds import Clocked, Tick, pack_slots
+from workbench.core.kinds import Clocked, Deferring, Tick, pack_slots
 from workbench.core.memory import ANY_ROW, Array, Cells
 from workbench.core.ops import (
     AND,
@@ -32,7 +32,7 @@ from workbench.core.ops import (
     restrict_to_range,
 )  # fmt: skip
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Machine, Maybe, Stepped, slots_of
+from workbench.core.processor import Machine, Maybe, Repeated, Scattered, Stepped, slots_of
 from workbench.core.program import Program
 from workbench.core.strict_values import Computed, strictly
 from workbench.core.term import FALSE, TRUE, Others, Term, const, has_view, leaves, var
@@ -177,7 +177,7 @@ class _Crawl:
         if self.arrays and unbounded and stored is None and not many:
             raise Refused(
                 f"{named} can emit any number of events in a step, and there has to be a bound",
-                hint=_WAITING if hasattr(node.processor, "pending") else "give its input a finite domain",
+                hint=_WAITING if isinstance(node.processor, Deferring) else "give its input a finite domain",
             )
         machine = stored.machine(cells) if stored else self._machine(node, domains)
         arrivals = [self.pipes[pipe].slots for pipe in node.inputs]
@@ -266,12 +266,12 @@ class _Crawl:
             if number < len(rounds):
                 names = (f"{node.name}:{slot.name}_after{number}" for slot in machine.slots)
                 state = tuple(self.wires.share_value(name, part) for name, part in zip(names, state, strict=True))
+            out: Any  # also `Repeated` and `Scattered`, which only `Stored` machines emit
             for slots, out in zip(emitted, results, strict=True):
-                if getattr(out, "more", None) is not None:  # it is a `Repeated`
-                    self.more[node.name] = out.more  # type: ignore[union-attr]
-                rows: Others | None = getattr(out, "rows", None)
-                if rows is not None:  # it is `Scattered`
-                    self.rows[node.name] = rows._replace(happens=AND(fires, rows.happens))
+                if isinstance(out, Repeated):
+                    self.more[node.name] = out.more
+                elif isinstance(out, Scattered):
+                    self.rows[node.name] = out.rows._replace(happens=AND(fires, out.rows.happens))
                 slots += [Maybe(AND(fires, as_term(each.present, BOOL)), each.value) for each in slots_of(out)]
         if machine.emits and len(rounds) > 1:
             results = machine.emits(before, rounds, lambda name, term: self.wires.share(f"{node.name}:{name}", term))

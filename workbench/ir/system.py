@@ -197,7 +197,7 @@ class System:
     coming: Mapping[str, Term] = field(default_factory=dict)
     """For presence flags of pipes: the condition that events are assumed to satisfy."""
     watched: Mapping[str, WatchedContract] = field(default_factory=dict)
-    """The contracts whose streams are in the system (`held.group.watch`), by name."""
+    """The contracts whose streams are in the system (`held.contracts.watch`), by name."""
 
     @property
     def restrictions(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Parses the text of rules into a tree; rules in the older grammar are translated (`older`).
+"""Parses the text of rules into a tree; rules in the older grammar are translated (`older_grammar`).
 
 `mistakes` explains what the grammar cannot read; `check` ensures that the result means something.
 """

@@ -181,14 +181,10 @@ class RuleSet(Displayed):
     def simplify(self, **settings: Any) -> RuleSimplification:
         """Return the rules with fewer constraints, predicates and rules, and shorter windows, with grounds for each.
 
-                simplification = wb.rules.load_rules("fire.tesla").simplify()
-            print(simplification)
-            simplification.rules
-
         Parameters
         ----------
         settings: `seconds` for one query to the model (10; 0: only laws are applied), its `bounds`, and whether
-                results that hold only `within_bounds` are applied, too (no).
+            results that hold only `within_bounds` are applied, too (no).
         """
         simplify = later("workbench.conformance.compare.simplified_rules", "simplified_rules")
         simplification: RuleSimplification = simplify(self, **settings)

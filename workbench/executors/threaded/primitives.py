@@ -1,7 +1,7 @@
 """The only primitives of Python that the thread package uses: threads and locks.
 
 All code takes them from one place, the thread manager, so that tests can replace the standard library by a scheduler of
-their own (`conformance.schedules`). The module `threading` is the default.
+their own (`conformance.compare.schedules`). The module `threading` is the default.
 
 The rule of this module: threads wait at gates, outside of any lock; there are no conditions, in whose code Ctrl-C would
 leave a lock taken.

@@ -377,17 +377,14 @@ class Group(Holder):
 def showing(pipeline: Pipeline, output: str) -> Pipeline:
     """Return the part of a pipeline that one of its outputs needs."""
     outputs = tuple(each for each in pipeline.outputs if each[0] == output)
-    cone, nodes = {pipe for _, pipe in outputs}, list[Node]()
-    for node in reversed(pipeline.nodes):
-        if not cone.isdisjoint(node.outputs):
-            cone.update(node.inputs)
-            nodes.append(node)
+    nodes = pipeline.upstream(pipe for _, pipe in outputs)
+    cone = {pipe for _, pipe in outputs}.union(*(node.inputs for node in nodes))
     names = {node.name for node in nodes}
     capacities = {queue: size for queue, size in pipeline.capacities.items() if queue.partition(".")[0] in names}
     faults = tuple(fault for fault in pipeline.faults if fault.pipe in cone)
     known = {*dict(pipeline.inputs), *dict(outputs)}
     return replace(
-        pipeline, nodes=tuple(reversed(nodes)), outputs=outputs, capacities=capacities, faults=faults,
+        pipeline, nodes=nodes, outputs=outputs, capacities=capacities, faults=faults,
         contracts=tuple(each for each in pipeline.contracts if known.issuperset(each.reads)),
     )  # fmt: skip
 

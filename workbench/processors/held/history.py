@@ -2,7 +2,7 @@
 
 It is the specification of pipelining (Event Stream Processing with Multiple Threads, section 4.4, and the
 generalisation to a bounded number of past events that it names): copies that start afresh can run at the same time. A
-processor may be pipelined if it is equivalent to its `History`, which `verify.certify` checks.
+processor may be pipelined if it is equivalent to its `History`, which `verify.analyses.certify` checks.
 """
 
 from __future__ import annotations

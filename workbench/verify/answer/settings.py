@@ -38,7 +38,7 @@ class Settings:
     floats: the least and the greatest of the whole numbers that stand for `float`; None: those around the constants
         that floats are compared with; without constants, nothing stands for `float`.
     environment: the assumptions about the inputs.
-    engine: `auto`, `all`, or the name of an engine (`deciders.NAMES`).
+    engine: `auto`, `all`, or the name of an engine (`decide.table.engine_rows`).
     seconds, memory_mb: limits of one call and everything that it starts: the growth of this process, and what an engine
         may use of the rest. None: no limit.
     count_states: also report the number of reachable states.

@@ -170,7 +170,7 @@ class Verdict(Displayed):
     depth: the number of steps for which an undecided property was decided; None: no step.
     reached: the progress of each engine, if the property was not decided.
     vacuity: what never happens in the model, if that makes the verdict vacuous.
-    examined: the findings about the verdict's grounds (`verify.examine`).
+    examined: the findings about the verdict's grounds (`answer.examine`).
     """
 
     pipeline: str

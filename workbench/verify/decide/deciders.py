@@ -1,6 +1,6 @@
 """Deciders: one engine, several in turn (`auto`), or all of them compared with each other (`all`).
 
-Engines under `engines` read SMV text, the explicit engine explores the system itself; here they have one interface.
+Engines of `smv.engines` read SMV text, the explicit engine explores the system itself; here they have one interface.
 
 `auto` begins with BDDs, which decide most models at once. What remains undecided after a short while goes to the other
 engines, each for the turn in its row, and finally to the BDDs again, for all the time that is left (`turns`). Where a

@@ -18,7 +18,7 @@ from workbench.verify.ask.formula import Formula, to_smv
 
 
 class PartQuestion(NamedTuple):
-    """One question; `side` as in `engines.Query`. `unless`: the role whose refutation makes the answer needless."""
+    """One question; `side` as in `Query`. `unless`: the role whose refutation makes the answer needless."""
 
     kind: QueryKind
     formula: Formula
@@ -142,7 +142,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Decision:
-    """The answers by role, the engines that gave them, and the cost (see `engines.TaskResult`).
+    """The answers by role, the engines that gave them, and the cost (see `smv.engines.engine.TaskResult`).
 
     `reachable_states` are counted as NuSMV does for the printed model: its inputs are variables.
     """

@@ -16,9 +16,6 @@ AHEAD = 4
 """Number of copies of a repeated event that are written unconditionally, which saves jumps."""
 
 
-ArrayGroup = Sequence[Any]
-
-
 @dataclass(frozen=True)
 class Shape:
     """The parameters of the loop of a system, in order, after `first` and `last`, the range of steps.

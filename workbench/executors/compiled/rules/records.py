@@ -239,7 +239,7 @@ class EventHistory(NamedTuple):
     joins: from the codes of two texts to that of their concatenation.
 
     The last row is the current event, the one before it has operands of an aggregate; events that are processed
-    together (`kernel.stretch`) have rows before these.
+    together (`kernel.trigger_batch`) have rows before these.
     """
 
     columns: Annotated[Any, COLUMN]
