@@ -29,11 +29,17 @@ RowEvents = Mapping[str, Value]
 class EventArray(NamedTuple):
     """The events of one input in successive rows, and a mask of the rows with events; None: all rows.
 
-    `events` is an array; for tuples a tuple of the arrays of their fields; for keys (`Words`) an Arrow array of texts.
+    `events` is an array of numpy or a `TextColumn`; for tuples a tuple of those of their fields; for keys (`Words`) and
+    for copied cells an Arrow array.
     """
 
     events: Any
     present: Any
+
+    @property
+    def is_arrow(self) -> bool:
+        """Whether the events are an Arrow array."""
+        return _is_arrow(self.events)
 
     @property
     def rows(self) -> int:
@@ -71,10 +77,14 @@ Columns = Mapping[str, EventArray]
 """The events of each input."""
 
 
+def _is_arrow(events: Any) -> bool:
+    return hasattr(events, "buffers")  # without importing pyarrow, which a run may not need
+
+
 def _part(events: Any, rows: Any) -> Any:
     if isinstance(events, tuple):
         return tuple(_part(each, rows) for each in events)
-    if hasattr(events, "buffers") and not isinstance(rows, slice):
+    if _is_arrow(events) and not isinstance(rows, slice):
         from workbench.events.buffers import take_rows
 
         return take_rows(events, rows)
@@ -96,7 +106,7 @@ def join_events(parts: Sequence[EventArray]) -> EventArray:
 def _concatenate(parts: Sequence[Any]) -> Any:
     if isinstance(parts[0], tuple):
         return tuple(map(_concatenate, zip(*parts, strict=True)))
-    kinds = {getattr(each, "type", None) for each in parts}  # those of Arrow arrays
+    kinds = {each.type if _is_arrow(each) else None for each in parts}
     if kinds != {None}:
         import pyarrow as pa
 

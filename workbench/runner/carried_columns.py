@@ -71,7 +71,7 @@ class CarriedColumn:
         if batch.columns is None:
             return False
         column = batch.columns.get(self.port.name)
-        return column is None or hasattr(column.events, "buffers")
+        return column is None or column.is_arrow
 
     def take(self, batch: LogBatch, indices: Any) -> Any:
         """Return the cells of the rows at these indices as an Arrow array."""
@@ -85,7 +85,7 @@ class CarriedColumn:
         column = batch.columns[name].part(indices)
         if self.clock is not None:
             return times_to_arrow(column.events, self.clock)
-        if hasattr(column.events, "buffers"):  # cells as they are
+        if column.is_arrow:  # cells as they are
             return column.events if column.present is None else _hide(column.events, column.present)
         return events_to_arrow(self.port.domain, column.fields, column.present)
 

@@ -90,7 +90,7 @@ def encode_texts(column: EventArray, texts: dict[int, str]) -> EventArray | None
 
     from workbench.events.text_column import TextColumn
 
-    if hasattr(column.events, "dictionary_encode"):  # of keys
+    if column.is_arrow:  # keys
         column = column._replace(events=_as_texts(column))
     if not isinstance(column.events, TextColumn):
         return column
