@@ -31,12 +31,14 @@ class Source(NamedTuple):
 
     Attributes
     ----------
+    deferred: modules that it imports by their names as texts, when they are first used (`later`, `import_module`).
     taken: how many names it imports of each module, modules apart.
     parameters: each function, and how many parameters it has beside `self`.
     names: the public classes and aliases of types that it defines.
     """
 
     imports: list[Import]
+    deferred: list[Import]
     taken: Counter[str]
     parameters: list[tuple[str, int]]
     names: set[str]
@@ -46,7 +48,7 @@ class Source(NamedTuple):
 def read_source(path: Path) -> Source:
     """A file, as its statements say."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    found = Source([], Counter(), [], set(_public_names(tree)))
+    found = Source([], list(_deferred(tree)), Counter(), [], set(_public_names(tree)))
     for node, top, types in _statements(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             found.imports.extend(Import(each, node.lineno, top and not types, types) for each in _named(path, node))
@@ -66,6 +68,14 @@ def _statements(node: ast.AST, top: bool = True, types: bool = False) -> Iterato
             yield child, top, types
             inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
             yield from _statements(child, top and not inside, types or _is_for_types(child))
+
+
+def _deferred(tree: ast.Module) -> Iterator[Import]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called in ("later", "import_module"):
+                yield Import(str(node.args[0].value), node.lineno, at_load=False, types_only=False)
 
 
 def _is_for_types(node: ast.AST) -> bool:

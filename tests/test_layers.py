@@ -185,6 +185,28 @@ def test_imports_point_downwards():
     assert wrong == []
 
 
+DEFERRED = {
+    ("display", "show"): "what people see of an object in a notebook",
+    ("executors", "show"): "the page of a refuted claim about an order",
+    ("tesla", "conformance"): "a rule set has methods for what is done with one",
+    ("tesla", "verify"): "a rule set has methods for what is done with one",
+    ("tesla", "runner"): "a rule set has methods for what is done with one",
+    ("tesla", "show"): "an explanation prints itself",
+    ("tesla", "executors"): "a rule set runs on a backend by its name",
+}
+"""The packages that call others above them, whose modules they name as texts, with the reasons."""
+
+
+def test_calls_of_what_lies_above_are_known():
+    upwards = {
+        (own.split(".")[1], each.module.split(".")[1])
+        for path, own in _modules()
+        for each in read_source(path).deferred
+        if (target := layer(each.module)) is not None and target > (layer(own) or 0)
+    }
+    assert upwards == DEFERRED.keys()
+
+
 @pytest.mark.parametrize("package", BELOW)
 def test_sub_packages_use_those_below_them(package):
     assert _sub_packages(package) == BELOW[package].keys()
