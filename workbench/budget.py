@@ -34,7 +34,9 @@ GLANCE = 0.05
 
 
 class Interrupt(BaseException):
-    """The interrupt of a thread whose budget is spent; it is no `Exception`, so that no handler on the way catches it.
+    """The interrupt of a thread whose budget is spent.
+
+    It does not derive from `Exception`, so no handler on its way up catches it.
 
     `met` is its meaning: the block ends in that error, unless the interrupt comes while the block is being left.
     """

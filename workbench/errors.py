@@ -273,7 +273,7 @@ class LimitMet(WorkbenchError, TimeoutError):
             smaller = "fewer rows; with --state FILE the next run goes on"
         super().__init__(
             f"{limit} met" + (f" while {phase}" if phase else ""),
-            hint=f"more time or memory (--timeout, --memory), or {smaller}",
+            hint=f"allow more time or memory (--timeout, --memory), or try {smaller}",
         )
 
     def __reduce__(self) -> tuple[type[LimitMet], tuple[str, str]]:

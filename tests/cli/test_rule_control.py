@@ -132,7 +132,7 @@ def test_all_mistakes_are_told_before_anything_runs(workbench, files):
     says = [
         "1: there is nothing to 'ad'\n  hint: did you mean 'add'?", "2:1:17: no type 'Aa'", "2:1:55: no event 'A'",
         "3: there is no rule 'cuont'", "4: 'add' takes a 'text' or a 'file'", "5: 'remove' takes no 'text'",
-        "6: its time lies before", "7:1:26: 5 min of which times?", "8:1:1: there is a rule 'count'", "9: input",
+        "6: its time lies before", "7:1:26: '5 min' has a unit", "8:1:1: there is a rule 'count'", "9: input",
         "10: 'remove' takes the name of a 'rule'", "11: the text has other rules than 'b'", "12: cannot read",
         "13: key 'rul'", "14: a change has no 'time'", "15: not a JSON value",
     ]  # fmt: skip

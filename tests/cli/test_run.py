@@ -415,7 +415,7 @@ def test_a_run_for_each_key(workbench: Run, tmp_path: Path) -> None:
     if "NUMBA_ENABLE_CUDASIM" not in os.environ and not shutil.which("nvidia-smi"):
         done = workbench(*given, "gpu")
         assert done.out == "item,out\nlamp,6\nvase,60\nlamp,9\n"
-        assert done.err == "workbench: runs on the CPU, since no NVIDIA GPU answers\n"
+        assert done.err == "workbench: running on the CPU, since no NVIDIA GPU was found\n"
 
 
 def test_keys_in_a_log_that_has_more(workbench: Run, tmp_path: Path) -> None:
@@ -461,7 +461,7 @@ def test_one_trace_without_a_gpu(workbench: Run, tmp_path: Path) -> None:
         pytest.skip("there is one")
     (tmp_path / "x.csv").write_text("x\n1\n2\n3\n")
     done = workbench("run", WINDOW, "--input", tmp_path / "x.csv", "--backend", "gpu")
-    assert (done.out, done.err) == ("out\n6\n", "workbench: runs on the CPU, since no NVIDIA GPU answers\n")
+    assert (done.out, done.err) == ("out\n6\n", "workbench: running on the CPU, since no NVIDIA GPU was found\n")
 
 
 def test_bad_rows_are_counted_by_reason(workbench: Run, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ NAMES = {
         "no processor, pipeline or function 'cumulat'",
         "'cumulate'",
     ),
-    "unknown function": (body("return cumulate(x, §maxx)"), "is a function, not 'maxx'", "'max'"),
+    "unknown function": (body("return cumulate(x, §maxx)"), "must be a function, and 'maxx' is none", "'max'"),
     "unknown parameter": (
         "pipeline p<size = 3>(x: int) -> int { return trim(x, §sise) }",
         "no stream or parameter 'sise'",
@@ -241,7 +241,7 @@ TYPES = {
     ),
     "mean of a window": (body("return window(x, 3, §average)"), "not 'average'", "window(x, 3, cumulate(+)) / 3"),
     "count": (body("return §count(x)"), "no processor, pipeline or function 'count'", "cumulate(turn(x, 1), +)"),
-    "mean": (body("return cumulate(x, §mean)"), "is a function, not 'mean'", "a mean is"),
+    "mean": (body("return cumulate(x, §mean)"), "must be a function, and 'mean' is none", "a mean is"),
     "number and truth": (body("return x §+ b"), "'+' needs numbers, not values of bool", "if x then 1 else 0"),
     "filter by number": (body("return §filter(x, x)"), "the condition of a filter is a bool stream", "x > 0"),
     "unknown type": ("pipeline p(x: §integer) -> int { return x }", "there is no type 'integer'", "int"),
@@ -293,12 +293,12 @@ TYPES = {
     "width zero": (body("return §window(x, 0, sum)"), "a window needs a width of at least 1, not 0", ""),
     "function expected": (
         body("return cumulate(x, §3)"),
-        "'function' of cumulate is a function, not '3'",
+        "'function' of cumulate must be a function, and '3' is none",
         "functions are",
     ),
     "function not there": (
         "pipeline p(x: int) -> any { return slice(x, §k, cumulate(+)) }",
-        "'key' of slice is a function, not 'k'",
+        "'key' of slice must be a function, and 'k' is none",
         "write it above: function k(...) = ...; functions and names are: min, max",
     ),
     "parameter misspelt": (

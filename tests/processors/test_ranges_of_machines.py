@@ -167,7 +167,7 @@ def test_other_properties_rest_on_it():
     assert (below.outcome, obligation.outcome) == (Outcome.FAILS, Outcome.FAILS)
     for each in within, live:
         assert each.outcome is Outcome.WITHIN_BOUNDS
-        assert "a number leaves its range on some input, and nothing is concluded from what follows" in each.rests_on
+        assert "a number leaves its range on some input; the verdict covers nothing after that" in each.rests_on
     guarded = parse(COUNT.replace("when e /", "when e and n + 1 <= 2 /")).get()
     assert [str(each.decide().outcome) for each in problems(guarded)] == ["holds"] * 3
 

@@ -157,7 +157,7 @@ MISTAKES = {
     "missing": ("from Smoke emit §Fire(area = 1)", "'value' of Fire is not given", "value = ..."),
     "surplus": ("from Smoke emit Smoke(area = 1, §aera = 2)", "no attribute 'aera'", "area"),
     "again": ("from Smoke emit Smoke(area = 1, §area = 2)", "given twice", ""),
-    "which event": ("from Smoke emit Smoke(area = §area)", "of which event?", "Smoke.area"),
+    "which event": ("from Smoke emit Smoke(area = §area)", "stands without its event", "Smoke.area"),
     "no window": ("from Smoke and each §Temp emit Smoke(area = 1)", "no window", "within"),
     "no value": ("from Smoke and $n = §AVG(Temp() within 1 from Smoke) emit Smoke(area = 1)", "AVG of what", ".attr"),
     "no name": ("from Smoke and §COUNT(Temp() within 1 from Smoke) emit Smoke(area = 1)", "not used", "$n = COUNT"),
@@ -275,7 +275,7 @@ def test_all_mistakes_of_a_file_are_told_at_once():
 
 def test_declarations():
     for text, phrase in {
-        "declare A(time: int)": "'time' is no name",
+        "declare A(time: int)": "'time' cannot be the name",
         "define fact(x: int) from fact() where x = 1": "'fact' is a word of the language",
         "declare A(x: int, x: int)": "two attributes are called 'x'",
         "declare A(x: int) declare A(y: int)": "declared twice",
@@ -385,7 +385,7 @@ def test_windows_in_the_unit_of_times():
     assert most("2.5", None) == (None, Decimal(2))
     assert most("forever", None) == (None, None)
     assert most("2 .. 5 events", None) == most("2 .. 5 events", "s") == (Decimal(2), Decimal(5))
-    with pytest.raises(InputError, match="5 min of which times"):
+    with pytest.raises(InputError, match="the times of the log have none"):
         most("5 min", None)
     with pytest.raises(InputError, match=r"no time is 0\.5 us after 'A'"):
         in_units(parse_rules("declare A() from A and absent A as B within 0.5 us after A emit A"), "s")
@@ -421,7 +421,7 @@ def test_what_is_no_time_in_an_expression_is_refused(written, what, hint):
 
 def test_times_in_expressions_need_a_log_whose_times_have_a_unit():
     text = "declare A() from A and last A as B within forever from A where TIME(A) - TIME(B) < 5 s emit A"
-    with pytest.raises(InputError, match="5 s of which times"):
+    with pytest.raises(InputError, match="the times of the log have none"):
         in_units(parse_rules(text))
 
 

@@ -65,7 +65,7 @@ def test_a_delayed_event_comes_out_without_input() -> None:
     last = verdict.counterexample.steps[-1]
     assert not last.inputs
     assert last.pipes["y"] is not None
-    assert "steps without input, while no event is delayed, left out (they change nothing)" in verdict.rests_on
+    assert "steps without input, while no event is delayed, are left out (they change nothing)" in verdict.rests_on
 
 
 def test_ctl_and_ltl_see_every_step() -> None:

@@ -120,7 +120,7 @@ class _Parser(PagedParser):
         from difflib import get_close_matches
 
         close = get_close_matches(name.lstrip("-"), known, n=1, cutoff=0.65)
-        return f"did you mean '{known[close[0]]}'?; see {self.prog} --help" if close else f"see {self.prog} --help"
+        return f"did you mean '{known[close[0]]}'? (see {self.prog} --help)" if close else f"see {self.prog} --help"
 
     def _spellings(self) -> Iterator[str]:
         """Yield the options of this command, and of its subcommands."""
@@ -135,7 +135,7 @@ class _Parser(PagedParser):
         if action.choices is not None and value not in action.choices:
             name = "/".join(action.option_strings) or action.metavar or action.dest
             likely = did_you_mean(str(value), map(str, action.choices))
-            raise UsageError(f"argument {name}: there is no {value!r}", hint=f"{likely}; see {self.prog} --help")
+            raise UsageError(f"argument {name}: there is no {value!r}", hint=f"{likely} (see {self.prog} --help)")
 
 
 def command(name: str) -> ModuleType:
@@ -146,7 +146,7 @@ def command(name: str) -> ModuleType:
 def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """Build the parser of all commands, with the options of those that a command line names."""
     top = _Parser(prog="workbench", description="Check, compare and run event-stream pipelines.", epilog=EPILOG)
-    top.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
+    top.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, line in helps().items():
         one = commands.add_parser(name, help=line, epilog=EPILOG)

@@ -60,7 +60,7 @@ def read_rate(text: str) -> tuple[str, RuleRate]:
     name, _, rate = text.rpartition("=")
     count, slash, time = rate.partition("/")
     if not slash or not count.strip().isdigit() or not int(count):
-        raise InputError(f"--rate {text}: how many come in which time?", hint="write --rate 'Temp=3/1 min'")
+        raise InputError(f"--rate {text}: expected [TYPE=]COUNT/TIME", hint="write --rate 'Temp=3/1 min'")
     time = time.strip() if time.strip()[:1].isdigit() else f"1 {time.strip()}"  # 3/min
     return name.strip(), RuleRate(int(count), read_time(time, "--rate"), not time.isdigit())
 
@@ -72,7 +72,7 @@ def read_values(text: str, domains: Mapping[tuple[str, str], Domain]) -> tuple[t
     if equals and not dot and (inputs := [input for input, of in domains if not of]):  # of a pipeline
         refuse_unknown("input", type, inputs)
     if not (equals and (dot or (type, "") in domains) and listed.strip()):
-        raise InputError(f"--values {text}: which values has which attribute?", hint="write --values Temp.value=44..46")
+        raise InputError(f"--values {text}: expected TYPE.ATTRIBUTE=VALUES", hint="write --values Temp.value=44..46")
     domain = domains.get((type, attribute))
     values: list[Value | None] = []
     for item in listed.split(","):

@@ -39,7 +39,8 @@ def pipeline_argument(
 
 def python_option(parser: argparse.ArgumentParser) -> None:
     """Add the option that allows programs to run Python files."""
-    parser.add_argument("--allow-python", action="store_true", help="run the Python files that the program names (use)")
+    text = "run the Python files that the program names with `use`"
+    parser.add_argument("--allow-python", action="store_true", help=text)
 
 
 def rules_argument(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +53,7 @@ def include_option(parser: argparse.ArgumentParser) -> None:
     """Add the option for folders with files that programs name."""
     parser.add_argument(
         "--include", action="append", default=[], metavar="DIR",
-        help="a folder with files that a program names, besides the program's own (repeatable)",
+        help="another folder in which to search for files that the program names (repeatable)",
     )  # fmt: skip
 
 
@@ -85,13 +86,14 @@ def queue_options(parser: argparse.ArgumentParser) -> None:
     """Add the option for the capacities of queues."""
     parser.add_argument(
         "-Q", action="append", type=_capacity, default=[], metavar="CAPACITY",
-        help=f"events that fit in every queue (default: {Q}, or more if that decides more), or pairs: -Q add.left=3",
+        help=f"capacity of every queue (default: {Q}, or more if that decides more), or pairs: -Q add.left=3",
     )  # fmt: skip
 
 
 def environment_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for assumptions about the inputs."""
-    parser.add_argument("--inputs", choices=ARRIVALS, default="free", help="how events come (default: free)")
+    text = "whether inputs carry events at any step, only together, or at every step (default: free)"
+    parser.add_argument("--inputs", choices=ARRIVALS, default="free", help=text)
     parser.add_argument("--fair", action="store_true", help="every input carries an event infinitely often")
 
 
@@ -107,9 +109,9 @@ def engine_options(parser: argparse.ArgumentParser, each: str) -> None:
 def limit_options(parser: argparse.ArgumentParser, shared: str = "", timeout: float | None = None) -> None:
     """Add the limits of the whole command (`cli.command_line` enforces them); `timeout` is the default."""
     usual = "" if timeout is None else f"; 0 or none: no limit (default: {timeout:g})"
-    text = f"seconds for the whole command{shared}{usual}"
+    text = f"time limit of the whole command, in seconds{shared}{usual}"
     parser.add_argument("--timeout", type=_timeout, metavar="S", default=timeout, help=text)
-    parser.add_argument("--memory", type=positive, metavar="MB", help="megabytes for the whole command")
+    parser.add_argument("--memory", type=positive, metavar="MB", help="memory limit of the whole command, in megabytes")
     parser.set_defaults(bounded=True)
 
 
@@ -134,17 +136,17 @@ def strictness_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for the growth of bounds, and for the verdicts that count as undecided."""
     parser.add_argument(
         "--grow", type=_duration, metavar="SECONDS",
-        help="seconds to try larger bounds where the default ones decide little; 0: none (default: 5)",
+        help="seconds to spend on larger bounds where the default ones leave a verdict weak; 0: none (default: 5)",
     )  # fmt: skip
-    parser.add_argument("--strict", action="store_true", help="exit with 3 where something holds within bounds only")
-    parser.add_argument("--strict-vacuity", action="store_true", help="exit with 3 where something holds vacuously")
+    parser.add_argument("--strict", action="store_true", help="exit with 3 if a property holds only within bounds")
+    parser.add_argument("--strict-vacuity", action="store_true", help="exit with 3 if a property holds vacuously")
 
 
 def examine_option(parser: argparse.ArgumentParser) -> None:
     """Add the option for examining verdicts."""
     parser.add_argument(
         "--rests-on", action="store_true",
-        help="examine what each verdict rests on at length: is it vacuous, is there an argument for every N and Q",
+        help="examine each verdict thoroughly: whether it is vacuous, and whether it holds for every N and Q",
     )  # fmt: skip
 
 
@@ -155,11 +157,11 @@ def model_options(parser: argparse.ArgumentParser) -> None:
     fact_files(parser)
     parser.add_argument(
         "--facts-any", action="append", default=[], metavar="TYPE=ROWS",
-        help="of rules: for every table of facts of a type with at most N rows, as Line=3 (repeatable)",
+        help="for rules: check with every possible table of TYPE of at most ROWS rows: Line=3 (repeatable)",
     )  # fmt: skip
     parser.add_argument(
         "--facts-change", action="append", default=[], metavar="TYPE=ROWS",
-        help="of rules: the same, and between any two events it may become another such table (repeatable)",
+        help="for rules: like --facts-any, and the table may change between any two events (repeatable)",
     )  # fmt: skip
 
 
@@ -167,7 +169,7 @@ def rate_option(parser: argparse.ArgumentParser) -> None:
     """Add the option for the rates of events in a model."""
     parser.add_argument(
         "--rate", action="append", default=[], metavar="[TYPE=]COUNT/TIME",
-        help="of rules: at most COUNT events of a type, or on a pipeline's input, come within any such time, as "
+        help="for rules: at most COUNT events of a type (or on an input) come in any such time, as "
         "'Temp=3/1 min' (repeat; without a name: of each other one)",
     )  # fmt: skip
 
@@ -176,7 +178,7 @@ def value_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for the times and values of events in a model."""
     parser.add_argument(
         "--tick", metavar="TIME",
-        help="of rules: times are multiples of it, as '1 min' (default: the greatest of which all windows are)",
+        help="for rules: all times are multiples of TIME: '1 min' (default: the gcd of the windows)",
     )  # fmt: skip
     parser.add_argument(
         "--values", action="append", default=[], metavar="TYPE[.ATTRIBUTE]=VALUES",

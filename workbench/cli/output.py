@@ -111,7 +111,7 @@ def block(verdict: Verdict, *, brief: bool = True) -> str:
     if verdict.counterexample:
         lines += ["", run(verdict.counterexample)]
     if verdict.witness:
-        lines += ["", f"{INDENT}the bound is met, for example by this run:", "", run(verdict.witness)]
+        lines += ["", f"{INDENT}the bound is reached, for example on this run:", "", run(verdict.witness)]
     return "\n".join(lines)
 
 
@@ -225,7 +225,7 @@ def _validate(problems: list[Problem]) -> None:
 
     A limit that is met here is ignored: deciding will report it.
     """
-    with Progress("looking at the properties"):
+    with Progress("reading the properties"):
         for number, item in enumerate(problems):
             with contextlib.suppress(LimitMet), share(LOOKING * (len(problems) - number)):
                 item.validate()

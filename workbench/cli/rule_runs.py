@@ -19,7 +19,7 @@ INFER_ROWS = 50_000
 def rule_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `workbench run` for rules."""
     group = add_explain_options(parser)
-    group.add_argument("--rules-control", metavar="FILE", help="rules to add, replace or remove as time passes")
+    group.add_argument("--rules-control", metavar="FILE", help="when to add, replace or remove rules")
     group.add_argument("--with-sources", action="store_true", help="write the events of each match, and its id")
     group.add_argument(
         "--pass",
@@ -38,7 +38,7 @@ def rule_options(parser: argparse.ArgumentParser) -> None:
 def add_explain_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Add the options for rules that `workbench explain` has, too."""
     group = parser.add_argument_group(
-        "rules (.tesla files), and times of pipelines", "for rules, --input TYPE=FILE is a file of one type"
+        "rules (.tesla files), and times of pipelines", "for rules, --input TYPE=FILE reads events of one type"
     )
     group.add_argument(
         "--time", metavar="COLUMN",
@@ -54,7 +54,7 @@ def add_explain_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGr
         "--year", type=int, metavar="YEAR", help="year of dates without one (default: the newest possible)"
     )
     group.add_argument("--late", metavar="DURATION", help="allowed lateness, for which events are held back: 10s")
-    group.add_argument("--late-output", metavar="FILE", help="a file for later events (default: an error)")
+    group.add_argument("--late-output", metavar="FILE", help="a file for events later than --late (default: an error)")
     group.add_argument("--infer", action="store_true", help="infer undeclared types from the log")
     group.add_argument(
         "--infer-rows", type="positive", metavar="N", help=f"number of rows to infer from (default: {INFER_ROWS:,})"
@@ -85,7 +85,7 @@ def fact_timeout(group: argparse._ActionsContainer) -> None:
 def fact_options(group: argparse._ActionsContainer) -> None:
     """Add the options for the files of facts, and for their queries."""
     fact_files(group)
-    group.add_argument("--facts-fixed", action="store_true", help="no database changes: do not check before each event")
+    group.add_argument("--facts-fixed", action="store_true", help="no database of facts changes during the run")
     fact_timeout(group)
     group.add_argument(
         "--on-facts-failure", choices=("error", "drop", "retry"),

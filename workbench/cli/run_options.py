@@ -58,9 +58,9 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("columns and rows of the log")
     group.add_argument(
         "--column", action="append", metavar="INPUT=COLUMN",
-        help="the column for an input, or for a field of one: e.user=name (default: the one of its name; repeatable)",
+        help="the column for an input or a field of one: e.user=name (default: the one of the same name; repeatable)",
     )  # fmt: skip
-    group.add_argument("--strict", action="store_true", help="make columns that no input uses an error")
+    group.add_argument("--strict", action="store_true", help="report columns that no input uses as an error")
     group.add_argument(
         "--null", action="append", metavar=f"{'|'.join(get_args(Null))}|TEXT",
         help="what an empty cell or a null means: no event at this step, or an error; zero: 0, false or the empty text,"
@@ -73,14 +73,14 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--header", metavar="NAME,...", help="the columns of a CSV file without a header line")
     group.add_argument(
         "--pattern", metavar="NAME|REGEX",
-        help="the form of each line of a text: syslog, nginx, apache, haproxy, logfmt, or with a group for each column:"
+        help="the pattern of each line: syslog, nginx, apache, haproxy, logfmt, or with a group for each column:"
         " '(?P<user>\\w+) (?P<ms>\\d+)'",
     )  # fmt: skip
     group.add_argument(
         "--xml", metavar="ELEMENT", help="the XML elements that are rows; columns are paths in them: x=position/x"
     )
-    group.add_argument("--delimiter", metavar="CHAR", help="what separates cells of CSV (default: detected)")
-    group.add_argument("--quote", metavar="CHAR", help="what stands around cells of CSV; '' for nothing (default: \")")
+    group.add_argument("--delimiter", metavar="CHAR", help="the separator of CSV cells (default: detected)")
+    group.add_argument("--quote", metavar="CHAR", help="the quote character of CSV cells; '' for none (default: \")")
     group.add_argument("--decimal", metavar="CHAR", help="the decimal mark of numbers: --decimal , (default: .)")
     group.add_argument(
         "--thousands", metavar="CHAR", help="what separates thousands in numbers: --thousands , (default: nothing)"

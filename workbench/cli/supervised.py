@@ -185,7 +185,7 @@ class _Attendant:
         error: WorkbenchError = LimitMet(limit, phase)
         if not limit:
             doing = f" while {phase}" if phase else ""
-            hint = "SIGKILL often means that the system had no memory left: limit it with --memory"
+            hint = "SIGKILL often means that the system ran out of memory: limit this command with --memory"
             error = EngineError(f"the process was killed by signal {-code}{doing}", hint=hint)
         if self.heard["missing"] is None:
             raise error

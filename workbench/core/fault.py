@@ -1,7 +1,7 @@
 """Descriptions of faults on pipes.
 
-A fault has no effect by itself: a pipeline lists the faults of its pipes, and `faults.inject` puts a processor on
-each such pipe that makes them strike when an oracle decides so.
+A fault has no effect by itself: a pipeline lists the faults of its pipes, and `faults.inject` puts on each such pipe a
+    processor, which makes a fault strike when an oracle decides that it does.
 """
 
 from __future__ import annotations

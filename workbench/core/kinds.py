@@ -149,7 +149,7 @@ class Keeping(Processor):
 
     @abstractmethod
     def with_capacities(self, capacities: Mapping[str, int]) -> Self:
-        """Return the processor with other capacities; those that are not named stay."""
+        """Return the processor with other capacities; those that are not named are unchanged."""
 
     @abstractmethod
     def waiting(self, state: State) -> tuple[int, ...]:
@@ -268,7 +268,7 @@ class Holder(Processor):
 
     @property
     def copies(self) -> bool:
-        """Whether it (typed) steps several copies of its inner processor at one front, with equal work for each.
+        """Whether the typed processor steps several copies of its inner processor at one front, with equal work.
 
         An executor then passes its `step` a way to do that, as `each`; `in_turn` is the default.
         """

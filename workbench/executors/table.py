@@ -237,7 +237,7 @@ PROCESSES = BackendOption(
 RULE_PROCESSES = BackendOption(
     "--threads", "number of worker processes, each with some of the rules (default: 1)", THREADS
 )
-KEY = BackendOption("--key", "a run of its own for each value of this column", {"metavar": "COLUMN"})
+KEY = BackendOption("--key", "run the program separately for each value of this column", {"metavar": "COLUMN"})
 STATE = BackendOption("--state", "resume from the state in FILE; save it at the end", {"metavar": "FILE"})
 PYTHON_SECONDS = 12e-6
 """Approximate time in seconds that Python takes for a row of a pipeline, or for an event that a rule examines."""

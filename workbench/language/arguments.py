@@ -178,7 +178,7 @@ class Reader(Evaluator):
         function = self.functions.get(name) if name else None
         if function is None:
             names = [*evaluate.words(self.functions), *self.scope]
-            raise e.error(f"{what} is a function, not '{e}'", self._suggest_function(name or "", names))
+            raise e.error(f"{what} must be a function, and '{e}' is none", self._suggest_function(name or "", names))
         return function
 
     def _suggest_function(self, name: str, names: list[str]) -> str:

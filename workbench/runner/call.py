@@ -105,7 +105,7 @@ def run(
     ------
     InputError: the data cannot be read (with the column and the row) or written, or an option does not apply here.
     Refused, NoCapacity: the backend does not run the program.
-    Overflow, DomainError: in a step, which the error has as `step` (from 0 on).
+    Overflow, DomainError: at a step, whose number (from 0) is the error's `step`.
     LimitMet: time or memory ran out; `phase` states how far the run came.
     """
     limits, include = Budget(options.get("seconds"), options.get("memory_mb")), options.pop("include", ())

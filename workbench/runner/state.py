@@ -207,7 +207,7 @@ class RunState:
         if not len(batch) and batch.failed is None:
             return
         if self.had_ended and len(batch):
-            what = "the log has more rows, and something has come out already because it had ended"
+            what = "the log has new rows, but output for its end has been written already"
             raise StateError(what, where=str(self.path), hint=f"end runs by --head, or by Ctrl-C; {AFRESH}")
         done, failed = 0, None
         with hold():
@@ -281,7 +281,7 @@ class RunState:
         except BaseException as error:
             if self.agrees:
                 self.save()
-                error.add_note(f"the state is in {self.path}: the same command goes on from there")
+                error.add_note(f"the state is in {self.path}: run the same command again to continue")
             elif not self.is_new:
                 error.add_note(f"the state in {self.path} is that of before")
             raise

@@ -48,7 +48,7 @@ def _check_attributes(declared: t.Declaration, findings: Findings) -> None:
     check_unique("attribute", declared.attributes, findings)
     for part in declared.attributes:
         if part.name in RESERVED:
-            what = f"'{part.name}' is no name of an attribute: every event has one"
+            what = f"'{part.name}' cannot be the name of an attribute: every event has its own"
             findings.add(LanguageError(what, where=part.where, hint="rename it; TIME(A) is the time of A"))
 
 

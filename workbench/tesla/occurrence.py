@@ -81,7 +81,8 @@ def in_units(
     def scaled(duration: t.Duration) -> Decimal:
         if unit is None and not dates and duration.unit:
             hint = "name the unit of the column of times: --time-unit s; or leave out the unit here"
-            raise InputError(f"{duration} of which times?", where=duration.where, hint=hint)
+            what = f"'{duration}' has a unit, and the times of the log have none"
+            raise InputError(what, where=duration.where, hint=hint)
         if dates and not duration.unit:
             raise InputError(f"{duration} of what?", where=duration.where, hint=f"times are dates: write {duration} s")
         return duration.amount * MICROSECONDS.get(duration.unit or unit or "", 1) / tick

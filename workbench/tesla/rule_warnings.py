@@ -157,7 +157,7 @@ def _find_silent(rules: RuleSet, odd: Collection[str]) -> Iterator[WorkbenchErro
         emitting = [rule for rule in rules.rules if rule.emits == name]
         lacks = {each.name: [part.type for part in each.binding if part.type not in come] for each in emitting}
         why = [f"{each} needs {types[0] if types else 'what nothing satisfies'}" for each, types in lacks.items()]
-        hint = "it comes only where what its rules need comes from outside" if any(lacks.values()) else ""
+        hint = "it is emitted only if the log contains the events that its rules need" if any(lacks.values()) else ""
         yield LanguageError(f"nothing can emit {name}: {' and '.join(why)}", where=emitting[0].where, hint=hint)
     if more := silent[MAX_SILENT:]:
         first = next(rule for rule in rules.rules if rule.emits == more[0])

@@ -146,7 +146,7 @@ class RuleScope:
         hint = f"write {names[0]}.{expression.name}" if names else "name the event: Smoke.area"
         if expression.name == "time" and self.bound and not names:
             hint = f"write TIME({next(iter(self.bound))})"
-        return LanguageError(f"'{expression.name}' of which event?", where=expression.where, hint=hint)
+        return LanguageError(f"'{expression.name}' stands without its event", where=expression.where, hint=hint)
 
 
 def resolve_rule(rule: t.Rule, declared: Mapping[str, t.Declaration]) -> ResolvedRule:

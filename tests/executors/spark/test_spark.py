@@ -330,7 +330,7 @@ def test_the_command_on_a_cluster_and_ctrl_c(files):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 130, said
-    assert "the same command goes on from there" in said[1]
+    assert "run the same command again to continue" in said[1]
     assert "at org.apache" not in said[1]
 
 

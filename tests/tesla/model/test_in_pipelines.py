@@ -131,7 +131,7 @@ def test_verdicts_rest_on_what_they_say(pipe):
     assert step.inputs["temp"] in (3, 4)
     assert float(step.inputs["smoke"][1]) > 0.2
     assert verdict.counterexample.replay == "confirmed by execution"
-    assert "times are multiples of 2 min, and longer pauses than 2 of them count as one of 2" in verdict.rests_on
+    assert "times are multiples of 2 min, and pauses of more than 2 of them count as 2" in verdict.rests_on
     assert verdict.n == 5
     never = Settings(n=5, rules=RuleBounds(values={("temp", ""): [0, 1, 2]}))
     assert str(wb.check(pipe("return found.Fire"), "never(out)", never).outcome) == "holds-within-bounds"

@@ -25,7 +25,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     o.pipeline_argument(parser)
     parser.add_argument("--input", required=True, metavar="FILE", help="a log, as for run, or -")
-    parser.add_argument("--threads", type=int, metavar="N", help="beside the main one (default: one per core)")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads besides the main one (default: one per core)")
     parser.add_argument("--sample", type=int, default=SAMPLE, metavar="STEPS", help=f"at most (default: {SAMPLE})")
     parser.add_argument("--json", action="store_true", help="print one object")
     o.parameter_options(parser)

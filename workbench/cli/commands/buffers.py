@@ -1,4 +1,4 @@
-"""Find the smallest capacity of each queue, with proofs, and write them into the file; or of each column of rules."""
+"""Find the smallest capacity of each queue of a pipeline, or of each column of rules, with proofs."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _prove(item: Buffer, pipeline: Pipeline) -> list[str]:
 
     lines = list[str]()
     if item.capacity is not None and not item.inside:
-        lines.append(f"- {item.transient_capacity} in executors without steps, which hold an event while it passes")
+        lines.append(f"- {item.transient_capacity} in executors without steps, where events take a slot as they pass")
     if item.capacity == 0 and item.engine != "none needed":
         lines.append("- no event ever waits")
     lines.append(f"{item.seconds:.2f} s, {item.engine}")

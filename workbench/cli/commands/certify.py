@@ -10,7 +10,7 @@ from workbench.cli import options as o
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument(
-        "file", metavar="FILE", help="certificates; run it where they were written, beside their programs"
+        "file", metavar="FILE", help="a file of certificates; run this in the folder in which it was written"
     )
     parser.add_argument("--solver", default="", metavar="COMMAND", help="an SMT solver, as 'cvc5' (default: z3)")
     parser.add_argument(

@@ -41,7 +41,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--backend", action="append", default=[], metavar="NAME",
         help="one of those that `workbench run` has, or model (default: all that can be compared; repeat)",
     )  # fmt: skip
-    counts = {"--examples": (Search.examples, "traces"), "--steps": (Search.steps, "the most steps of one")}
+    counts = {"--examples": (Search.examples, "traces"), "--steps": (Search.steps, "steps of a trace at most")}
     for name, (default, what) in counts.items():
         parser.add_argument(name, type="positive", default=default, metavar="N", help=f"{what} (default: {default})")
     parser.add_argument("--random", type="positive", metavar="N", help="also compare N random pipelines")

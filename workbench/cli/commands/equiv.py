@@ -21,7 +21,8 @@ MODES = ("sequence", "stepwise", "approximates")
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     o.pipeline_argument(parser, "left", "FILE_A[:NAME]")
-    parser.add_argument("right", metavar="FILE_B[:NAME]", nargs="?", help="another, or for rules a variant of the same")
+    other = "the other file; rules may be compared with a variant"
+    parser.add_argument("right", metavar="FILE_B[:NAME]", nargs="?", help=other)
     parser.add_argument(
         "--mode", choices=MODES,
         help="sequence: the i-th outputs are equal (default); stepwise: at every step the same output, or "
@@ -33,7 +34,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--policy", action="append", default=[], metavar="ONE=OTHER",
         help="of rules: the second ones (FILE_B, or the same) with another policy, as last=each (repeatable)",
     )  # fmt: skip
-    parser.add_argument("--compat", choices=("trex",), help="of rules: the second ones as T-Rex has them")
+    parser.add_argument("--compat", choices=("trex",), help="for rules: give the second rules the semantics of T-Rex")
     run_files.options(parser)
     run_files.certificate_option(parser)
     o.examine_option(parser)

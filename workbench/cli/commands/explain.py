@@ -24,12 +24,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--input", required=True, action="append", metavar="FILE", help="the log, as for run (repeatable)"
     )
     group = parser.add_mutually_exclusive_group(required=True)
-    group.add_argument("--event", type=int, metavar="N", help="what a row of the log is a part of, counted from 1 on")
+    group.add_argument("--event", type=int, metavar="N", help="the composites that row N of the log is part of")
     group.add_argument(
-        "--output", metavar="ID|NAME", help='why a composite is there: its id in the order, or "Fire at 12:00:05"'
+        "--output", metavar="ID|NAME", help='why it was emitted: its number in the output, or "Fire at 12:00:05"'
     )
     group.add_argument(
-        "--missing", metavar="NAME", help='why it is not there: "Fire at 12:00:05", "Fire(area = 1) at 12:00:05"'
+        "--missing", metavar="NAME", help='why none was emitted: "Fire at 12:00:05", "Fire(area = 1) at 12:00:05"'
     )
     parser.add_argument(
         "--most", type="positive", metavar="N", default=10, help="composites that are reported (default: 10)"

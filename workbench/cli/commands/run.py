@@ -41,7 +41,7 @@ def options(parser: PagedParser) -> None:
         required=True,
         action="append",
         metavar="FILE",
-        help="a log, or - for the standard input; a folder, or a pattern in quotes, stands for its files",
+        help="a log, or - for the standard input; a folder, or a pattern in quotes, stands for all of its files",
     )
     parser.add_argument(
         "--output", action="append", metavar="[NAME=]FILE",
@@ -57,17 +57,17 @@ def options(parser: PagedParser) -> None:
     o.limit_options(parser)
     read_every_day = {"--format": "", "--bad-rows": "", "--head": ""}
     run_every_day = {
-        "--backend": "what runs the program (default: auto, what fits it and the log)",
+        "--backend": "the backend (default: auto, chosen by the program and the log)",
         "--key": "a run of its own for each value of this column",
         "--threads": "number of threads, or of worker processes",
         "--state": "resume from the state in FILE; save it at the end",
     }
     pages = {
-        "output": Page("What is written of a pipeline.", output_options, {"--carry": "", "--only-true": ""}),
+        "output": Page("What a run of a pipeline writes.", output_options, {"--carry": "", "--only-true": ""}),
         "formats": Page("Logs: their formats, columns and rows.", log_options, read_every_day, show_formats),
         "rules": Page("Runs of rules.", rule_options, {"--time": ""}),
         "facts": Page("Facts in databases, which rules look up.", all_fact_options),
-        "backends": Page("What runs a program.", backend_options, run_every_day, show_backends),
+        "backends": Page("The backends that run programs.", backend_options, run_every_day, show_backends),
     }
     parser.add_pages(pages | backend_pages(), "%(prog)s FILE[:NAME] --input FILE [--output FILE] [OPTION ...]")
 

@@ -1,4 +1,4 @@
-"""Suites and their results, as the options say where they are."""
+"""Suites and their results, at the places that the options name."""
 
 from __future__ import annotations
 

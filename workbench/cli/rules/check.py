@@ -1,4 +1,4 @@
-"""Whether rules mean something: all mistakes at once, and what is seldom meant."""
+"""Check rules: report all mistakes at once, and warn of what is seldom intended."""
 
 from __future__ import annotations
 

@@ -17,14 +17,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the action."""
     o.rules_argument(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write the rules there ('-': print them, and no steps)")
-    text = "also what holds as far as no column of the model is full"
+    text = "also apply steps that hold only while no column of the model is full"
     parser.add_argument("--within-bounds", action="store_true", help=text)
     text = "for each question to the model (default: 10); 0: only laws are applied"
     parser.add_argument("--seconds", type=float, default=10, metavar="S", help=text)
     parser.add_argument("--json", action="store_true", help="the steps and the rules as JSON")
     o.limit_options(parser, timeout=o.TIMEOUT)
     o.queue_options(parser)
-    parser.add_argument("-N", type="positive", metavar="N", help="how many values has what is compared for equality")
+    parser.add_argument("-N", type="positive", metavar="N", help="values of an attribute compared for equality only")
     o.value_options(parser)
     parser.set_defaults(decides=True, facts=[], facts_any=[], facts_change=[])
 

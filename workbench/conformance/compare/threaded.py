@@ -1,4 +1,4 @@
-"""The threads' side of the comparison: any pipeline, cut anywhere, under any schedule, determined by one plan."""
+"""The threaded executor in comparisons: a plan states where the pipeline is cut and how its threads are scheduled."""
 
 from __future__ import annotations
 

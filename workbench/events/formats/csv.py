@@ -328,7 +328,7 @@ def see_width(row: Sequence[str], width: int) -> None:
 
 ROW = FormatRow(
     "csv",
-    "a line of names, then a line a step; an empty cell is no event",
+    "a line of names, then one line per step; an empty cell means no event",
     (".csv",),
     CsvReader,
     CsvWriter,

@@ -343,7 +343,7 @@ def as_text(element: Element) -> str:
 
 ROW = FormatRow(
     "xml",
-    "an element of the name that `--xml` gives a step; columns are paths in it",
+    "one element per step, of the name that `--xml` gives; columns are paths in it",
     (".xml",),
     XmlReader,
     None,

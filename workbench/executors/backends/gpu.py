@@ -25,7 +25,7 @@ def _make(pipeline: Program, start: Start) -> Backend:
 
         return ParallelGpu(pipeline)
     executor = Compiled(pipeline, maps=False)
-    start.report("runs on the CPU, since no NVIDIA GPU answers")
+    start.report("running on the CPU, since no NVIDIA GPU was found")
     return executor
 
 
@@ -42,7 +42,7 @@ def _open_keyed(pipeline: Program, start: Start, partition: Partition) -> Sessio
     from workbench.executors.compiled.keyed.tables import make_compiled_keys
 
     # rows of many keys are mixed, each a step of another run: a GPU would wait for memory, not compute
-    start.report("keys run on the CPU" if gpu_name() else "runs on the CPU, since no NVIDIA GPU answers")
+    start.report("keys run on the CPU" if gpu_name() else "running on the CPU, since no NVIDIA GPU was found")
     return KeyedColumnSession(make_compiled_keys(Compiled(pipeline, maps=False)), partition)
 
 
@@ -61,7 +61,7 @@ def _missing() -> str:
 
 ROW = BackendRow(
     "gpu",
-    "the same code on an NVIDIA GPU, a thread for each trace or block, or on the CPU where no GPU answers; "
+    "compiled code on an NVIDIA GPU, a thread for each trace or block, or on the CPU where there is no GPU; "
     "experimental: rules with a thread for each trigger, where triggers do not depend on each other",
     _make,
     _session,

@@ -50,7 +50,7 @@ ROW = BackendRow(
         BackendOption("--master", "a Spark master (default: local[*])", {"metavar": "URL"}),
         BackendOption("--stream", "follow a folder that grows, until stopped", SWITCH),
         BackendOption("--checkpoint", "the folder where a --stream saves its state, for a restart", {"metavar": "DIR"}),
-        BackendOption("--once", "end a --stream when all that is there has been processed", SWITCH),
+        BackendOption("--once", "end a --stream once all existing files have been processed", SWITCH),
         BackendOption("--files", "files that a --stream takes at a time (default: all)", {"type": int, "metavar": "N"}),
     ),
     lacks={

@@ -31,7 +31,7 @@ def _open_keyed(pipeline: Program, start: Start, partition: Partition) -> Sessio
 
 ROW = BackendRow(
     "threaded",
-    "the same, with parts of the pipeline and instances in windows in threads",
+    "the reference executor, with parts of the pipeline and instances in windows in threads",
     _make,
     later("workbench.executors.row_session", "open_overlapped_session"),
     _open_keyed,

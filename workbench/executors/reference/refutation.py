@@ -1,4 +1,4 @@
-"""Explanations of false quantifiers: for which values, and for which values of the quantifiers inside them.
+"""Explanations of false quantifiers: the values for which they are false, and those of the quantifiers inside.
 
 The rule of this module: it observes a run from outside. The values that make a quantifier false are recomputed only at
 the fronts at which it is false.

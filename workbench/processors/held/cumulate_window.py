@@ -1,9 +1,9 @@
 """Windows over cumulations, folded incrementally if the function is associative.
 
-An associative function is folded with two stacks (the method is folklore; Tangwongsan, Hirzel and Schneider,
-"In-order sliding-window aggregation in worst-case constant time", VLDB J. 30, 2021, section 2). One has the older
-events, each with the fold from it to the youngest of them; the other has the younger events, with the fold of all. An
-event costs three calls, for every width. Both are linked lists, since a state is a value.
+An associative function is folded with two stacks (the method is folklore; Tangwongsan, Hirzel and Schneider, "In-order
+sliding-window aggregation in worst-case constant time", VLDB J. 30, 2021, section 2). One holds the older events, each
+with the fold from that event to the youngest in this stack; the other holds the younger events and the fold of all of
+them. An event costs three calls, for every width. Both are linked lists, since a state is a value.
 """
 
 from __future__ import annotations

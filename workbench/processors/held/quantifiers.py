@@ -1,8 +1,8 @@
 """Quantifiers over the values in an event (LTL-FO+; Event Stream Processing with Multiple Threads, section 4.2).
 
-For every position a function of its front gives some values. For each of them a copy of the inner processor
-reads the value beside every front from there on; its first event is its verdict. The verdict of a position is that of
-all copies together, and is emitted, in order, as soon as it is known.
+At every position a function of the front yields values. For each value, a copy of the inner processor reads that value
+together with every front from this position on; the first event that the copy emits is its verdict. The verdict of a
+position is that of all copies together, and is emitted, in order, as soon as it is known.
 """
 
 from __future__ import annotations

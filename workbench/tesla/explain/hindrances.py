@@ -19,7 +19,7 @@ CONSTRAINT, WINDOW, MATCH, CONSUMED = "constraint", "window", "match", "consumed
 """Hindrances of an event: it violates a constraint, is outside the window, already in the match, or consumed."""
 NOT, ABSENT, CLOCK, WHERE, LIMIT, PAUSE = "not", "absent", "clock", "where", "limit", "at most once"
 VALUE, POLICY = "value", "policy"
-"""Hindrances of a match: it emits other values than those asked for; `first` or `last` selected another event."""
+"""Hindrances of a match: it emits other values than the requested ones; `first` or `last` selected another event."""
 LOOKED_AT, LEAST_LOOKED_AT = 20_000, 500
 """Maximum number of events compared before, in and behind a window; and the minimum for each of several matches."""
 MAX_NEAR = 3

@@ -112,7 +112,7 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        longest = "" if self.most == 1 else f", and longer pauses than {self.most} of them count as one of {self.most}"
+        longest = "" if self.most == 1 else f", and pauses of more than {self.most} of them count as {self.most}"
         values = [
             f"{name}.{attribute} is {self._input_encodings[name, attribute].domain}"
             for name in self._types

@@ -32,7 +32,7 @@ class PipeBehaviour(StrEnum):
     """The behaviour of a pipe."""
 
     CONSTANT = "constant"
-    SILENT = "never speaks"
+    SILENT = "never emits"
     VARIES = "varies"
     UNKNOWN = "unknown"
 
@@ -46,9 +46,7 @@ CONSTANT = {
 
 def never_speaks(pipe: str) -> Property:
     """Return the property that a pipe never carries an event."""
-    return invariant(
-        f"{pipe} never speaks", lambda s: negate(pipe_named(s, pipe).present), f"'{pipe}' carries an event"
-    )
+    return invariant(f"{pipe} never emits", lambda s: negate(pipe_named(s, pipe).present), f"'{pipe}' carries an event")
 
 
 def always_carries(pipe: str, value: Value) -> Property:

@@ -178,7 +178,7 @@ def _report_reduced(reduced: Reduced) -> Finding:
 def _list_lines(paths: DeadPaths, needed: Sequence[Finding]) -> Iterator[str]:
     yield from (f"  {name}: can be deleted; no output depends on it" for name in paths.unread)
     silent = ", ".join(f"'{name}'" for name in paths.silent)
-    yield from (f"  {name}: can be deleted; it feeds only what never speaks: {silent}" for name in paths.unheard)
+    yield from (f"  {name}: can be deleted; it feeds only what never emits: {silent}" for name in paths.unheard)
     for node in paths.pipeline.nodes:
         best = paths.best(node.name)
         if best is not None and node.name not in {*paths.unread, *paths.unheard}:

@@ -92,7 +92,7 @@ def state_lines(findings: Sequence[Finding]) -> Iterator[str]:
                 yield f"  {machine.about}: {state} is never reached{bounds}"
                 continue
             after = sorted(following(machine, state), key=lambda name: name == state)
-            after = [f"{name} (the same)" if name == state else name for name in after]
+            after = [f"{name} (itself)" if name == state else name for name in after]
             words = f"is followed by {', '.join(after)}" if after else "comes last: nothing follows it"
             ever = ", for ever" if state in machine["final"] and after else ""
             yield f"  {machine.about}: {state} {words}{ever}{bounds}"

@@ -274,7 +274,7 @@ class _Conclusion:
     def _explain_trivial(self) -> str:
         if self.question.about_ranges:
             return "types and guards show that every update stays in its range: no engine was needed"
-        return "nothing: it is true by construction"
+        return "no assumption: it is true by construction"
 
     def _ground_bounds(self) -> Iterator[Ground]:
         """Yield the grounds about bounds.
@@ -300,7 +300,7 @@ class _Conclusion:
     def _explain_bounds(self) -> str:
         model, overflow = self.prepared.model, self._happens("overflow")
         overflow_text = {
-            True: f"{self.end} on some input, and nothing is concluded from what follows",
+            True: f"{self.end} on some input; the verdict covers nothing after that",
             None: f"it was not decided whether {self.end}",
             False: f"no run on which {self.end}",
         }[overflow]
@@ -356,4 +356,4 @@ def _list_assumptions(prepared: Prepared) -> Iterator[str]:
     yield env.describe(question)
     yield from ending(system, may=question.ends and env.may_end)
     if question.stutter and env.reducible and not system.is_restricted_by_state:
-        yield f"{QUIET if system.waits is FALSE else PATIENT} left out (they change nothing)"
+        yield f"{QUIET if system.waits is FALSE else PATIENT} are left out (they change nothing)"

@@ -195,7 +195,7 @@ class _Examination:
             text = "not known: values are computed with, or ordered"
             yield _report("every N", Reliance.UNKNOWN, text)
             return
-        argument = f"for every N from {enough} on: values are only moved and compared for equality"
+        argument = f"for every N >= {max(enough, 1)}: values are only moved and compared for equality"
         if self.settings.n >= enough:
             yield _report("every N", Reliance.CONFIRMED, f"the same {argument}")
             return

@@ -273,7 +273,7 @@ def equiv(
 
     Raises
     ------
-    PipelineError: they differ in the number of inputs or outputs. TypingError: or in their domains.
+    PipelineError: the numbers of inputs or outputs differ. TypingError: the domains differ.
     """
     return comparison(left, right, mode, settings).decide()
 

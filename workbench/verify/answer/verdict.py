@@ -339,7 +339,7 @@ BOUNDS_EARLY = "queues overflow in the first steps: too little is known; choose 
 
 
 def grow(verdict: Verdict, larger: Iterable[Callable[[], Verdict]], seconds: float) -> Verdict:
-    """Return the verdict of the first model that says enough, else of the largest one decided in time.
+    """Return the verdict of the first model whose verdict is strong enough, else of the largest one decided in time.
 
     Parameters
     ----------

@@ -120,10 +120,10 @@ class Environment:
     def assumptions(self, system: System, *, stutter_reduced: bool, ends: bool = True) -> list[Term]:
         """Return the conditions that hold at every step.
 
-        With stutter reduction some input carries an event, or an event waits for time to pass; not where assumptions
-        may let no event come. Where a processor of the system acts at the end of the streams, they may end at any step
-        (unless `ends` is false or the environment is fair), which is a step without events; nothing comes after it.
-        Oracles may carry anything.
+        With stutter reduction, every step has an input event or an event that waits for time to pass, unless
+        assumptions may rule out all events. Where a processor of the system acts at the end of the streams, they may
+        end at any step (unless `ends` is false or the environment is fair), which is a step without events; nothing
+        comes after it. Oracles may carry anything.
         """
         present = [i.present for i in system.arrivals if i.present.name in system.domains]
         nothing = conjunction(negate(p) for p in present)

@@ -94,8 +94,8 @@ def equivalent_to(other: AnyProgram, mode: EquivalenceMode = "sequence") -> Equi
     Parameters
     ----------
     other: a pipeline, or one of a file, with as many inputs and outputs, of the same domains.
-    mode: `sequence`: the i-th outputs are equal, whenever both have come. `stepwise`: at every step both emit the
-        same event, or none. `approximates`: stepwise, and where the pipeline is true so is the other.
+    mode: `sequence`: the i-th outputs are equal whenever both have been emitted. `stepwise`: at every step both emit
+        the same event, or none. `approximates`: stepwise, and where the pipeline is true so is the other.
     """
     refuse_unknown("sense of equivalence", mode, COMPARISONS)
     other = program_of(other)

@@ -1,8 +1,8 @@
-"""Queues without a capacity: their initial room, and its growth.
+"""Queues without a capacity: their initial capacity, and its growth.
 
 The rule of this module: the user need not decide, and no estimate is trusted. A queue that provably never holds an
-event has no room. The others initially get what they need where every input has an event in every step, as far as
-counters show: so inputs that come together cost no more than one. If that is too little, they get room that grows
+event has no storage. The others initially get what they need where every input has an event in every step, as far as
+counters show: so inputs that come together cost no more than one. If that is too little, they get growing storage
 (`ir.ring_buffer.ENDLESS`), and the steps are repeated.
 """
 

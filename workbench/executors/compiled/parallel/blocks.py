@@ -271,7 +271,7 @@ class _Analysis:
             why = "sums of floats depend on the order of operations"
             hint = "reassociate=True (--reassociate) lets it differ; results then agree up to rounding only"
         else:
-            why = "what it remembers depends on events of any time ago, and not by an associative operation"
+            why = "its state depends on arbitrarily old events, and not through an associative operation"
             hint = "run it with one thread (behind a filter, the last events can be of any time ago)"
         return Refused(
             f"{self.system.kind} {self.system.name} cannot be started in the middle of a stream: {what}: {why}",

@@ -1,6 +1,7 @@
 """Conversion of events to words for the kernel, and of its composites to events: in blocks, or one by one.
 
-The rule of this module: a word is what `records` says of its type; a null's word is never read. A single event needs no
+The rule of this module: `records` defines what a word of each type means; a null's word is never read. A single event
+    needs no
 new array, so that a call costs little more than the kernel's work.
 """
 

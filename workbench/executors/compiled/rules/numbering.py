@@ -1,7 +1,8 @@
 """Translation of event numbers in a part of a run to those in the whole run.
 
-The rule of this module: a part numbers its events and composites consecutively. An event from outside also has a number
-in the whole, and its composites follow it, in a part as in the whole. So it is enough to know the number of each event,
+The rule of this module: a part numbers its events and composites consecutively. An external event also has a number in
+    the whole run, and its composites follow it, both in the part and in the whole. So it is enough to know the number
+    of each event,
 in both; and of each composite that a deadline causes.
 """
 

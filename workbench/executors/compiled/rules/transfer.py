@@ -1,8 +1,9 @@
 """Conversion of the kernel's state to that of the engine `cdp`, and back.
 
-The rule of this module: both would publish the same next. `cdp` has a column for each predicate, the kernel has columns
-that predicates share. The plan of a rule says where the parts of a waiting match are; `kernel/waiting` says in which
-rows.
+The rule of this module: from either state, the same composites follow. `cdp` has a column for each predicate, the
+    kernel has columns
+that predicates share. The plan of a rule says where the parts of a waiting match are; `kernel/waiting_matches` states
+in which rows.
 """
 
 # mypy: allow-untyped-calls

@@ -1,4 +1,4 @@
-"""Rows that a scan puts aside for later, newest first.
+"""Rows that a scan stores for later, newest first.
 
 The rule of this module: they form a stack, in which the candidates of each step follow those of earlier steps.
 """

@@ -1,6 +1,7 @@
 """Matches that wait for a deadline, up to which some event must not occur.
 
-The rule of this module: a waiting match is some rows of a column that its rule has for this: rows with the values of
+The rule of this module: a waiting match is stored as several rows of a column that its rule reserves for such matches:
+    rows with the values of
 its parameters, then copies of its bound events and facts. The first rows have the deadline as time, the trigger's order
 number as order, and as key the length of the causal chain up to the trigger.
 
