@@ -446,3 +446,30 @@ def test_options_are_suggested_that_the_command_has(workbench: Run) -> None:
     assert "see workbench lab list --help" in done.err
     assert "other commands have --where; see workbench COMMAND --help" in workbench("lab", "list", "--where", "n=1").err
     assert "did you mean '--where'" in workbench("lab", "run", "scaling", "--wehre", "n=1").err
+
+
+@pytest.mark.parametrize(
+    ("command", "refused"),
+    [
+        ("check p.pipe --certificate p.pipe", "--certificate would overwrite the program"),
+        ("check p.pipe:p -p always(out>9) --to-test ./p.pipe", "--to-test would overwrite the program"),
+        ("export p.pipe -o p.pipe", "--output would overwrite the program"),
+        ("equiv p.pipe q.pipe --html q.pipe", "--html would overwrite the program"),
+        ("run p.pipe --input x.csv --output p.pipe", "--output would overwrite the program"),
+        ("run p.pipe --input x.csv --state p.pipe", "--state would overwrite the program"),
+        ("run p.pipe --input x.csv --output x.csv", "--output would overwrite what is read"),
+        ("run p.pipe --input x.csv --output out=x.csv", "--output out would overwrite what is read"),
+    ],
+)
+def test_what_a_command_reads_it_does_not_overwrite(
+    command: str, refused: str, workbench: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = {"p.pipe": "pipeline p(x: 0..9) -> 0..9 { return x }\n", "x.csv": "x\n1\n"}
+    files["q.pipe"] = files["p.pipe"]
+    for name, text in files.items():
+        Path(name).write_text(text)
+    done = workbench(*command.split())
+    assert done.code == 2
+    assert refused in done.err
+    assert {name: Path(name).read_text() for name in files} == files

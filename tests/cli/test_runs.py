@@ -156,7 +156,7 @@ def test_a_failing_disk_leaves_what_was_there(
 def test_one_file_for_both_is_refused(workbench: Run, tmp_path: Path) -> None:
     done = workbench("check", FIGURE, "--html", tmp_path / "x", "--to-test", tmp_path / "." / "x")
     assert done.code == 2
-    assert "name the same file" in done.err
+    assert "would overwrite --" in done.err
 
 
 def test_a_page_of_html_has_the_name_of_one(workbench: Run, tmp_path: Path) -> None:

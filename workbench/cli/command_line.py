@@ -37,6 +37,10 @@ BROKEN_PIPE = 141
 DEFECT = 3
 YOUNG = 100_000
 """Number of new objects between two garbage collections: nearly all that is imported and composed stays."""
+PROGRAMS = ("file", "left", "right")
+"""The arguments that name programs."""
+WRITTEN = ("--output", "--html", "--to-test", "--certificate", "--state", "--bad-rows", "--late-output")
+"""The options that name files which are written."""
 EPILOG = """exit codes: 0 success, 1 a property fails or something differs, 2 the input or the installation is at fault,
 3 undecided (`workbench docs` has them by command). WORKBENCH_DEBUG=1 shows the traceback of an error."""
 
@@ -239,9 +243,24 @@ def _execute(args: argparse.Namespace) -> int:
     from workbench.python_files import allow_python
 
     interrupts.begin()
+    _protect_programs(args)
     include, python = getattr(args, "include", ()), getattr(args, "allow_python", False)
     with allow(include), allow_python(python), _report_progress(args):
         return int(command(args.command).execute(args))
+
+
+def _protect_programs(args: argparse.Namespace) -> None:
+    """Raise InputError if an option would overwrite a program of the command."""
+    references = [each for each in (getattr(args, name, None) for name in PROGRAMS) if isinstance(each, str)]
+    paths = [each if os.path.exists(each) else each.rpartition(":")[0] for each in references]
+    roles = {os.path.realpath(path): "the program" for path in paths if path}
+    for option in WRITTEN if roles else ():
+        values = getattr(args, option[2:].replace("-", "_"), None)
+        for value in values if isinstance(values, list) else [values]:
+            if isinstance(value, str) and value not in ("", "-"):
+                from workbench.events.files import refuse_overwriting
+
+                refuse_overwriting(option, value if os.path.exists(value) else value.rpartition("=")[2], {**roles})
 
 
 def _report_progress(args: argparse.Namespace) -> contextlib.AbstractContextManager[object]:

@@ -177,6 +177,13 @@ def is_stream(path: str | Path) -> bool:
     return str(path) == "-" or (os.path.exists(path) and not os.path.isfile(path))
 
 
+def refuse_overwriting(option: str, path: str | Path, roles: dict[str, str]) -> None:
+    """Raise InputError if the file of an option has another role, by real paths; otherwise add it to `roles`."""
+    other = roles.setdefault(os.path.realpath(path), option)
+    if other != option and not is_stream(path):
+        raise InputError(f"{option} would overwrite {other}", where=str(path), hint="give it its own file")
+
+
 def is_terminal(path: str | Path) -> bool:
     """Whether the output is written to a terminal."""
     return str(path) == "-" and sys.stdout.isatty()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError, did_you_mean
-from workbench.events.files import ending, is_stream
+from workbench.events.files import ending, is_stream, refuse_overwriting
 from workbench.events.packing import COMPRESSIONS
 from workbench.events.table import USUAL, endings, format_row
 
@@ -66,16 +66,12 @@ def estimate_rows(log: Any) -> int | None:
     return total
 
 
-def see_apart(read: object, output: LogPath | None, option_files: Mapping[str, LogPath | None]) -> None:
+def see_apart(read: object, option_files: Mapping[str, LogPath | None]) -> None:
     """Raise InputError if a file named by an option would replace another one that is read or written."""
     files = {option: file for option, file in option_files.items() if file not in (None, "error", "skip")}
     roles = {os.path.realpath(each): "what is read" for each in read_files(read)} if files else {}
-    if output:
-        roles[os.path.realpath(output)] = "--output"
     for option, file in files.items():
-        other = roles.setdefault(os.path.realpath(str(file)), option)
-        if other != option and not is_stream(str(file)):
-            raise InputError(f"{option} would overwrite {other}", where=str(file), hint="give it its own file")
+        refuse_overwriting(option, str(file), roles)
 
 
 def read_files(log: object) -> Iterator[str]:

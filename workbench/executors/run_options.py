@@ -224,7 +224,7 @@ class RunOptions:
 
         own = {f"--output {name}": file for name, file in dict(self.outputs).items()}
         beside = {flag: getattr(self, flag_name(flag)) for flag in _WRITTEN}
-        see_apart(self.input, None if own else self.output, own | beside)
+        see_apart(self.input, (own or {"--output": self.output}) | beside)
         null, nulls = nulls_of(self.null)
         header = self.header.split(",") if isinstance(self.header, str) and self.header else self.header
         reading = Reading(

@@ -375,7 +375,7 @@ def test_commands(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main(["certify", str(into)]) == 1
     assert "not what the question makes" in capsys.readouterr().err
     assert main(["check", f"{file}:safe", "--html", str(into), "--certificate", str(into)]) == 2
-    assert "name the same file" in capsys.readouterr().err
+    assert "would overwrite --" in capsys.readouterr().err
 
 
 def test_what_is_missing_is_said_before_anything_is_decided(
