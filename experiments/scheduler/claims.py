@@ -9,14 +9,15 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from experiments.scheduler.interleaving import FlowChoice
+from experiments.scheduler.listings import Variant
 from experiments.scheduler.model import SchedulerModel
 from experiments.scheduler.replay import SchedulerRun, replayed
 from workbench.budget import Budget, phase, share
 from workbench.core.ops import NOT, disjunction
 from workbench.core.term import FALSE
 from workbench.errors import LimitMet, refuse_unknown
-from workbench.executors.dataflow.interleaving import FlowChoice
-from workbench.executors.dataflow.listings import Pair, Variant
+from workbench.executors.dataflow.scheduler import Pair
 from workbench.ir.reduce import Model
 from workbench.smv.engines.engine import RawTrace
 from workbench.smv.printer import SmvModel, print_model

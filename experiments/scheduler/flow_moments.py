@@ -17,10 +17,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from experiments.scheduler.interleaving import FlowChoice, Interleaving
+from experiments.scheduler.scripted import ScriptedDataflow
 from workbench.core.program import Program
-from workbench.executors.dataflow.executor import Dataflow
-from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving
-from workbench.executors.dataflow.listings import Pair
+from workbench.executors.dataflow.scheduler import Pair
 from workbench.executors.dataflow.vertices import VertexGraph
 from workbench.show.style import asset
 
@@ -114,7 +114,7 @@ def flow_history(
     ------
     The error of a processor.
     """
-    running = Dataflow(program, groups=groups)
+    running = ScriptedDataflow(program, groups=groups)
     chance, moments = random.Random(seed), list[FlowMoment]()
 
     def choose(run: Interleaving) -> FlowChoice | None:

@@ -3,22 +3,25 @@
 The rule of this module: a step is what one process does while it has the lock. The environment begins a phase, a thread
 takes a pair from the run queue (which is a set: any order), or a thread ends the pair that it has, with messages to
 whichever successors. What cannot be done changes nothing. Without the lock (`Variant.UNLOCKED`) the end is three steps,
-the parts of `PhaseSets.finishing`. A pair that would be ready a second time stops the system: `twice`.
+the parts of `Listings.finishing`. A pair that would be ready a second time stops the system: `twice`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import combinations, product
 from typing import Any
 
+from experiments.scheduler.listings import Variant
 from experiments.scheduler.state import PairTerms, SchedulerState
 from experiments.scheduler.stated import stated
 from workbench.core.domain import BOOL
 from workbench.core.fields import Tuple
 from workbench.core.ops import as_term, both, conjunction, disjunction, either, equal, ite, negate
 from workbench.core.term import FALSE, Term, const, var
-from workbench.executors.dataflow.listings import Pair, Variant
+from workbench.executors.dataflow.numbering import NumberedGraph
+from workbench.executors.dataflow.scheduler import Pair
 from workbench.ir.system import Definition, Input, Instance, StateVariable, System
 
 COMMENTS = {
@@ -142,6 +145,12 @@ class SchedulerModel(SchedulerState):
             free={leaf.name: leaf.domain for leaf in leaves},
             kind="scheduler",
         )
+
+
+def enumerate_graphs(size: int) -> Iterator[NumberedGraph]:
+    """Yield all graphs of this many vertices in topological order, with satisfactory numberings and others."""
+    choices = [[frozenset(c) for k in range(v) for c in combinations(range(1, v), k)] for v in range(1, size + 1)]
+    return map(NumberedGraph, product(*choices))
 
 
 def _counted(number: Term, changes: Sequence[tuple[Any, int]], most: int) -> Any:

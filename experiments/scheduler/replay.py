@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
+from experiments.scheduler.interleaving import FlowChoice, Interleaving, ancestors, phase_sets
+from experiments.scheduler.listings import define_sets
 from experiments.scheduler.model import SchedulerModel
-from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving, ancestors
-from workbench.executors.dataflow.listings import Pair, define_sets
-from workbench.executors.dataflow.scheduler import phase_sets
+from workbench.executors.dataflow.scheduler import Pair
 
 CONFIRMED = "confirmed by execution"
 

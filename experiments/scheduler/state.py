@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from experiments.scheduler.listings import Variant, check_numbering
 from workbench.core.domain import BOOL, Enum, Range
 from workbench.core.ops import disjunction, either, equal, ite, negate
 from workbench.core.term import TRUE, Term, const, var
-from workbench.executors.dataflow.listings import Pair, Variant, check_numbering
 from workbench.executors.dataflow.numbering import NumberedGraph
+from workbench.executors.dataflow.scheduler import Pair
 
 PairTerms = dict[Pair, Any]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from experiments.scheduler.interleaving import ancestors
 from experiments.scheduler.state import PairTerms, SchedulerState
 from workbench.core.ops import both, conjunction, disjunction, either, equal, ite, negate
 from workbench.core.term import FALSE, TRUE, Term
-from workbench.executors.dataflow.interleaving import ancestors
 
 
 def stated(model: SchedulerState) -> dict[str, Term]:

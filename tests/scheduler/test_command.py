@@ -6,8 +6,8 @@ import pytest
 
 from experiments.scheduler.commands.dataflow import PARTS
 from experiments.scheduler.flow_moments import history_page, history_text
+from experiments.scheduler.listings import Variant
 from tests.scheduler.test_flow_moments import PIPE, history
-from workbench.executors.dataflow.listings import Variant
 
 
 @pytest.mark.slow

@@ -7,8 +7,8 @@ import pytest
 
 import workbench as wb
 from experiments.scheduler.flow_moments import PairPlace, flow_history, history_page, history_text
+from experiments.scheduler.listings import define_sets
 from tests.verify.browser import PROGRAM, WITHOUT, Page
-from workbench.executors.dataflow.listings import define_sets
 
 PIPE = """
 pipeline p(x: int) -> int {

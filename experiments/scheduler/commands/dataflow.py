@@ -91,8 +91,8 @@ def execute(args: argparse.Namespace) -> int:
 
 def _model(args: argparse.Namespace) -> tuple[SchedulerModel, tuple[str, ...]]:
     """The scheduler of the graph, and what its vertices are called."""
+    from experiments.scheduler.listings import Variant
     from experiments.scheduler.model import SchedulerModel
-    from workbench.executors.dataflow.listings import Variant
     from workbench.executors.dataflow.vertices import VertexGraph, groups_together, processors_apart
     from workbench.processors.held.group import flatten
 

@@ -1,6 +1,5 @@
 """The dataflow executor against the reference executor, and what it does not run."""
 
-import random
 import signal
 import sys
 import threading
@@ -26,8 +25,6 @@ from workbench.core.processor import END
 from workbench.errors import DomainError, InputError, Overflow, PipelineError, Refused, WorkbenchError
 from workbench.executors.dataflow import flow_threads, stream_run
 from workbench.executors.dataflow.executor import Dataflow
-from workbench.executors.dataflow.interleaving import mistakes
-from workbench.executors.dataflow.listings import Variant
 from workbench.executors.reference.executor import Reference
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.processors.apply import ApplyFunction
@@ -324,39 +321,6 @@ def test_ctrl_c_while_a_processor_computes(manager):
     assert running.run([1, 2]) == {"out": [1, 2]}
 
 
-def interleaved(running, steps, seed, threads=3):
-    """A run by random choices, and the choices."""
-    chance, made = random.Random(seed), []
-
-    def choose(run):
-        found = run.choices(threads, len(steps))
-        made.extend([chance.choice(found)] if found else [])
-        return made[-1] if found else None
-
-    return running.interleaved(steps, choose), made
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_interleavings_of_choices_are_the_reference(seed):
-    steps = STEPS[:6]
-    found, choices = interleaved(Dataflow(figure), steps, seed)
-    assert found.outputs == [record.outputs for record in Reference(figure).trace(steps)]
-    assert mistakes(Dataflow(figure).vertices.graph, found.run.log) == []
-    again = Dataflow(figure).interleaved(steps, choices)
-    assert (again.outputs, again.run.log) == (found.outputs, found.run.log)
-
-
-@pytest.mark.parametrize("variant", [Variant.OVERTAKING, Variant.ANY_PHASE, Variant.UNLOCKED], ids=lambda v: v.name)
-def test_broken_variants_show_in_what_comes_out(variant):
-    """The second step reaches the sum at once, the first one by a filter."""
-    steps = [{"x": 1}, {"y": 5}, {"x": 3, "y": 7}]
-    expected = [record.outputs for record in Reference(sparse).trace(steps)]
-    runs = [interleaved(Dataflow(sparse, variant=variant), steps, seed) for seed in range(60)]
-    wrong = [found for found, _ in runs if found.outputs != expected or found.failure.error is not None]
-    assert wrong
-    assert all(mistakes(Dataflow(sparse).vertices.graph, found.run.log) for found in wrong)
-
-
 def test_mistakes_of_who_makes_one():
     for ahead, batch in ((0, 1), (1, 0)):
         with pytest.raises(PipelineError, match="at least one phase"):
@@ -365,5 +329,3 @@ def test_mistakes_of_who_makes_one():
         Dataflow(figure, order=("log", "tripled"))
     with pytest.raises(InputError, match=r"no option 'ahed'\n  hint: did you mean 'ahead'"):
         Dataflow(figure, ahed=1)  # type: ignore[call-arg]
-    with pytest.raises(PipelineError, match="nothing runs by itself"):
-        Dataflow(figure, variant=Variant.ANY_PHASE).run([1])

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.scheduler.interleaving import FlowChoice, Interleaving, mistakes, phase_sets
+from experiments.scheduler.listings import Listings, PhaseSets, Variant, define_sets
 from tests.examples import examples, scaled
 from tests.executors.dataflow.told_sets import ToldSets
 from workbench.errors import PipelineError
-from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving, mistakes
-from workbench.executors.dataflow.listings import Listings, PhaseSets, Variant, define_sets
 from workbench.executors.dataflow.minima import least_before, next_below, set_least
 from workbench.executors.dataflow.numbering import NumberedGraph, number_graph
-from workbench.executors.dataflow.scheduler import Scheduler, phase_sets
+from workbench.executors.dataflow.scheduler import Scheduler
 
 RANDOM = Variant.WHOLE, Variant.NUMBERING, Variant.OVERTAKING, Variant.ANY_PHASE, Variant.UNLOCKED
 

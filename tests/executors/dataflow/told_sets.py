@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 
 import numba
@@ -15,7 +15,6 @@ from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.objects import code_of
 from workbench.executors.compiled.execute import columns
 from workbench.executors.dataflow import minima
-from workbench.executors.dataflow.listings import Pair
 from workbench.executors.dataflow.machine.layout import BEGUN, HEAD, SHIFT, TAIL
 from workbench.executors.dataflow.machine.set_loops import (
     begin,
@@ -27,6 +26,7 @@ from workbench.executors.dataflow.machine.set_loops import (
 )
 from workbench.executors.dataflow.machine.sets import MachineSets
 from workbench.executors.dataflow.numbering import NumberedGraph
+from workbench.executors.dataflow.scheduler import Pair
 
 FOLDER = MachineSets.__module__.rpartition(".")[0]
 
@@ -92,9 +92,6 @@ class ToldSets(MachineSets):
 
     def finish(self, vertex: int, phase: int, receivers: Iterable[int]) -> list[Pair]:
         return self._tell(vertex, phase, receivers)
-
-    def finishing(self, vertex: int, phase: int, receivers: Iterable[int]) -> Iterator[list[Pair]]:
-        yield self.finish(vertex, phase, receivers)
 
     def _tell(self, vertex: int, phase: int, receivers: Iterable[int]) -> list[Pair]:
         named = list(receivers)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from workbench.core.domain import Value
 from workbench.core.kinds import Deferring
@@ -21,9 +21,7 @@ from workbench.core.program import Program
 from workbench.errors import PipelineError, Refused, refuse_unknown
 from workbench.executors.backend import Oracle, StepRecord, Steps
 from workbench.executors.dataflow.flow_threads import FlowLimits, FlowThreads
-from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving
-from workbench.executors.dataflow.listings import Pair, Variant
-from workbench.executors.dataflow.scheduler import Scheduler, phase_sets
+from workbench.executors.dataflow.scheduler import Scheduler
 from workbench.executors.dataflow.stream_run import StreamRun
 from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, StepContents, VertexContext, VertexRun
 from workbench.executors.dataflow.vertices import VertexGraph, groups_together, looks_at_log, processors_apart
@@ -50,13 +48,11 @@ class FlowOptions(TypedDict, total=False):
     ahead: maximum number of steps that have been read and whose outputs have not been taken.
     batch: maximum number of phases of a vertex that a thread runs in turn; None: what takes some tenths of a ms.
     order: the numbering of the vertices, the log first; empty: by Kahn's algorithm.
-    variant: parts of the algorithm that are left out, for `interleaved`.
     """
 
     ahead: int
     batch: int | None
     order: Sequence[str]
-    variant: Variant
 
 
 class Dataflow(Overlapped):
@@ -98,9 +94,7 @@ class Dataflow(Overlapped):
         if compiled and oracle is not None:
             raise PipelineError("vertices that are compiled have no faults", hint="leave compiled or the faults out")
         self.manager = ThreadManager(0) if manager is None else manager
-        self.limits, self.variant, self._compiles = (
-            FlowLimits(self.manager, ahead, batch), options.get("variant", Variant.WHOLE), compiled
-        )  # fmt: skip
+        self.limits, self._compiles = FlowLimits(self.manager, ahead, batch), compiled
         flat = flatten(pipeline)
         parts = groups_together(pipeline, flat) if groups or compiled else processors_apart(flat)
         self.vertices = VertexGraph.of(flat, parts, options.get("order", ()))
@@ -135,7 +129,7 @@ class Dataflow(Overlapped):
         if self._compiles:
             self._planned = None  # compiled vertices have their own state
         self.executions.clear()
-        self._sets = phase_sets(self.vertices.graph, self.variant)
+        self._sets = Scheduler(self.vertices.graph)
 
     @property
     def phases(self) -> int:
@@ -183,8 +177,6 @@ class Dataflow(Overlapped):
     ) -> Iterator[FlowThreads]:
         """Yield the runs of the steps: in Python, and in machine code where all vertices are compiled and that pays."""
         runs, sets = self._runs(), self._sets
-        if not isinstance(sets, Scheduler):
-            raise PipelineError("without a part of the algorithm nothing runs by itself", hint="call `interleaved`")
 
         def run(part: Iterator[Mapping[str, Value]]) -> StreamRun:
             return StreamRun(sets, runs, context, part, self._admit, self.limits)
@@ -340,58 +332,3 @@ class Dataflow(Overlapped):
         if watched and cell.node.pending in self.flat.inner_capacities:
             assert isinstance(cell.processor, Deferring)
             (step.queues[cell.node.pending],) = cell.processor.waiting(self._states[index])
-
-    # --- as scripted ---
-
-    def interleaved(
-        self, steps: Steps, choices: Iterable[FlowChoice] | Callable[[Interleaving], FlowChoice | None]
-    ) -> Interleaved:
-        """Run steps as the choices say, one after the other in this thread; the executor must then be `reset`.
-
-        A pair is computed when it is taken, and takes effect when it ends. In place of the choices may stand a function
-        that makes them from the state so far, until it returns None.
-        """
-        self._check_whole()
-        self._behind = True
-        failure, source, read = FirstFailure(self.manager.primitives), iter(steps), list[FlowStep]()
-        runs, cells = self._runs(), self.vertices.cells
-
-        def work(pair: Pair) -> Callable[[], Collection[int]]:
-            vertex, phase = pair
-            if vertex == 1:
-                step, receivers = self._admit(next(source))
-                read.append(step)
-                return lambda: receivers
-            step, states = read[phase - 1], self._states.copy()
-            apart = FlowStep(step.number, StepContents(step.contents), step.ends, step.wide)
-            sent: Collection[int]
-            (sent,) = runs[vertex].run_all([apart], VertexContext(states, failure))
-
-            def end() -> Collection[int]:
-                for index in cells[vertex - 1]:
-                    self._states[index] = states[index]
-                    slots = self._cells[index].targets
-                    step.contents.update((slot, apart.contents[slot]) for slot in slots if slot in apart.contents)
-                return sent
-
-            return end
-
-        run = Interleaving(self._sets, work, self.variant)
-        run.replay(iter(partial(choices, run), None) if callable(choices) else choices)
-        outputs = [{output: step.events(slot) for output, slot in self._shown} for step in read]
-        return Interleaved(outputs, run, failure)
-
-
-class Interleaved(NamedTuple):
-    """The result of an interleaving.
-
-    Attributes
-    ----------
-    outputs: the outputs of each step that was read.
-    run: the history, and the ready pairs.
-    failure: the first failure.
-    """
-
-    outputs: list[dict[str, list[Value]]]
-    run: Interleaving
-    failure: FirstFailure

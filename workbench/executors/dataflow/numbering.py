@@ -8,10 +8,10 @@ never decreases with its number (docs/explanation/dataflow.md has the proof); `s
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, combinations, product
+from itertools import accumulate
 from typing import TypeVar
 
 from workbench.errors import PipelineError
@@ -82,6 +82,14 @@ class NumberedGraph:
         """Whether every S(v) is {1, ..., m(v)}."""
         return all(a <= b for a, b in zip(self.last[1:], self.last[2:], strict=False))
 
+    def check_numbering(self) -> None:
+        """Raise PipelineError where the numbering is not satisfactory."""
+        if not self.satisfactory:
+            v = next(v for v in range(self.size + 1) if self.s(v) != frozenset(range(1, self.m[v] + 1)))
+            raise PipelineError(
+                f"the numbering is not satisfactory: S({v}) is {sorted(self.s(v))}", hint="`number_graph` makes one"
+            )
+
 
 def number_graph(graph: Mapping[V, Collection[V]]) -> tuple[NumberedGraph, tuple[V, ...]]:
     """Return the graph with a satisfactory numbering, and its vertices in that order.
@@ -120,9 +128,3 @@ def renumber_graph(graph: Mapping[V, Collection[V]], order: Sequence[V]) -> Numb
     """Return the graph with its vertices numbered in a given order, satisfactory or not."""
     numbers = {v: i for i, v in enumerate(order, 1)}
     return NumberedGraph(tuple(frozenset(numbers[u] for u in graph[v]) for v in order))
-
-
-def enumerate_graphs(size: int) -> Iterator[NumberedGraph]:
-    """Yield all graphs of this many vertices in topological order, with satisfactory numberings and others."""
-    choices = [[frozenset(c) for k in range(v) for c in combinations(range(1, v), k)] for v in range(1, size + 1)]
-    return map(NumberedGraph, product(*choices))

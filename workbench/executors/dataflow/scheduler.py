@@ -1,6 +1,7 @@
-"""The sets of the listings, kept incrementally: an update costs O(log) for each pair that moves.
+"""The sets of Zimmerman and Chandy's listings, kept incrementally: an update costs O(log) for each pair that moves.
 
-The rule of this module: after every update the sets, x and the ready pairs are those of `Listings`. How:
+The rule of this module: after every update the sets, x and the ready pairs are those of listings 1 and 2
+(`experiments/scheduler/listings.py`). A pair is (vertex, phase), with phases 1, 2, ... How:
 
 - The vertices with work in a phase are a heap; its least, less one, is the phase's *own* bound. x_p is the least own
   bound of the phases up to p, so phases fall into runs with the same x, and an update touches only the runs whose x
@@ -12,20 +13,17 @@ The rule of this module: after every update the sets, x and the ready pairs are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush, nsmallest
 
-from workbench.executors.dataflow.listings import Listings, Pair, Variant, check_numbering
 from workbench.executors.dataflow.minima import least_before, next_below, set_least
 from workbench.executors.dataflow.numbering import NumberedGraph
 
 INITIAL_CAPACITY = 64
 """Initial capacity in phases."""
 
-
-def phase_sets(graph: NumberedGraph, variant: Variant) -> Scheduler | Listings:
-    """Return the sets, kept incrementally; those of the listings where parts of the algorithm are left out."""
-    return Listings(graph, variant) if variant else Scheduler(graph)
+Pair = tuple[int, int]
+"""A vertex and a phase."""
 
 
 class Scheduler:
@@ -46,10 +44,10 @@ class Scheduler:
     """
 
     def __init__(self, graph: NumberedGraph) -> None:
-        check_numbering(graph, Variant.WHOLE)
+        graph.check_numbering()
         self.graph = graph
         self.begun = self.complete = 0
-        self._size, self._m, self._last, self._sources = graph.size, graph.m, graph.last, graph.sources
+        self._size, self._m, self._sources = graph.size, graph.m, graph.sources
         self._waiting: dict[int, set[int]] = {}
         """For each incomplete phase, the vertices with a message that have not finished."""
         self._heaps: dict[int, list[int]] = {}
@@ -106,10 +104,6 @@ class Scheduler:
     def finish(self, vertex: int, phase: int, receivers: Iterable[int]) -> list[Pair]:
         """Finish a pair that has sent messages to these vertices; return the newly ready pairs."""
         return self.finish_all(vertex, (phase,), (receivers,))
-
-    def finishing(self, vertex: int, phase: int, receivers: Iterable[int]) -> Iterator[list[Pair]]:
-        """Finish a pair in a single part."""
-        yield self.finish(vertex, phase, receivers)
 
     def open(self, receivers: Iterable[int]) -> list[Pair]:
         """Begin a phase, and finish its pair of the only source, vertex 1, which has sent messages to `receivers`."""

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Value
 from workbench.executors.dataflow.flow_threads import PATIENT, FlowLimits, FlowThreads, PhaseBatch
-from workbench.executors.dataflow.listings import Pair
-from workbench.executors.dataflow.scheduler import Scheduler
+from workbench.executors.dataflow.scheduler import Pair, Scheduler
 from workbench.executors.dataflow.vertex_run import FlowStep, VertexContext, VertexRun
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The scheduler's sets in machine code: `Scheduler` on arrays, for `machine.sets`. Imports numba.
 
-The rule of this module: after every update x and the sets are those of `Listings`; `scheduler` explains how. Partial
+The rule of this module: after every update x and the sets are those of the listings; `scheduler` explains how. Partial
 and full pairs are not stored separately: a pair with a message is full exactly where last(v) <= x_p, last(v) being the
 greatest predecessor of v. So there are the vertices with a message of each phase, the phases of each vertex, and two
 trees over phases: the own bound of each, and its least partial vertex. Sets of numbers are hierarchical bit sets: each

@@ -14,7 +14,6 @@ from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.objects import code_of
 from workbench.executors.compiled.execute import columns
 from workbench.executors.dataflow import minima
-from workbench.executors.dataflow.listings import Variant, check_numbering
 from workbench.executors.dataflow.machine.layout import BEGUN, COMPLETE, HEAD, SHIFT, SIZE, TAIL, SetArrays
 from workbench.executors.dataflow.numbering import NumberedGraph
 
@@ -46,7 +45,7 @@ class MachineSets:
     """
 
     def __init__(self, graph: NumberedGraph, phases: int) -> None:
-        check_numbering(graph, Variant.WHOLE)
+        graph.check_numbering()
         self.graph = graph
         size, rows = graph.size, 1 << max(phases - 1, 0).bit_length()
         head = columns.zeros(32)

@@ -11,11 +11,8 @@ from collections.abc import Iterable, Iterator
 from enum import Flag, auto
 from typing import Protocol
 
-from workbench.errors import PipelineError
 from workbench.executors.dataflow.numbering import NumberedGraph
-
-Pair = tuple[int, int]
-"""A vertex and a phase."""
+from workbench.executors.dataflow.scheduler import Pair
 
 
 class Variant(Flag):
@@ -29,7 +26,7 @@ class Variant(Flag):
     ANY_PHASE = auto()
     """All phases of a vertex in the full set are ready, not only the least (statements 1.27 and 2.16)."""
     UNLOCKED = auto()
-    """Sets are updated without the lock: other threads may interleave with the parts of `finishing`."""
+    """Sets are updated without the lock: other threads may interleave with the parts of `Listings.finishing`."""
 
 
 class PhaseSets(Protocol):
@@ -63,13 +60,6 @@ class PhaseSets(Protocol):
 
     def finish(self, vertex: int, phase: int, receivers: Iterable[int]) -> list[Pair]:
         """Finish a pair that has sent messages to these vertices (listing 1, locked); return the newly ready pairs."""
-
-    def finishing(self, vertex: int, phase: int, receivers: Iterable[int]) -> Iterator[list[Pair]]:
-        """Finish a pair in parts, between which other threads may run without a lock; yield the newly ready pairs.
-
-        The parts: the pair is removed from the sets (1.5 to 1.7); messages are put into the partial set (1.8 to 1.11);
-        x_p is computed, pairs are moved, and become ready (1.12 to 1.30).
-        """
 
 
 class Listings:
@@ -124,7 +114,11 @@ class Listings:
         return [pair for pairs in self.finishing(vertex, phase, receivers) for pair in pairs]
 
     def finishing(self, vertex: int, phase: int, receivers: Iterable[int]) -> Iterator[list[Pair]]:
-        """Finish a pair: listing 1 in parts."""
+        """Finish a pair in parts, between which other threads may run without a lock; yield the newly ready pairs.
+
+        The parts: the pair is removed from the sets (1.5 to 1.7); messages are put into the partial set (1.8 to 1.11);
+        x_p is computed, pairs are moved, and become ready (1.12 to 1.30).
+        """
         self._full = self._full - {(vertex, phase)}
         self._ready = self._ready - {(vertex, phase)}
         yield []
@@ -153,11 +147,8 @@ class Listings:
 
 def check_numbering(graph: NumberedGraph, variant: Variant) -> None:
     """Raise PipelineError where the algorithm needs another numbering."""
-    if not graph.satisfactory and Variant.NUMBERING not in variant:
-        v = next(v for v in range(graph.size + 1) if graph.s(v) != frozenset(range(1, graph.m[v] + 1)))
-        raise PipelineError(
-            f"the numbering is not satisfactory: S({v}) is {sorted(graph.s(v))}", hint="`number_graph` makes one"
-        )
+    if Variant.NUMBERING not in variant:
+        graph.check_numbering()
 
 
 def define_sets(

@@ -1,20 +1,20 @@
-"""A scripted interleaving of the threads that run pairs: for counterexamples of models and for tests.
+"""A scripted interleaving of the threads that run pairs: for counterexamples of the model and for tests.
 
 The rule of this module: only what is chosen happens. A thread takes a ready pair, and later ends it; in between its
 work is done. Without the lock (`Variant.UNLOCKED`) the end takes three choices, one for each part of
-`PhaseSets.finishing`.
+`Listings.finishing`.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from experiments.scheduler.listings import Listings, PhaseSets, Variant
 from workbench.errors import PipelineError
-from workbench.executors.dataflow.listings import Pair, PhaseSets, Variant
 from workbench.executors.dataflow.numbering import NumberedGraph
+from workbench.executors.dataflow.scheduler import Pair, Scheduler
 
 Work = Callable[[Pair], Callable[[], Collection[int]]]
 """Starts a pair, and returns a function that ends it and returns the vertices that got messages."""
@@ -35,6 +35,11 @@ class PairEvent(NamedTuple):
     pair: Pair
 
 
+def phase_sets(graph: NumberedGraph, variant: Variant) -> Scheduler | Listings:
+    """Return the sets of the scheduler that runs pipelines; those of the listings where parts are left out."""
+    return Listings(graph, variant) if variant else Scheduler(graph)
+
+
 @dataclass
 class PairRun:
     """A pair that a thread has taken: what ends its work, and the parts of its end that are left."""
@@ -42,7 +47,7 @@ class PairRun:
     pair: Pair
     end: Callable[[], Collection[int]]
     parts: Iterator[list[Pair]] | None = None
-    left: int = 3
+    left: int = 0
 
 
 @dataclass
@@ -95,12 +100,18 @@ class Interleaving:
         running = self._running[thread]
         if running.parts is None:
             self.log.append(PairEvent("end", running.pair))
-            running.parts = self.sets.finishing(*running.pair, running.end())
-        unlocked = Variant.UNLOCKED in self.variant
-        self.queue += next(running.parts) if unlocked else itertools.chain(*running.parts)
+            running.parts, running.left = self._finish(*running.pair, running.end())
+        self.queue += next(running.parts)
         running.left -= 1
-        if not unlocked or not running.left:
+        if not running.left:
             del self._running[thread]
+
+    def _finish(self, vertex: int, phase: int, receivers: Collection[int]) -> tuple[Iterator[list[Pair]], int]:
+        """Return the parts in which a pair is finished, and their number."""
+        if Variant.UNLOCKED not in self.variant:
+            return iter([self.sets.finish(vertex, phase, receivers)]), 1
+        assert isinstance(self.sets, Listings)
+        return self.sets.finishing(vertex, phase, receivers), 3
 
     def replay(self, choices: Iterable[FlowChoice]) -> None:
         """Perform choices in order."""
