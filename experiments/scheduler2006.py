@@ -10,8 +10,9 @@ from itertools import islice
 from typing import Any
 
 from experiments.scheduler.claims import CLAIMS, check_scheduler
+from experiments.scheduler.graphs import enumerate_graphs
 from experiments.scheduler.listings import Variant
-from experiments.scheduler.model import SchedulerModel, enumerate_graphs
+from experiments.scheduler.model import SchedulerModel
 from experiments.scheduler.replay import CONFIRMED
 from workbench.lab import Limits, Output, Region, Suite, fails, ok, total, warns
 from workbench.lab.claim import Judgement

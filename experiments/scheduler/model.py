@@ -8,9 +8,8 @@ the parts of `Listings.finishing`. A pair that would be ready a second time stop
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from itertools import combinations, product
 from typing import Any
 
 from experiments.scheduler.listings import Variant
@@ -20,7 +19,6 @@ from workbench.core.domain import BOOL
 from workbench.core.fields import Tuple
 from workbench.core.ops import as_term, both, conjunction, disjunction, either, equal, ite, negate
 from workbench.core.term import FALSE, Term, const, var
-from workbench.executors.dataflow.numbering import NumberedGraph
 from workbench.executors.dataflow.scheduler import Pair
 from workbench.ir.system import Definition, Input, Instance, StateVariable, System
 
@@ -145,12 +143,6 @@ class SchedulerModel(SchedulerState):
             free={leaf.name: leaf.domain for leaf in leaves},
             kind="scheduler",
         )
-
-
-def enumerate_graphs(size: int) -> Iterator[NumberedGraph]:
-    """Yield all graphs of this many vertices in topological order, with satisfactory numberings and others."""
-    choices = [[frozenset(c) for k in range(v) for c in combinations(range(1, v), k)] for v in range(1, size + 1)]
-    return map(NumberedGraph, product(*choices))
 
 
 def _counted(number: Term, changes: Sequence[tuple[Any, int]], most: int) -> Any:

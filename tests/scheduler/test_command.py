@@ -52,12 +52,20 @@ def test_a_broken_variant_is_replayed(path, scheduler):
     assert verdict["steps"][-1] == "thread 0 takes (3, 2)"
 
 
-def test_a_numbering_that_is_not_satisfactory_is_refused(tmp_path, scheduler):
+@pytest.mark.parametrize(
+    ("order", "said"),
+    [
+        ("log,a,b,nothing", "the order log, a, b, nothing is none of the vertices\n  hint: log, "),
+        ("log,b,a,c", "vertex 2 has the predecessors [3]\n  hint: number them in topological order"),
+        ("log,a,b,c", "the numbering is not satisfactory: S(1) is [1, 2, 4]\n  hint: "),
+    ],
+)
+def test_a_numbering_that_is_not_satisfactory_is_refused(tmp_path, scheduler, order, said):
     path = tmp_path / "p.pipe"
-    path.write_text("pipeline p(x: int, y: int) -> int { a = x * 2  b = a + y  return b - y }")
-    done = scheduler("check", path, "--order", "log,a,b,nothing")
+    path.write_text("pipeline p(x: int, y: int) -> int, int { a = x * 2  b = a * 3  c = y * 2  return b, c }")
+    done = scheduler("check", path, "--order", order)
     assert done.code == 2
-    assert "hint: log, " in done.err
+    assert said in done.err
 
 
 def test_the_model_is_a_file_for_nusmv(path, tmp_path, scheduler):

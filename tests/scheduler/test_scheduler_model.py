@@ -5,9 +5,10 @@ from random import Random
 import pytest
 
 from experiments.scheduler.claims import CLAIMS, check_scheduler, scheduler_part
+from experiments.scheduler.graphs import enumerate_graphs
 from experiments.scheduler.interleaving import Interleaving
 from experiments.scheduler.listings import Listings, Variant
-from experiments.scheduler.model import SchedulerModel, enumerate_graphs
+from experiments.scheduler.model import SchedulerModel
 from experiments.scheduler.replay import CONFIRMED
 from workbench.errors import InputError
 from workbench.executors.dataflow.numbering import NumberedGraph

@@ -91,6 +91,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def _model(args: argparse.Namespace) -> tuple[SchedulerModel, tuple[str, ...]]:
     """The scheduler of the graph, and what its vertices are called."""
+    from experiments.scheduler.graphs import renumbered
     from experiments.scheduler.listings import Variant
     from experiments.scheduler.model import SchedulerModel
     from workbench.executors.dataflow.vertices import VertexGraph, groups_together, processors_apart
@@ -99,11 +100,15 @@ def _model(args: argparse.Namespace) -> tuple[SchedulerModel, tuple[str, ...]]:
     program = o.program(args.file, args.param, args.fault)
     flat = flatten(program.pipeline)
     parts = groups_together(program, flat) if args.groups else processors_apart(flat)
-    vertices = VertexGraph.of(flat, parts, [name.strip() for name in args.order.split(",")] if args.order else ())
+    vertices = VertexGraph.of(flat, parts)
+    graph, names = vertices.graph, vertices.names
+    if args.order:
+        names = tuple(name.strip() for name in args.order.split(","))
+        graph = renumbered(vertices, names)
     lacks = Variant.WHOLE
     for name in args.without:
         lacks |= Variant[name.upper()]
-    return SchedulerModel(vertices.graph, args.phases, args.threads, lacks), vertices.names
+    return SchedulerModel(graph, args.phases, args.threads, lacks), names
 
 
 def _check(model: SchedulerModel, names: tuple[str, ...], args: argparse.Namespace) -> int:

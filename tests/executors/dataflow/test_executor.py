@@ -325,7 +325,5 @@ def test_mistakes_of_who_makes_one():
     for ahead, batch in ((0, 1), (1, 0)):
         with pytest.raises(PipelineError, match="at least one phase"):
             Dataflow(figure, ahead=ahead, batch=batch)
-    with pytest.raises(PipelineError, match="is none of the vertices"):
-        Dataflow(figure, order=("log", "tripled"))
     with pytest.raises(InputError, match=r"no option 'ahed'\n  hint: did you mean 'ahead'"):
         Dataflow(figure, ahed=1)  # type: ignore[call-arg]

@@ -47,12 +47,10 @@ class FlowOptions(TypedDict, total=False):
     ----------
     ahead: maximum number of steps that have been read and whose outputs have not been taken.
     batch: maximum number of phases of a vertex that a thread runs in turn; None: what takes some tenths of a ms.
-    order: the numbering of the vertices, the log first; empty: by Kahn's algorithm.
     """
 
     ahead: int
     batch: int | None
-    order: Sequence[str]
 
 
 class Dataflow(Overlapped):
@@ -97,7 +95,7 @@ class Dataflow(Overlapped):
         self.limits, self._compiles = FlowLimits(self.manager, ahead, batch), compiled
         flat = flatten(pipeline)
         parts = groups_together(pipeline, flat) if groups or compiled else processors_apart(flat)
-        self.vertices = VertexGraph.of(flat, parts, options.get("order", ()))
+        self.vertices = VertexGraph.of(flat, parts)
         self.executions: Counter[str] = Counter()
         self._flow: FlowThreads | None = None
         self._planned: Any = None

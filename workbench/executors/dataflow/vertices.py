@@ -6,7 +6,7 @@ processors that work on steps, and the end of the streams to those that then emi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from workbench.core.kinds import Clocked
@@ -14,7 +14,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
 from workbench.core.program import Program
 from workbench.errors import PipelineError
-from workbench.executors.dataflow.numbering import NumberedGraph, number_graph, renumber_graph
+from workbench.executors.dataflow.numbering import NumberedGraph, number_graph
 from workbench.processors.held.group import Group
 
 LOG = "log"
@@ -37,18 +37,17 @@ class VertexGraph:
     cells: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, flat: Pipeline, parts: Mapping[str, str], order: Sequence[str] = ()) -> VertexGraph:
+    def of(cls, flat: Pipeline, parts: Mapping[str, str]) -> VertexGraph:
         """Build the vertices of a pipeline.
 
         Parameters
         ----------
         flat: a pipeline without groups.
         parts: the name of each processor's vertex.
-        order: the numbering of all vertices, the log first; empty: by Kahn's algorithm.
 
         Raises
         ------
-        PipelineError: the vertices form a cycle, or the order has other vertices.
+        PipelineError: the vertices form a cycle.
         """
         log = LOG
         while log in parts.values():
@@ -64,10 +63,8 @@ class VertexGraph:
             writer.update(dict.fromkeys(node.outputs, vertex))
             if looks_at_log(flat, node.name):
                 own[log] = None
-        if order and sorted(order) != sorted(before):
-            raise PipelineError(f"the order {', '.join(order)} is none of the vertices", hint=", ".join(before))
         try:
-            graph, names = (renumber_graph(before, order), tuple(order)) if order else number_graph(before)
+            graph, names = number_graph(before)
         except PipelineError as error:
             hint = "what lies between two processors of a vertex belongs to it"
             raise PipelineError(f"the vertices of {flat.ports.of} form a cycle: {error.what}", hint=hint) from error
