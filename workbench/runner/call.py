@@ -92,8 +92,8 @@ def run(
         the path of a file, or paths of several, a     `RunOutputs`
         folder or a pattern: one log after the other
         =============================================  ================================================
-    output: a file to write instead, in the format that its name says; it appears when it is complete. Or the files of
-        some outputs, by their names, each with the rows of that output; they appear together.
+    output: a file to write instead of returning rows; its name determines the format, and it appears once it is
+        complete. Or a mapping from outputs to files, which appear together.
     options: see `RunOptions`.
 
     Returns

@@ -41,7 +41,7 @@ class RunningRules:
     engine: `cdp` or `aip`.
     unit: the unit of times (`us`, `ms`, `s`, ...); without it windows have no units.
     facts: the rows of each type of facts, as mappings; or a SQLite database with a table for each type.
-    asking, caching: how the database is queried, and which answers are cached.
+    querying, caching: how the database is queried, and which answers are cached.
     trex: whether windows and consumption are as in T-Rex.
     profiled: whether to count the costs of each rule.
 
@@ -61,13 +61,13 @@ class RunningRules:
         engine: str = "cdp",
         unit: str | None = None,
         facts: Mapping[str, Any] | str | Path | None = None,
-        asking: FactSettings | None = None,
+        querying: FactSettings | None = None,
         caching: FactCaching | None = None,
         trex: bool = False,
         profiled: bool = False,
     ) -> None:
         rule_set = read_rules(rules) if isinstance(rules, str) else rules
-        table = self._facts(rule_set, facts or {}, asking, caching)
+        table = self._facts(rule_set, facts or {}, querying, caching)
         unit = SPELLINGS.get(unit or "", unit)
         if unit is not None and unit not in MICROSECONDS:
             raise InputError(f"'{unit}' is no unit of time", hint=did_you_mean(unit, MICROSECONDS))
@@ -76,14 +76,14 @@ class RunningRules:
         self.engine: RuleEngine = rule_engine(in_units(rule_set, unit, trex=trex), engine, table, settings)
         self._told: list[tuple[str | None, Subscriber]] = []
 
-    def _facts(self, rules: RuleSet, facts: Any, asking: FactSettings | None, caching: FactCaching | None) -> Facts:
+    def _facts(self, rules: RuleSet, facts: Any, querying: FactSettings | None, caching: FactCaching | None) -> Facts:
         types = {name: declared for name, declared in rules.declarations.items() if declared.fact}
         if isinstance(facts, Mapping):
             return {name: [self._values(name, row, rules) for row in facts.get(name, ())] for name in types}
         from workbench.tesla.engines.facts.database import FactDatabase
         from workbench.tesla.engines.facts.tables import FactTables, tables_in
 
-        return FactTables(tables_in(types, [FactDatabase(facts, asking)]), asking, caching)
+        return FactTables(tables_in(types, [FactDatabase(facts, querying)]), querying, caching)
 
     def subscribe(self, type: str | None, subscriber: Subscriber) -> Callable[[], None]:
         """Call a function with each composite of a type, or of all types if it is None, as it is published.

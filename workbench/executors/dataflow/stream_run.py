@@ -1,7 +1,7 @@
 """The run of a stream: listings 1 and 2 on real vertices.
 
-The rule of this module: a thread takes a vertex with its present full phases, of which the first is ready: run in turn
-by one thread they are equivalent to one after the other, and cost one update of the sets.
+The rule of this module: a thread takes a vertex together with all of its full phases, the first of which is ready.
+Running them in one go has the same effect as taking them one at a time, and needs one update of the sets.
 """
 
 from __future__ import annotations

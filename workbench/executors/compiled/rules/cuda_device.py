@@ -1,7 +1,7 @@
 """The kernel of rules on an NVIDIA GPU: one thread per trigger in a batch of events. Imports numba's CUDA target.
 
 The rule of this module: functions of the kernel become functions of the device unchanged. The history is copied to the
-device for each stretch; triggers, the states of threads and composites are copied back.
+device for each batch; triggers, the states of threads and composites are copied back.
 
 Source: Cugola and Margara, 5.3.
 """

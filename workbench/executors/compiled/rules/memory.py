@@ -255,11 +255,11 @@ class KernelMemory:
         column = self.history.columns[number]
         return column.start + (np.arange(column.first, column.appended) & column.mask)
 
-    def lay_out(self, sizes: Sequence[int], aside: int = 0) -> None:
-        """Resize the columns and keep their rows; reserve `aside` further rows outside of columns."""
+    def lay_out(self, sizes: Sequence[int], extra: int = 0) -> None:
+        """Resize the columns and keep their rows; reserve `extra` further rows outside of columns."""
         old, total = self.history, sum(sizes)
         columns, start, buckets = old.columns.copy(), 0, 0
-        rows, cells = records.rows_with_cells(total + aside + 2, old.cells.shape[1])
+        rows, cells = records.rows_with_cells(total + extra + 2, old.cells.shape[1])
         for number, size in enumerate(sizes):
             column, index = columns[number], self.plan.columns[number]
             slots = start + (np.arange(column.first, column.appended) & (size - 1))

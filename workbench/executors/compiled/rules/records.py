@@ -28,7 +28,7 @@ WORD_BYTES, LINE_BYTES = 8, 64
 class StepKind(IntEnum):
     """The effect of a step on the rows that match it; for the first step of a rule, how a match begins.
 
-    `TAKE` takes one by one the candidates that an earlier step with `each` has put aside.
+    `TAKE` takes one by one the candidates that an earlier step with `each` has stored.
     """
 
     EACH, FIRST, LAST, NOT, COUNT, SUM, SUM_REAL, COMBINE = range(8)
@@ -159,7 +159,7 @@ STATE = _words(
     "consumed", "consumers", "consuming", "silences", "hierarchical", "silent", "takes_place", "chain",
     "due", "due_rule", "judged", "until", "texts", "letters", "joins", "text", "other_text", "profiled", "ticks",
     "fetching", "with_sources", "numbered", "walked", "full_tree", "shift", "event", "counting",
-    "triggers", "stretch", "aside",
+    "triggers", "batch_start", "batch_row",
 )  # fmt: skip
 
 
@@ -258,7 +258,7 @@ class EventHistory(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Working memory for one event: registers of the match, stack, ranges of bounds, candidates of `each` put aside."""
+    """Working memory for one event: registers of the match, stack, ranges of bounds, stored candidates of `each`."""
 
     registers: WordArray
     null: WordArray
@@ -271,7 +271,7 @@ class Scratch(NamedTuple):
     limbs: WordArray  # of an exact sum
     candidates: WordArray
     candidate_starts: WordArray
-    cursors: WordArray  # of candidates put aside: their end, and the end of those not yet taken
+    cursors: WordArray  # of stored candidates: their end, and the end of those not yet taken
     consuming: WordArray
     key: WordArray  # of a hash table
     segments: Annotated[Any, SEGMENT]

@@ -100,7 +100,7 @@ class StepWriter:
         return line | {"tree": self._tree(line)}
 
     def taking(self, step: RuleStep, searched: int) -> StepLine:
-        """Write the step that takes candidates put aside at an earlier place of the search."""
+        """Write the step that takes candidates stored at an earlier place of the search."""
         return self._write_binding(step) | {"kind": StepKind.TAKE, "list": searched}
 
     def _tree(self, line: StepLine) -> int:

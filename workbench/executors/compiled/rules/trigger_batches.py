@@ -1,7 +1,7 @@
-"""Rules whose triggers are matched together, a stretch of events at a time: on a GPU, one thread per trigger.
+"""Rules whose triggers are matched together, a batch of events at a time: on a GPU, one thread per trigger.
 
-The rule of this module: the output equals that of the kernel event by event. The events of a stretch get provisional
-order numbers, as if they caused nothing; once their composites are counted, their rows get the final ones. A stretch in
+The rule of this module: the output equals that of the kernel event by event. The events of a batch get provisional
+order numbers, as if they caused nothing; once their composites are counted, their rows get the final ones. A batch in
 which a number leaves 64 bits is rolled back, and the engine `cdp` resumes.
 """
 
@@ -64,18 +64,18 @@ class BatchedRules(CompiledRules):
     ) -> None:  # fmt: skip
         super().__init__(rules, facts, settings)
         refuse_dependent(self._tables.plan, settings)
-        self._device, self._stretch, self._candidates = device, batch_size, candidates
+        self._device, self._batch_size, self._candidates = device, batch_size, candidates
         self._triggers = records.allocate(2 * batch_size + len(self.memory.plan.rules), records.TRIGGER)
 
     def _compute(self, events: EventWords) -> Iterator[None]:
-        """Process events stretch by stretch; yields whenever there is output to take."""
+        """Process events batch by batch; yields whenever there is output to take."""
         state, count = self.memory.state, len(events.types)
         state.reached = 0
         while state.reached < count:
             first = int(state.reached)
-            times = np.concatenate([[state.now], events.times[first : first + self._stretch]])
+            times = np.concatenate([[state.now], events.times[first : first + self._batch_size]])
             late = np.flatnonzero(times[1:] < times[:-1])
-            last = first + int(late[0]) if len(late) else min(first + self._stretch, count)
+            last = first + int(late[0]) if len(late) else min(first + self._batch_size, count)
             if last == first:
                 check_time(int(events.times[first]), self.now, self._passed)
             if not self._process(events, first, last):
@@ -84,7 +84,7 @@ class BatchedRules(CompiledRules):
                 yield
 
     def _process(self, events: EventWords, first: int, last: int) -> bool:
-        """Process a stretch; if the kernel cannot, restore the state before it and return False."""
+        """Process a batch; if the kernel cannot, restore the state before it and return False."""
         memory, state = self.memory, self.memory.state
         self._reserve(events, first, last)
         appended, order, now = memory.history.columns.appended.copy(), int(state.order), int(state.now)
@@ -100,19 +100,23 @@ class BatchedRules(CompiledRules):
         return True
 
     def _reserve(self, events: EventWords, first: int, last: int) -> None:
-        """Enlarge the columns for the events of a stretch, and reserve rows for these."""
+        """Enlarge the columns for the events of a batch, and reserve rows for these."""
         memory, sizes = self.memory, list[int]()
         memory.forget_rows(int(events.times[first]))
         counts = np.bincount(events.types[first:last], minlength=len(memory.plan.columns_of_type))
         for column, index in zip(memory.history.columns, memory.plan.columns, strict=True):
             row_count = int(column.appended - column.first) + (int(counts[index.type]) if index.type >= 0 else 0)
             sizes.append(max(int(column.mask) + 1, 1 << max(row_count - 1, 0).bit_length()))
-        memory.lay_out(sizes, aside=self._stretch)
+        memory.lay_out(sizes, extra=self._batch_size)
 
     def _join(self, events: EventWords, last: int) -> bool:
-        """Append the events of a stretch to the history; return whether the kernel takes them."""
+        """Append the events of a batch to the history; return whether the kernel takes them."""
         memory, state = self.memory, self.memory.state
-        state.stretch, state.triggers, state.aside = state.reached, 0, len(memory.history.rows) - 2 - self._stretch
+        state.batch_start, state.triggers, state.batch_row = (
+            state.reached,
+            0,
+            len(memory.history.rows) - 2 - self._batch_size,
+        )
         while True:
             memory.functions.join_events(
                 memory.plan, memory.history, memory.scratch, memory.states, events, self._triggers, last
@@ -155,7 +159,7 @@ class BatchedRules(CompiledRules):
                 supply_memory(memory, status, self.texts, self._block_texts)
 
     def _write(self, triggers: Any, order: int) -> None:
-        """Write the composites, and give all events of the stretch their final order numbers."""
+        """Write the composites, and give all events of the batch their final order numbers."""
         memory, state, total = self.memory, self.memory.state, int(triggers.matches.sum())
         memory.reserve_output(total)
         output = memory.output

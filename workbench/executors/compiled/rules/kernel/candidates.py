@@ -10,8 +10,8 @@ from __future__ import annotations
 from workbench.executors.compiled.rules.records import KernelStatus
 
 
-def put_aside(scratch, state, slot):
-    """Put a row aside; False if the array is full."""
+def store_candidate(scratch, state, slot):
+    """Store a row; False if the array is full."""
     if state.candidates == len(scratch.candidates):
         state.status = KernelStatus.FULL_CANDIDATES
         return False
@@ -20,8 +20,8 @@ def put_aside(scratch, state, slot):
     return True
 
 
-def put_range_aside(scratch, state, column, oldest, newest):
-    """Put consecutive rows of a column aside; return whether there are any, and room for them."""
+def store_candidates(scratch, state, column, oldest, newest):
+    """Store consecutive rows of a column; return whether there are any, and space for them."""
     begin, count = state.candidates, newest - oldest + 1
     if begin + count > len(scratch.candidates):
         state.status = KernelStatus.FULL_CANDIDATES

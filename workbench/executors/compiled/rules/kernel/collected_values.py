@@ -1,4 +1,4 @@
-"""Aggregates over all values of rows that have been put aside: medians, and declared aggregates.
+"""Aggregates over all values of rows that have been stored: medians, and declared aggregates.
 
 The rule of this module: it is compiled separately, since few rules have such aggregates.
 """
@@ -27,7 +27,7 @@ def mean_or_beyond(state, total, count):
 
 
 def median(history, scratch, state, step, first):
-    """Return the median of the integers of rows that have been put aside."""
+    """Return the median of the integers of rows that have been stored."""
     values, end = scratch.candidates, state.candidates
     for k in range(first, end):
         values[k] = history.cells[values[k], step.cell]
@@ -42,7 +42,7 @@ def median(history, scratch, state, step, first):
 
 
 def median_real(history, scratch, state, step, first):
-    """Return the word of the median of the floats of rows that have been put aside."""
+    """Return the word of the median of the floats of rows that have been stored."""
     values, end = scratch.candidates, state.candidates
     for k in range(first, end):
         x = history.cells[values[k], step.cell]
@@ -57,7 +57,7 @@ def median_real(history, scratch, state, step, first):
 
 
 def combine_rows(plan, history, scratch, state, step, first):
-    """Combine the values of rows that have been put aside, oldest first, by the code of a declared aggregate."""
+    """Combine the values of rows that have been stored, oldest first, by the code of a declared aggregate."""
     operands, slot = len(history.rows) - 2, step.slot
     known = evaluate_apart(plan, history, scratch, state, step.initial, step.initial_end)
     row = history.rows[operands]

@@ -48,7 +48,7 @@ def has_capacity(state, pending, count):
 
 
 def emit_all(plan, history, scratch, state, rule, step, pending):
-    """Emit a match for each row that is put aside for the last step, the oldest first, if there is room."""
+    """Emit a match for each row that is stored for the last step, the oldest first, if there is space."""
     last = rule.steps_end - rule.steps - 1
     newest = scratch.cursors[last] - 1
     count = newest + 1 - scratch.candidate_starts[step.list if step.kind == StepKind.TAKE else last]

@@ -1,14 +1,14 @@
 """Aggregates: accumulation of the rows of a scan, from the newest to the oldest, and the final value.
 
 The rule of this module: sums are exact, or the kernel gives the event up; means are rounded once. Among equal values
-the oldest is the least or the greatest. Aggregates that need all values, or their order, put the rows aside.
+the oldest is the least or the greatest. Aggregates that need all values, or their order, store the rows.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
 from __future__ import annotations
 
-from workbench.executors.compiled.rules.kernel.candidates import put_aside
+from workbench.executors.compiled.rules.kernel.candidates import store_candidate
 from workbench.executors.compiled.rules.kernel.collected_values import combine_rows, mean_or_beyond, median, median_real
 from workbench.executors.compiled.rules.kernel.exact_sums import add_real, clear_sum, sum_over
 from workbench.executors.compiled.rules.kernel.texts import compare_texts
@@ -42,7 +42,7 @@ def accumulate(history, scratch, state, step, slot):
         return True
     if kind == StepKind.COMBINE or kind == StepKind.MEDIAN or kind == StepKind.MEDIAN_REAL:
         fold.count += 1
-        return put_aside(scratch, state, slot)
+        return store_candidate(scratch, state, slot)
     return merge(history, scratch, state, kind, history.cells[slot, cell], 1)
 
 
@@ -80,7 +80,7 @@ def set_aggregate(plan, history, scratch, state, step, first):
 
     Parameters
     ----------
-    first: start of the rows that have been put aside for it.
+    first: start of the rows that have been stored for it.
     """
     fold, slot, kind = scratch.fold[0], step.slot, step.kind
     scratch.null[slot] = int(fold.count == 0 and kind >= StepKind.MIN)

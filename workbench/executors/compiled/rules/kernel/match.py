@@ -2,7 +2,7 @@
 
 The rule of this module: a match is the registers. Each step adds to what is bound before it: an event with its
 parameters, or an aggregate. A step that fails backtracks to the latest `each` with candidates left. Where the
-candidates of an `each` do not depend on what is bound right before it, they are put aside earlier, and taken there.
+candidates of an `each` do not depend on what is bound right before it, they are stored earlier, and taken there.
 
 Source: Cugola and Margara, 4.2 (algorithm 2).
 """

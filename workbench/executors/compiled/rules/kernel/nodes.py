@@ -11,7 +11,7 @@ Source: Myers, An applicative random-access stack (Information Processing Letter
 
 from __future__ import annotations
 
-from workbench.executors.compiled.rules.kernel.candidates import put_aside
+from workbench.executors.compiled.rules.kernel.candidates import store_candidate
 from workbench.executors.compiled.rules.kernel.folds import accumulate, begin_fold, is_real_sum, merge
 from workbench.executors.compiled.rules.records import GREATEST_WORD, NONE, KernelStatus
 
@@ -54,7 +54,7 @@ def write_nodes(history, scratch, state, step, at):
     """Write the missing nodes of a row and of the rows before it with the same key."""
     tree, column, begin = history.trees[step.tree], history.columns[step.column], state.candidates
     while at >= column.first and history.nodes[tree.start + (at & column.mask)].row != at:
-        if not put_aside(scratch, state, at):
+        if not store_candidate(scratch, state, at):
             return
         row = history.rows[column.start + (at & column.mask)]
         at = next_of_key(history, column, row.older, row.key)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from workbench.executors.compiled.rules.kernel.candidates import put_aside, put_range_aside
+from workbench.executors.compiled.rules.kernel.candidates import store_candidate, store_candidates
 from workbench.executors.compiled.rules.kernel.consumption import is_consumed
 from workbench.executors.compiled.rules.kernel.folds import accumulate, begin_fold, set_aggregate
 from workbench.executors.compiled.rules.kernel.index import bucket_of, oldest_from, rows_in_window
@@ -43,13 +43,13 @@ class ScanWindow(NamedTuple):
 def scan(plan, history, scratch, state, depth, step):
     """Find what a step selects for the match so far; return whether the match goes on.
 
-    Candidates of `each` are put aside; `first` and `last` bind a row, an aggregate its value.
+    Candidates of `each` are stored; `first` and `last` bind a row, an aggregate its value.
     """
     scratch.candidate_starts[depth] = state.candidates
     if step.whole:
         column = history.columns[step.column]
         oldest, newest = rows_in_window(history, column, window_of(history, scratch, step))
-        return put_range_aside(scratch, state, column, oldest, newest)
+        return store_candidates(scratch, state, column, oldest, newest)
     begin_fold(scratch, step)
     selection = NONE
     known, key = evaluate_key(plan, history, scratch, state, step.keys, step.keys_end)
@@ -101,7 +101,7 @@ def scan_chain(plan, history, scratch, state, step, key):
         if asks_more and not fits(plan, history, scratch, state, step, slot):
             continue
         if kind == StepKind.EACH:
-            if not put_aside(scratch, state, slot):
+            if not store_candidate(scratch, state, slot):
                 break
         elif kind <= StepKind.NOT:
             selection = slot

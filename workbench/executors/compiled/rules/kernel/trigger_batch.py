@@ -1,4 +1,4 @@
-"""A stretch of events that are processed together: all join the history, then each trigger is matched separately.
+"""A batch of events that are processed together: all join the history, then each trigger is matched separately.
 
 The rule of this module: a match reads rows that came before its trigger, and writes only to its own scratch, state and
 part of the output. So triggers are matched in any order: each is counted first, and written once the offset of its
@@ -20,16 +20,16 @@ from workbench.executors.compiled.rules.records import KernelStatus, Scratch
 
 
 def join_events(plan, history, scratch, states, events, triggers, last):
-    """Append the remaining events of a stretch, up to `last`, to the history, and record what they trigger.
+    """Append the remaining events of a batch, up to `last`, to the history, and record what they trigger.
 
-    The stretch begins with the event `state.stretch`; each event also stays in a row, the first one in `state.aside`.
+    The batch begins with the event `state.batch_start`; each event also stays in a row, the first in `state.batch_row`.
     It ends before an event for whose rules `triggers` may be full, or where the status names a full array.
     """
     state = states[0]
     state.status = KernelStatus.DONE
     while state.reached < last and state.triggers + len(plan.rules) <= len(triggers):
-        number = state.reached - state.stretch
-        state.event = state.aside + number
+        number = state.reached - state.batch_start
+        state.event = state.batch_row + number
         type_ = begin_event(history, state, events, state.reached)
         count = find_rules(plan, history, scratch, state, type_)
         for k in range(count):

@@ -13,7 +13,7 @@ stay until all its effects are published, for until then it may be undone.
 
 from __future__ import annotations
 
-from workbench.executors.compiled.rules.kernel.candidates import put_aside
+from workbench.executors.compiled.rules.kernel.candidates import store_candidate
 from workbench.executors.compiled.rules.kernel.undo import has_undo_capacity, log_undo
 from workbench.executors.compiled.rules.records import GREATEST_WORD, KernelStatus, UndoKind
 
@@ -86,7 +86,7 @@ def restore(plan, history, scratch, rule, slot):
 
 
 def gather_due(history, scratch, state, rule):
-    """Put aside the matches of the trigger whose deadline has come; False if the array is full."""
+    """Store the matches of the trigger whose deadline has come; False if the array is full."""
     column, size = history.columns[rule.waits], rows_of_match(rule)
     scratch.candidate_starts[0] = state.candidates
     trigger, at = history.rows[slot_of(column, column.first)].order, column.first
@@ -95,7 +95,7 @@ def gather_due(history, scratch, state, rule):
     state.judged = at - column.first
     while at > column.first:
         at -= size
-        if not put_aside(scratch, state, slot_of(column, at)):
+        if not store_candidate(scratch, state, slot_of(column, at)):
             return False
     return True
 
