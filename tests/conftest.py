@@ -6,6 +6,7 @@ A profile scales the examples of all properties (`tests/examples.py`): `make tes
 
 import gc
 import shutil
+from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from importlib import import_module
@@ -76,8 +77,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     sample(items)
 
 
-def pytest_collection_finish() -> None:
-    """From here on garbage is looked for, but not among what collection made."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """From here on garbage is looked for, but not among what collection made; and what takes longest is run first."""
+    if hasattr(session.config, "workerinput"):
+        sizes = Counter(scope_of(item.nodeid) for item in session.items)
+        session.items.sort(key=lambda item: (scope_of(item.nodeid) != LONGEST, -sizes[scope_of(item.nodeid)]))
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)  # short tests leave little garbage
     gc.enable()
@@ -101,6 +106,16 @@ APART = {"tests/cli/test_interrupts.py", "tests/events/test_large_logs.py"}
 """Files whose slow tests take minutes together and share nothing: whichever process is idle runs the next one."""
 
 
+LONGEST = "kernels for a GPU"
+"""What takes longest, in a few tests: the other processes would wait for it at the end."""
+
+
+def scope_of(nodeid: str) -> str:
+    """The name of what one process runs as a whole: a file, several, or a test."""
+    file = nodeid.partition("::")[0]
+    return nodeid if file in APART else TOGETHER.get(file, file)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Give whole files to processes: what their tests share is made once, and few messages say who runs what."""
@@ -108,9 +123,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Grouped(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            return nodeid if file in APART else TOGETHER.get(file, file)
+            return scope_of(nodeid)
 
+    config.option.loadscopereorder = False  # they are in order (`pytest_collection_finish`)
     return Grouped(config, log)
 
 
