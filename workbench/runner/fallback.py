@@ -6,9 +6,9 @@ it from the first one on, unless no whole number can have more than 64 bits and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from workbench.core.domain import Integers
 from workbench.core.fields import scalars
@@ -42,7 +42,7 @@ class FallbackSession(Session):
         self,
         compiled: Session,
         reference: Callable[[], Session],
-        read_again: Callable[[Reporter], Iterator[LogBlock]],
+        read_again: Callable[[Reporter], Generator[LogBlock]],
         say: Callable[[str], object],
     ) -> None:
         self.running, self._reference, self._read_again, self._say = compiled, reference, read_again, say
@@ -89,7 +89,7 @@ class FallbackSession(Session):
         if error is not None and error.beyond_words:
             self._say(f"the reference backend goes on: {error.what}")
         self.running, self._given_way, left, reporter = self._reference(), True, self._rows, Reporter()
-        with closing(cast(Any, self._read_again(reporter))) as blocks:
+        with closing(self._read_again(reporter)) as blocks:
             pace = BatchPace(BATCH, waited=False)
             for batch in batches_of(blocks, self.running, pace, reporter.account) if left else ():
                 emission = self.running.step_batch(batch if len(batch) <= left else batch.before(left))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 RATE = 0.1
 """The default probability that a fault strikes."""
-ReadsBlocks = Callable[[Reporter], Iterator[LogBlock]]
+ReadsBlocks = Callable[[Reporter], Generator[LogBlock]]
 """Reads the blocks of a log, and reports on them."""
 Keeps = Callable[[], AbstractContextManager[None]]
 """Returns a context in which bad rows are kept."""
@@ -135,9 +135,9 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
             blocks, again, bad_row_context = order.blocks, partial(order.blocks, again=True), nullcontext
         if opened.auto and twice:
             session = FallbackSession(session, partial(opened.reference, partition, carried), again, start.report)
-        log_blocks = blocks(start.reporter)
-        if list_named_files(start.options.input) is not None or (carried.has_times and source.size > 1):
-            log_blocks = _read_first(log_blocks, start, times=carried.has_times)
+        of_log, times = blocks(start.reporter), carried.has_times
+        is_ahead = list_named_files(start.options.input) is not None or (times and source.size > 1)
+        log_blocks = _read_first(of_log, start, times=times) if is_ahead else of_log
         if state is not None:
             state.begin(session, opened.program, opened.row.name)
     return LogRun(
@@ -343,9 +343,9 @@ class OpenedPipeline:
         return CarryingSession(session, carried) if carried else session
 
 
-def _read_first(blocks: Iterator[LogBlock], start: Start, *, times: bool) -> Iterator[LogBlock]:
+def _read_first(blocks: Generator[LogBlock], start: Start, *, times: bool) -> Iterator[LogBlock]:
     """Read the first block ahead: nothing is written if there is none, and its first row shows the form of times."""
-    start.closing.callback(getattr(blocks, "close"))  # noqa: B009 - read_blocks is a generator
+    start.closing.callback(blocks.close)
     first = list(itertools.islice(blocks, 1))
     return itertools.chain([_decode_first(each) for each in first] if times else first, blocks)
 

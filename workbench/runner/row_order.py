@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.core.domain import INT, Domain
 from workbench.core.program import Port, Ports
@@ -116,7 +116,7 @@ class RowOrder:
         times = self._clock.of_rows()
         ports = add_times(self._ports, self._column, times)
         blocks = log.blocks(ports, reading, reporter)
-        closing.callback(cast("Generator[LogBlock]", blocks).close)
+        closing.callback(blocks.close)
         pieces = self._pieces(blocks, None if self._is_clock else times, log, reporter.account)
         if self._clock.late is None:
             return pieces

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -52,7 +52,7 @@ class LogSource(ABC):
     size = BATCH
 
     @abstractmethod
-    def blocks(self, program: Ported, reading: Reading, reporter: Reporter) -> Iterator[LogBlock]:
+    def blocks(self, program: Ported, reading: Reading, reporter: Reporter) -> Generator[LogBlock]:
         """Read the rows for the inputs of a program."""
 
     @abstractmethod
@@ -78,7 +78,7 @@ class FileSource(LogSource):
         if len(paths) == 1:
             self.log_name = display_name(paths[0])
 
-    def blocks(self, program: Ported, reading: Reading, reporter: Reporter) -> Iterator[LogBlock]:
+    def blocks(self, program: Ported, reading: Reading, reporter: Reporter) -> Generator[LogBlock]:
         return read_blocks(self.paths, program, reading, reporter=reporter)
 
     def key_domain(self, name: str, reading: Reading) -> Domain:
@@ -107,7 +107,7 @@ class DataSource(LogSource):
         elif not self.rereadable and not hasattr(data, "__arrow_c_stream__"):
             self.size = 1  # the next row may be long in coming
 
-    def blocks(self, program: Ported, reading: Reading, reporter: Reporter) -> Iterator[LogBlock]:
+    def blocks(self, program: Ported, reading: Reading, reporter: Reporter) -> Generator[LogBlock]:
         reader: RowReader
         inputs = [replace(port, remedy=port.data_remedy or NAME_COLUMN % port.name) for port in program.ports.inputs]
         program = replace(program.ports, inputs=tuple(inputs))
