@@ -21,9 +21,10 @@ sys.path.insert(0, str(ROOT))
 import workbench as wb  # noqa: E402
 from workbench.core.domain import Integer  # noqa: E402
 from workbench.core.fields import resolve  # noqa: E402
+from workbench.core.form import Form  # noqa: E402
 from workbench.core.function import Function, TypedFunction  # noqa: E402
 from workbench.core.kinds import FileProcessor  # noqa: E402
-from workbench.core.processor import Form, Processor  # noqa: E402
+from workbench.core.processor import Processor  # noqa: E402
 from workbench.core.readable import plural, show_value  # noqa: E402
 from workbench.executors.reference.executor import Reference  # noqa: E402
 from workbench.language.arguments import signature  # noqa: E402

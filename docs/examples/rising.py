@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import workbench as wb
+from workbench.core.form import Form
 from workbench.core.processor import Maybe
 
 
@@ -24,8 +25,8 @@ class Rising(wb.Processor):
             return (before,), (Maybe(True, x),)
         return (x,), (Maybe(False, None),)
 
-    def refusal(self, backend):
-        return "" if backend in ("reference", "threaded") else "it is written in plain Python"
+    def refusal(self, form):
+        return "" if form == Form.VALUES else "it is written in plain Python"
 
     @classmethod
     def samples(cls):

@@ -48,6 +48,7 @@ def only(found: list[Conformity]) -> Conformity:
 MINE = '''
 from dataclasses import dataclass
 import workbench as wb
+from workbench.core.form import Form
 from workbench.core.processor import Maybe
 
 
@@ -68,8 +69,8 @@ class Rising(wb.Processor):
             return (before,), (Maybe(True, x),)
         return (x,), (Maybe(False, None),)
 
-    def refusal(self, backend):
-        return "" if backend in ("reference", "threaded") else "it is plain Python"
+    def refusal(self, form):
+        return "" if form == Form.VALUES else "it is plain Python"
 
     @classmethod
     def samples(cls):

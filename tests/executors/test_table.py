@@ -4,7 +4,7 @@ import pytest
 
 import workbench as wb
 from workbench.conformance.compare.contenders import CONTENDERS, contenders
-from workbench.core.processor import Form
+from workbench.core.form import Form
 from workbench.errors import EngineMissing
 from workbench.executors.table import Start, backend_rows
 from workbench.verify.decide.table import engine_rows
@@ -41,5 +41,5 @@ def test_every_engine_decides(row, asked, wanted):
 
 
 def test_rows_say_what_there_is():
-    assert {row.like for row in ROWS} == set(Form)
+    assert {row.form for row in ROWS} == set(Form)
     assert {each.backend for each in CONTENDERS} == set(contenders()) < set(backend_rows())

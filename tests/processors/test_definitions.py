@@ -13,6 +13,7 @@ from tests.processors.common import machined, stepped
 from workbench.conformance.generate.pipelines import values
 from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range
 from workbench.core.fields import Tuple
+from workbench.core.form import Form
 from workbench.core.kinds import Listening, in_turn, keeps_copies
 from workbench.core.processor import NOTHING, Maybe, Processor, event
 from workbench.errors import Overflow, WorkbenchError
@@ -100,7 +101,7 @@ def test_step_against_denotation_against_machine_on_whole_streams_and_prefixes(p
         return
     whole = ready.denote(tuple(streams))
     assert found == tuple(map(list, whole))
-    if not ready.refusal("smv") and processor.keyword:
+    if not ready.refusal(Form.MODEL) and processor.keyword:
         assert machined(ready, inputs, streams) == found
     for stream, domain in zip(found, ready.results(inputs), strict=True):
         assert all(value in domain for value in stream)

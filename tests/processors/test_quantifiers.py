@@ -11,6 +11,7 @@ from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.core import function as f
 from workbench.core.domain import ANY, BOOL, INT, Integer, Range
 from workbench.core.fields import Tuple
+from workbench.core.form import Form
 from workbench.core.function import Function, user_function
 from workbench.errors import Overflow, PipelineError, Refused, TypingError
 from workbench.executors.reference.executor import Reference
@@ -134,13 +135,13 @@ def test_over_the_keys_of_a_map(other):
 
 def test_what_the_model_refuses():
     slow = typed(parse(TEXT).get("all_come").pipeline.node("forall").processor, PAIR)
-    assert slow.refusal("reference") == ""
-    assert slow.refusal("smv") == "nothing bounds how many positions wait; write forall(..., pending = 4)"
+    assert slow.refusal(Form.VALUES) == ""
+    assert slow.refusal(Form.MODEL) == "nothing bounds how many positions wait; write forall(..., pending = 4)"
     with pytest.raises(Refused, match="nothing bounds"):
         slow.machine((PAIR,))
-    assert slow.with_capacity(2).refusal("smv") == ""
+    assert slow.with_capacity(2).refusal(Form.MODEL) == ""
     over_int = typed(ForAll(Function("one", 1, lambda a: (a,)), ApplyFunction(f.EQ)), INT)
-    assert "not finitely many" in over_int.refusal("smv")
+    assert "not finitely many" in over_int.refusal(Form.MODEL)
 
 
 def test_mistakes():

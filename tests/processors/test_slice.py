@@ -13,6 +13,7 @@ from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, STR, Enum, Integer, Range
 from workbench.core.fields import FrozenMap, Map, Tuple
+from workbench.core.form import Form
 from workbench.core.function import Function, user_function
 from workbench.core.ops import EQ
 from workbench.core.processor import END
@@ -186,16 +187,16 @@ def test_maps_do_not_change_afterwards():
 
 def test_what_the_model_refuses():
     names = typed(Slice(NAME, amounts(Tuple((STR, INT)))), Tuple((STR, INT)))
-    assert names.refusal("reference") == ""
-    assert names.refusal("smv") == (
+    assert names.refusal(Form.VALUES) == ""
+    assert names.refusal(Form.MODEL) == (
         "there may be too many slices, one for each value of str, and a model has 64 at most"
     )
     with pytest.raises(Refused, match="too many slices"):
         names.machine((Tuple((STR, INT)),))
     secret = user_function(lambda a: a > 1, result=BOOL, name="secret")
-    assert "secret" in typed(Slice(secret, SUM), INT).refusal("smv")
-    assert typed(Slice(secret, SUM), N4).refusal("smv") == ""
-    assert "secret" in typed(Slice(EVEN, ApplyFunction(secret)), INT).refusal("smv")
+    assert "secret" in typed(Slice(secret, SUM), INT).refusal(Form.MODEL)
+    assert typed(Slice(secret, SUM), N4).refusal(Form.MODEL) == ""
+    assert "secret" in typed(Slice(EVEN, ApplyFunction(secret)), INT).refusal(Form.MODEL)
     builder = Builder("odd")
     x = builder.input("x", N4)
     grows = builder.build(x + Filter()(x, ApplyFunction(f.ODD)(x)))

@@ -14,6 +14,7 @@ from workbench.conformance.compare.executables import Denoting, Running
 from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.core import function as f
 from workbench.core.domain import ANY, BOOL, INT, Integer
+from workbench.core.form import Form
 from workbench.errors import Overflow, PipelineError, Refused, TypingError
 from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import compose
@@ -178,7 +179,7 @@ def test_what_the_model_refuses():
         compose(builder.build(Until()(builder.input("x", BOOL), builder.input("y", BOOL))))
     with pytest.raises(Refused, match=r"write eventually\(\.\.\., pending = 4\) on the stream of its verdicts"):
         typed(EventuallyOf(ApplyFunction(f.NOT)), BOOL).machine((BOOL,))
-    assert Globally().refusal("reference") == Globally(1).refusal("smv") == ""
+    assert Globally().refusal(Form.VALUES) == Globally(1).refusal(Form.MODEL) == ""
 
 
 def test_mistakes():

@@ -12,30 +12,19 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from workbench.core.determinism import Determinism
 from workbench.core.domain import Domain, ModelScope, Value
 from workbench.core.fields import IndexedTuple, resolve
+from workbench.core.form import Form
 from workbench.core.function import Function, TypedFunction, on_values
 from workbench.errors import Location, Overflow, PipelineError, Refused, WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.core.memory import Array, Cells
     from workbench.core.term import Others
-
-
-class Form(StrEnum):
-    """The forms in which a processor runs, with the names that a `refusal` outside this package may know."""
-
-    VALUES = "reference"
-    """Its `step` on Python values, which can call any Python function."""
-    MODEL = "smv"
-    """Its `machine`, whose domains are finite."""
-    ARRAYS = "numba"
-    """Its `machine` with unbounded numbers, and with state that is `stored` in arrays."""
 
 
 Stream = Sequence[Value]
@@ -427,7 +416,7 @@ class Processor(ABC):
 
     # --- the finite machine ---
 
-    def refusal(self, form: str) -> str:
+    def refusal(self, form: Form) -> str:
         """Return why this (typed) processor cannot run in a `Form`, or ""; by default the reasons of its parameters."""
         values = [getattr(self, item.name) for item in dataclasses.fields(self)]
         reasons = [v.obstacle for v in values if isinstance(v, TypedFunction)] if form != Form.VALUES else []

@@ -77,13 +77,13 @@ class SavedBackend(Backend, Protocol):
 
 def check_support(pipeline: Program, backend: str) -> Pipeline:
     """Return the flat pipeline; Refused if `backend` cannot run it, naming the processor and the backends that can."""
-    flat, like = flatten(pipeline), backend_row(backend).like
+    flat, form = flatten(pipeline), backend_row(backend).form
     for node in flat.nodes:
         processor = flat.typed[node.name]
-        reason = processor.refusal(like)
+        reason = processor.refusal(form)
         if reason:
             others = [
-                row.name for row in backend_rows().values() if row.takes(flat.kind) and not processor.refusal(row.like)
+                row.name for row in backend_rows().values() if row.takes(flat.kind) and not processor.refusal(row.form)
             ]
             raise Refused(
                 f"`{processor}` (processor '{node.name}') is not supported by backend '{backend}': {reason}; "

@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.core.form import Form
 from workbench.errors import InputError, PipelineError, Refused, did_you_mean, refuse_unknown
 from workbench.events.account import Reporter
 from workbench.executors.run_options import (
@@ -161,7 +162,7 @@ class BackendRow:
     engine: starts an engine of rules, for the events of a log.
     undivided: why an engine runs rules in one thread where several are requested; empty where it divides them.
     kinds: the kinds of programs that it runs, as `Program.kind` names them; one that runs pipelines runs any graph.
-    like: the form in which it runs processors (`core.processor.Form`), which they may refuse.
+    form: the form in which it runs processors, which they may refuse.
     options: options of `workbench run` that only some backends have, this one included.
     lacks: by kind of program, the options for such programs that this backend does not support.
     instead: by option, what to do where it is not supported, besides leaving it out or choosing another backend.
@@ -182,7 +183,7 @@ class BackendRow:
     engine: MakesEngine | None = None
     undivided: Callable[[RuleSplit], str] = lambda _: ""
     kinds: tuple[str, ...] = (PIPELINE,)
-    like: str = "reference"
+    form: Form = Form.VALUES
     options: tuple[BackendOption, ...] = ()
     lacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     instead: Mapping[str, str] = field(default_factory=dict)

@@ -17,12 +17,12 @@ from workbench.core import function as f
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, ModelScope, Range, Value
 from workbench.core.fields import fit_value, resolve
 from workbench.core.findings import Findings
+from workbench.core.form import Form
 from workbench.core.function import Function, TypedFunction, fits, same_domain
 from workbench.core.ops import EQ, MIN, as_term, disjunction, ite, negate
 from workbench.core.pipeline import Node
 from workbench.core.processor import (
     NOTHING,
-    Form,
     Maybe,
     Processor,
     State,
@@ -339,7 +339,7 @@ class Moore(Processor):
             after = [ite(fires, a, b) for a, b in zip(next_state, after, strict=True)]
         return after
 
-    def refusal(self, form: str) -> str:
+    def refusal(self, form: Form) -> str:
         if form == Form.VALUES:
             return ""
         actions = [a for t in self.transitions for a in (t.guard, *(u for _, u in t.updates))]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from workbench.core.domain import ANY, Anything, Bool, Domain, Value
-from workbench.core.processor import NOTHING, Form, Maybe, Processor, State, Stream, event
+from workbench.core.form import Form
+from workbench.core.processor import NOTHING, Maybe, Processor, State, Stream, event
 from workbench.errors import TypingError
 
 
@@ -56,7 +57,7 @@ class Pack(Processor):
         (packed,) = state
         return (Maybe(packed is not None, _list_events(packed)),)
 
-    def refusal(self, form: str) -> str:
+    def refusal(self, form: Form) -> str:
         return "" if form == Form.VALUES else "its tuples have no bounded length"
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, Overflowing, Range, Value
+from workbench.core.form import Form
 from workbench.core.kinds import Deferring
 from workbench.core.ops import EQ, GE, GT, both, either, ite, negate
 from workbench.core.processor import (
@@ -22,7 +23,6 @@ from workbench.core.processor import (
     Burst,
     Emission,
     Events,
-    Form,
     Machine,
     Maybe,
     Processor,
@@ -190,7 +190,7 @@ class Streaming(Truth, Deferring):
         decided = self.rule.decided(*front)
         return (ite(decided, 0, waiting + 1),), (Repeated(decided, self.rule.verdict(*front), waiting),)
 
-    def refusal(self, form: str) -> str:
+    def refusal(self, form: Form) -> str:
         if self.pending is None and form == Form.MODEL:
             return f"nothing bounds how many positions wait; write {self.keyword}(..., pending = 4)"
         return ""
@@ -232,7 +232,7 @@ class FirstVerdict(Truth):
         (known,), decided = state, self.rule.decided(*front)
         return (either(known, decided),), (Maybe(both(decided, negate(known)), self.rule.verdict(*front)),)
 
-    def refusal(self, form: str) -> str:
+    def refusal(self, form: Form) -> str:
         return ""  # it counts no positions
 
     @classmethod

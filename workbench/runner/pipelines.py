@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import INT, Integer, Integers, Range
+from workbench.core.form import Form
 from workbench.core.program import Port, Ports, Program
 from workbench.errors import InputError, Refused
 from workbench.events.account import Account, Reporter
@@ -207,7 +208,7 @@ class OpenedPipeline:
         refuse_missing(self.row)
         self.start = replace(start, oracle=_faults(options, self.program))
         self.auto = self._made is not None
-        words = self.row.like == "numba" and not self.auto
+        words = self.row.form == Form.ARRAYS and not self.auto
         self.clock = self._clock()
         self.reading = replace(options.reading(self.program), words=words, clock=self.clock)
 

@@ -26,9 +26,10 @@ from workbench.core.domain import (
     Value,
 )  # fmt: skip
 from workbench.core.fields import Nullable, Record, fit_value, resolve
+from workbench.core.form import Form
 from workbench.core.kinds import FileProcessor
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Emission, Form, State, Stream, emission
+from workbench.core.processor import Emission, State, Stream, emission
 from workbench.errors import InputError, PipelineError, TypingError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.formulas import TREX
@@ -198,7 +199,7 @@ class RuleProcessor(FileProcessor):
         memory, composites = memory.after(now if port == 0 else self._read_event(port, value, now))
         return (now, memory), tuple(map(emission, self._collect_outputs(composites))) if composites else self._silent
 
-    def refusal(self, form: str) -> str:
+    def refusal(self, form: Form) -> str:
         if form != Form.VALUES:
             return "rules retain events, and nothing bounds how many"
         return f"it uses facts, {self.looks_up[0]}, and --facts gives none" if self.without else ""

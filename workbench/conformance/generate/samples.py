@@ -9,7 +9,8 @@ from collections.abc import Collection, Sequence
 from itertools import product
 
 from workbench.core.domain import Domain, Integer
-from workbench.core.processor import Form, Processor
+from workbench.core.form import Form
+from workbench.core.processor import Processor
 from workbench.errors import WorkbenchError
 from workbench.processors import CLASSES
 

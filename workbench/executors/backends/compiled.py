@@ -6,6 +6,7 @@ import math
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from workbench.core.form import Form
 from workbench.errors import InputError, Refused
 from workbench.executors.table import (
     KEY,
@@ -83,7 +84,7 @@ ROW = BackendRow(
     kinds=(PIPELINE, RULE_SET),
     engine=later("workbench.executors.compiled.rules.threads", "make_compiled_rules"),
     undivided=attrgetter("in_turn"),
-    like="numba",
+    form=Form.ARRAYS,
     options=(
         BackendOption(
             "--threads",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from workbench.core.form import Form
 from workbench.executors.table import KEY, NUMBA, PIPELINE, RULE_SET, BackendRow, Start
 from workbench.extensions import later
 from workbench.extras import install_extra
@@ -69,7 +70,7 @@ ROW = BackendRow(
     kinds=(PIPELINE, RULE_SET),
     engine=later("workbench.executors.compiled.rules.cuda_device", "gpu_rules"),
     missing=_missing,
-    like="numba",
+    form=Form.ARRAYS,
     options=(KEY,),
     needs=NUMBA,
     uses={

@@ -17,6 +17,7 @@ from workbench.core.contract import Contract
 from workbench.core.determinism import Determinism, contracts
 from workbench.core.domain import BOOL, INT, Domain, ModelScope, Value
 from workbench.core.fault import Fault
+from workbench.core.form import Form
 from workbench.core.function import same_domain
 from workbench.core.join import Join, keep_unshared
 from workbench.core.kinds import Each, Holder, Keeping, in_turn, keeps_copies, stepping
@@ -250,7 +251,7 @@ class Group(Holder):
 
     # --- the finite machine ----------------------------------------------------------------------------------
 
-    def refusal(self, form: str) -> str:
+    def refusal(self, form: Form) -> str:
         reasons = (self.flat.typed[node.name].refusal(form) for node in self.flat.nodes)
         return next((reason for reason in reasons if reason), "")
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Anything, Domain, Value
 from workbench.core.fields import Map, Tuple
+from workbench.core.form import Form
 from workbench.core.function import Function, TypedFunction, as_function, on_values, same_domain
 from workbench.core.kinds import (
     Answers,
@@ -35,7 +36,6 @@ from workbench.core.ops import as_term, both, conjunction, disjunction, either, 
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import (
     Emission,
-    Form,
     Machine,
     Maybe,
     Processor,
@@ -283,7 +283,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
         """The inner processor for as many fronts as a copy sees."""
         return self._inner if self.pending is None or not self.defers else briefly(self._inner, self.pending + 1)
 
-    def refusal(self, form: str) -> str:
+    def refusal(self, form: Form) -> str:
         if self.boundless and form != Form.VALUES:
             reason = self.with_capacity(1).refusal(form)
             return reason or f"nothing bounds how many positions wait; write {self.keyword}(..., pending = 4)"

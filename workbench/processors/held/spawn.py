@@ -14,9 +14,10 @@ from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Domain, Value
+from workbench.core.form import Form
 from workbench.core.kinds import Each, begin_stepping, in_turn
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import NOTHING, Form, Processor, State, Stepped, Stream, emission
+from workbench.core.processor import NOTHING, Processor, State, Stepped, Stream, emission
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.inner_processor import SingleHolder, check_verdicts, first_event, wrap
 from workbench.processors.trim import Trim
@@ -82,7 +83,7 @@ class GloballyOf(SingleHolder):
         remaining = tuple([(position - decided, after) for position, after in following if position >= decided])
         return (waiting + 1 - decided, remaining), (emission((self.breaks,) * decided),)
 
-    def refusal(self, form: str) -> str:
+    def refusal(self, form: Form) -> str:
         if form == Form.VALUES:
             return self._inner.refusal(form)
         plain = self.keyword.removesuffix("_of")

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Bool, Domain, Value
 from workbench.core.fields import MAX_KEYS, FrozenMap, Map
+from workbench.core.form import Form
 from workbench.core.function import Function, TypedFunction, as_function, on_values
 from workbench.core.kinds import (
     Answers,
@@ -33,7 +34,6 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
     NOTHING,
     Emission,
-    Form,
     Machine,
     Maybe,
     Processor,
@@ -268,7 +268,7 @@ class Slice(SingleHolder, Divisible):
 
     # --- the finite machine: a copy of the inner one for each key ------------------------------------------------
 
-    def refusal(self, form: str) -> str:
+    def refusal(self, form: Form) -> str:
         inner = super().refusal(form)
         if inner or not isinstance(self.key, TypedFunction):
             return inner

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from workbench.core.domain import BOOL, Domain, Enum
+from workbench.core.form import Form
 from workbench.core.ops import both, disjunction, ite
 from workbench.core.processor import Burst, Emission, Machine, Maybe, State, slots_of
 from workbench.core.strict_values import leaves_domain
@@ -44,7 +45,7 @@ class ModelledRules(RulesInTicks):
 
     # --- the machine ---
 
-    def refusal(self, form: str) -> str:
+    def refusal(self, form: Form) -> str:
         return ""
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
