@@ -64,7 +64,7 @@ class RunState:
     files: the files of the log.
     position: the position of all runs, this one included.
     undeclared: the number of rows of each undeclared type that this run has read.
-    agrees: whether the state of the session is that of the position, and all outputs have been yielded.
+    is_consistent: whether the state of the session is that of the position, and all outputs have been yielded.
 
     Raises
     ------
@@ -79,15 +79,19 @@ class RunState:
         self._named = {str(each).rpartition("=")[2] for each in list_named_files(start.options.input) or ()}
         self.files = self._named.union(read_files(start.options.input))
         self.undeclared = Counter[str]()
-        self.agrees = False
+        self.is_consistent = False
         self._session: Session | None = None
         self._is_read_again = bool(self.files) and all(map(is_reread, self.files))
         self._held: HoldBack[EventBlock, Occurrence] | None = None
         self._sizes = self._notes.get("sizes", {})
         self._written = set[str]()
-        self._ends = self._is_over = self._ended = False
-        """Whether the log has ended, all of its rows have then been run, and this has caused an output."""
-        self._taken: tuple[dict[str, Any], bytes] | None = None
+        self._has_log_ended = False
+        """Whether the log has been read to its end, and not just to the row where `--head` cuts it."""
+        self._has_run_all_rows = False
+        """Whether all rows have been run after that, those that were held back among them."""
+        self._has_output_of_end = False
+        """Whether the end of the log has caused an output."""
+        self._captured: tuple[dict[str, Any], bytes] | None = None
         self._follower: Follower | None = None
         self._before_rotation = 0, Counter[str]()
         """The rows, and those of undeclared types, of files that have been rotated away in this run."""
@@ -139,8 +143,8 @@ class RunState:
             self._compare(now)
             self._restore(session)
         self._notes = {"of": now, "version": __version__}
-        if self._ends:  # all of its rows have been held back
-            self._take()
+        if self._has_log_ended:  # all of its rows have been held back
+            self._capture()
 
     def _restore(self, session: Session) -> None:
         for file in self.position.rows.keys() & self.files:
@@ -211,7 +215,7 @@ class RunState:
             raise StateError(what, where=str(self.path), hint=f"end runs by --head, or by Ctrl-C; {AFRESH}")
         done, failed = 0, None
         with hold():
-            self.agrees = False
+            self.is_consistent = False
             try:
                 for emission in run(batch):
                     done += emission.computed + sum(emission.ignored.values())
@@ -220,7 +224,7 @@ class RunState:
             except WorkbenchError as error:
                 failed = error
             self.position.advance(batch, len(batch) if failed is batch.failed else done, domains)
-            self.agrees = failed is batch.failed or self._running.stops_at_errors
+            self.is_consistent = failed is batch.failed or self._running.stops_at_errors
             if failed is not None:
                 raise failed
 
@@ -233,44 +237,44 @@ class RunState:
     def end_log(self) -> bool:
         """Record the end of the log, and return whether its streams end: not where --head has cut it."""
         head = self._start.options.head
-        self._ends = head is None or self._start.reporter.account.rows < head
+        self._has_log_ended = head is None or self._start.reporter.account.rows < head
         if self._session is not None:
-            self._take()
-        return self._ends
+            self._capture()
+        return self._has_log_ended
 
     def reach_end(self) -> bool:
         """Record that all rows of the log have been run, and return whether its streams end, which they do once."""
         if self.end_log():
             self.position.check_reached(self.files)
-            self._is_over = True
-        self.agrees = not self._is_over  # true again when the streams have ended
-        return self._is_over and not self.had_ended
+            self._has_run_all_rows = True
+        self.is_consistent = not self._has_run_all_rows  # true again when the streams have ended
+        return self._has_run_all_rows and not self.had_ended
 
     def see_end(self, emission: BatchOutput) -> None:
         """Note whether the end of the log has caused an output."""
-        self._ended |= self._ends and emission.events_out > 0
+        self._has_output_of_end |= self._has_log_ended and emission.events_out > 0
 
     # --- saving ---------------------------------------------------------------------------------------------
 
     @contextmanager
     @uninterruptible
     def settling(self, writer: EventWriter) -> Iterator[None]:
-        """Write all outputs, and take the state, at the end of a block that runs a session."""
-        self.agrees = True
+        """Write all outputs, and capture the state, at the end of a block that runs a session."""
+        self.is_consistent = True
         try:
             yield
-            self.agrees = True
+            self.is_consistent = True
         except (LostRows, StateError):
-            self.agrees = False
+            self.is_consistent = False
             raise
         finally:
-            if self.agrees:
-                self.agrees = False
+            if self.is_consistent:
+                self.is_consistent = False
                 writer.drain()
-                if self._ended and not self._is_over:  # rows that were held back are being written
-                    self._taken = None
-                self._take()
-                self.agrees = True
+                if self._has_output_of_end and not self._has_run_all_rows:  # rows that were held back are being written
+                    self._captured = None
+                self._capture()
+                self.is_consistent = True
 
     @contextmanager
     @uninterruptible
@@ -279,7 +283,7 @@ class RunState:
         try:
             yield
         except BaseException as error:
-            if self.agrees:
+            if self.is_consistent:
                 self.save()
                 error.add_note(f"the state is in {self.path}: run the same command again to continue")
             elif not self.is_new:
@@ -288,11 +292,11 @@ class RunState:
         self.save()
 
     def save(self) -> None:
-        """Write the state that has been taken; only the position, where the end of the log has caused outputs."""
-        if self._ended and self._is_over:
-            self._taken = self._describe(ended=True), b""
-        assert self._taken is not None
-        notes, session = self._taken
+        """Write the state that has been captured; only the position, where the end of the log has caused outputs."""
+        if self._has_output_of_end and self._has_run_all_rows:
+            self._captured = self._describe(ended=True), b""
+        assert self._captured is not None
+        notes, session = self._captured
         sizes = {file: os.path.getsize(file) for file in self._written if os.path.isfile(file)}
         text = json.dumps({**notes, "sizes": sizes})
         try:
@@ -306,10 +310,10 @@ class RunState:
         assert self._session is not None
         return self._session
 
-    def _take(self) -> None:
-        """Take the state, unless it has been taken at the end of the log."""
-        if self._taken is None:
-            self._taken = self._describe(ended=self.had_ended), b"" if self.had_ended else self._running.save()
+    def _capture(self) -> None:
+        """Capture the state, unless it has been captured at the end of the log."""
+        if self._captured is None:
+            self._captured = self._describe(ended=self.had_ended), b"" if self.had_ended else self._running.save()
 
     def _describe(self, *, ended: bool) -> dict[str, Any]:
         """Return the notes that are saved beside the state of the session."""
