@@ -93,7 +93,7 @@ class RunOptions:
     """Number of lines to skip at the beginning of each text file."""
     comment: str = ""
     """The prefix of comment lines, which are no rows."""
-    follow: bool | Follower = False
+    follow: bool = False
     """Whether the log is a growing file, which is read until the run is stopped."""
 
     steps: bool = _of(PIPELINES, default=False)
@@ -212,8 +212,12 @@ class RunOptions:
     def _has(self, name: str) -> bool:
         return bool(self.value(name) != (OPTIONS[name].default if name in OPTIONS else None))
 
-    def reading(self, program: Ported | None = None) -> Reading:
+    def reading(self, program: Ported | None = None, follower: Follower | None = None) -> Reading:
         """Return how to read the log; for a program with a clock, with the time column.
+
+        Parameters
+        ----------
+        follower: reads a log that is followed, where an earlier run has read some of it.
 
         Raises
         ------
@@ -233,7 +237,7 @@ class RunOptions:
             clock=self.clock(), dated=self.time_format is not None, header=tuple(map(str.strip, header)),
             pattern=self.pattern, xml=self.xml, nulls=nulls, delimiter=self.delimiter, quote=self.quote,
             decimal=self.decimal, thousands=self.thousands, encoding=self.encoding, skip_lines=self.skip_lines,
-            comment=self.comment,            follow=self._follower(),
+            comment=self.comment,            follow=follower or self._follower(),
         )  # fmt: skip
         reading = resolve_reading(reading)
         if self.time is None or program is None:
@@ -242,11 +246,11 @@ class RunOptions:
         return replace(reading, columns={**times, **reading.columns})
 
     def _follower(self) -> Follower | None:
-        if isinstance(self.follow, bool) and self.follow:
-            from workbench.events.follow import Follower, find_followed_file
+        if not self.follow:
+            return None
+        from workbench.events.follow import Follower, find_followed_file
 
-            return Follower(find_followed_file(self.input))
-        return self.follow or None
+        return Follower(find_followed_file(self.input))
 
     def clock(self, late: str | None = None) -> Clock:
         """Return the parser of event times in the log; see `Clock`."""

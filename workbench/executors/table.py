@@ -36,6 +36,7 @@ from workbench.extras import install_extra
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
+    from workbench.events.follow import Follower
     from workbench.executors.backend import Backend, Oracle
     from workbench.executors.keyed import Partition
     from workbench.executors.session import Session
@@ -76,6 +77,7 @@ class Start:
     oracle: decides when faults strike.
     closing: resources to close at the end of the run.
     stays: returns how many bytes of an output file to keep: those of earlier runs, when this run resumes from them.
+    follower: reads the followed log from where earlier runs have read it, when this run resumes from them.
     report: shows the user a message, apart from the output.
     strike: reports a fault that has struck.
     progress: a context that shows a text, or the result of a function, during slow work.
@@ -86,6 +88,7 @@ class Start:
     oracle: Oracle | None = None
     closing: ExitStack = field(default_factory=ExitStack)
     stays: Callable[[str | Path], int] | None = None
+    follower: Follower | None = None
     report: Callable[[str], object] = lambda _: None
     strike: Callable[[str], object] = lambda _: None
     progress: Callable[..., Any] = nullcontext
@@ -106,7 +109,7 @@ class Start:
 
     def await_log(self) -> None:
         """Wait for a file to follow that is not there yet, unless there are older ones to read."""
-        if self.options.follow and not getattr(self.options.follow, "older", ()):
+        if self.options.follow and not (self.follower and self.follower.older):
             from workbench.events.follow import await_followed_file
 
             await_followed_file(self.options.input, self.report)
@@ -126,7 +129,7 @@ class Start:
         from workbench.events.inputs import list_named_files
 
         names = map(str, list_named_files(self.options.input) or ())
-        return bool(self.options.follow) or any(is_stream(each) or is_stream(each.rpartition("=")[2]) for each in names)
+        return self.options.follow or any(is_stream(each) or is_stream(each.rpartition("=")[2]) for each in names)
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,7 @@ class OpenedPipeline:
         self.auto = self._made is not None
         words = self.row.form == Form.ARRAYS and not self.auto
         self.clock = self._clock()
-        self.reading = replace(options.reading(self.program), words=words, clock=self.clock)
+        self.reading = replace(options.reading(self.program, start.follower), words=words, clock=self.clock)
 
     def _choose(self, start: Start, *, twice: bool) -> None:
         """Choose the fastest backend that runs the program on columns; it may give way if its numbers are too short."""

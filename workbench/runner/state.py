@@ -92,7 +92,6 @@ class RunState:
         self._has_output_of_end = False
         """Whether the end of the log has caused an output."""
         self._captured: tuple[dict[str, Any], bytes] | None = None
-        self._follower: Follower | None = None
         self._before_rotation = 0, Counter[str]()
         """The rows, and those of undeclared types, of files that have been rotated away in this run."""
 
@@ -101,13 +100,11 @@ class RunState:
         options = start.options
         if options.backend == AUTO and not self.is_new:
             options = replace(options, backend=self._notes["of"]["backend"])
-        if options.follow:
-            self._follower = self._follow(options)
-            options = replace(options, follow=self._follower)
+        follower = self._follow(options) if options.follow else None
         if options.head is not None:
             options = replace(options, head=options.head + sum(self.position.read.get(file, 0) for file in self.files))
         start.reporter.reported.update(self.position.bad)
-        self._start = replace(start, options=options, stays=self.size)
+        self._start = replace(start, options=options, stays=self.size, follower=follower)
         return self._start
 
     def _follow(self, options: RunOptions) -> Follower:
@@ -317,8 +314,8 @@ class RunState:
 
     def _describe(self, *, ended: bool) -> dict[str, Any]:
         """Return the notes that are saved beside the state of the session."""
-        reporter, position = self._start.reporter, asdict(self.position)
-        position["bad"] |= {file: count for file, count in reporter.bad.items() if self._follower or is_reread(file)}
+        reporter, follower, position = self._start.reporter, self._start.follower, asdict(self.position)
+        position["bad"] |= {file: count for file, count in reporter.bad.items() if follower or is_reread(file)}
         read = {file: rows + position["bad"].get(file, 0) for file, rows in self.position.rows.items()}
         if reporter.account.rows_are_events and self._is_read_again:  # some may be held back, or of no event
             rows, undeclared = self._before_rotation
@@ -327,7 +324,7 @@ class RunState:
             position["undeclared"] = self.undeclared - undeclared + Counter(self.position.undeclared)
         position["read"] |= read
         held = None if ended or self._held is None else self._held.save()
-        file = None if self._follower is None else self._follower.file
+        file = None if follower is None else follower.file
         followed = {} if file is None else {"followed": (file.inode, file.count)}
         return {**self._notes, **followed, "position": position, "ended": ended, "held": held}
 

@@ -173,7 +173,7 @@ class OpenedRules:
         self.rules = rules if self.control is None else self.control.everything
         if self.key is not None:
             self.rules = with_key(self.rules, self.key, source, options)
-        self.clock, self.reading = options.clock(options.late), options.reading()
+        self.clock, self.reading = options.clock(options.late), options.reading(follower=start.follower)
         self.late = late_events(start, self.rules, self.clock, state)
         self.log = RuleLog(
             self.rules, self.clock, self.reading, start.reporter, key=self.key or "", late=self.late, state=state
