@@ -140,7 +140,7 @@ def _bounds_inside(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds |
     from workbench.tesla.rule_processor import RuleProcessor
 
     processors = [node.processor for node in flatten(pipeline).nodes]
-    rule_sets = [each.rules for each in processors if isinstance(each, RuleProcessor) and each.looks_up]
+    rule_sets = [each.rules for each in processors if isinstance(each, RuleProcessor) and each.fact_types]
     domains: dict[tuple[str, str], Domain] = {}
     for name, domain in pipeline.inputs:
         parts = zip(domain.labels, domain.fields, strict=True) if isinstance(domain, Record) else [("", domain)]

@@ -311,6 +311,11 @@ class Processor(ABC):
         """The names of its outputs, where they have some."""
         return ()
 
+    @property
+    def fact_types(self) -> tuple[str, ...]:
+        """The types of facts that it queries, which a run is to give."""
+        return ()
+
     def merge_arrivals(self, arrivals: Sequence[Sequence[Value]]) -> list[tuple[Any, ...]]:
         """Return the fronts of the events on its inputs, if it takes these as they come."""
         if self.marks:

@@ -377,10 +377,5 @@ def _applies(only: str, program: Program, kind: str) -> bool:
 
 def fact_types(program: Program) -> Iterator[str]:
     """Yield the types of facts that rules in a pipeline query."""
-    from workbench.processors.held.group import Group
-
     for node in program.pipeline.nodes if program.kind == PIPELINE else ():
-        if isinstance(node.processor, Group):
-            yield from fact_types(node.processor.body)
-        else:
-            yield from getattr(node.processor, "looks_up", ())  # asking for its class would import rules
+        yield from node.processor.fact_types

@@ -147,7 +147,7 @@ class RuleProcessor(FileProcessor):
 
     def _find_nulls(self, events: Sequence[Domain]) -> Nulls:
         """Return the attributes that may be null: on the inputs, and all of facts, which are unknown here."""
-        nulls = {name: frozenset(self.rules.declarations[name].domains) for name in self.looks_up}
+        nulls = {name: frozenset(self.rules.declarations[name].domains) for name in self.fact_types}
         for name, domain in zip(self.fed, events, strict=True):
             attributes = list_attributes(self.rules.declarations[name], domain)
             nulls[name] = frozenset(attribute for attribute, _, part in attributes if isinstance(part, Nullable))
@@ -202,18 +202,14 @@ class RuleProcessor(FileProcessor):
     def refusal(self, form: Form) -> str:
         if form != Form.VALUES:
             return "rules retain events, and nothing bounds how many"
-        return f"it uses facts, {self.looks_up[0]}, and --facts gives none" if self.without else ""
+        if self.facts is None and self.fact_types:
+            return f"it uses facts, {self.fact_types[0]}, and --facts gives none"
+        return ""
 
     @cached_property
-    def looks_up(self) -> tuple[str, ...]:
-        """The types of facts that the rules read."""
+    def fact_types(self) -> tuple[str, ...]:
         looked_at = {name for rule in self.rules.rules for name in rule.types}
         return tuple(name for name, declared in self.rules.declarations.items() if declared.fact and name in looked_at)
-
-    @property
-    def without(self) -> bool:
-        """Whether the rules read facts and none are given."""
-        return self.facts is None and bool(self.looks_up)
 
     @cached_property
     def _silent(self) -> tuple[Emission, ...]:

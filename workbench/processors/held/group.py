@@ -106,6 +106,10 @@ class Group(Holder):
         return reduce(or_, (determinisms[pipe] for _, pipe in self.flat.outputs))
 
     @property
+    def fact_types(self) -> tuple[str, ...]:
+        return tuple(name for node in self.body.nodes for name in node.processor.fact_types)
+
+    @property
     def has_obligations(self) -> bool:
         return any(processor.has_obligations for processor in self.flat.typed.values())
 

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import ANY, Value
 from workbench.core.pipeline import Pipeline
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from workbench.tesla.caches.table import FactCaching
     from workbench.tesla.engines.facts.database import FactSettings
     from workbench.tesla.engines.facts.table import FactTable
-    from workbench.tesla.rule_processor import RuleProcessor
 
 FEW, MANY = 1_000, 100_000
 """Row counts above which a file is put into a database: if rules compare ranges of its values, and in any case."""
@@ -237,13 +236,14 @@ def with_facts(program: Program, start: Start) -> Program:
 
 
 def _with_facts(pipeline: Pipeline, start: Start) -> Pipeline:
+    from workbench.tesla.rule_processor import RuleProcessor  # runs of rule sets have no use for it
+
     nodes = []
     for node in pipeline.nodes:
         processor = node.processor
         if isinstance(processor, Group):
             processor = type(processor)(_with_facts(processor.body, start))
-        elif getattr(processor, "looks_up", ()):
-            rules = cast("RuleProcessor", processor)
-            processor = replace(rules, facts=facts_of(rules.rules, start))
+        elif isinstance(processor, RuleProcessor) and processor.fact_types:
+            processor = replace(processor, facts=facts_of(processor.rules, start))
         nodes.append(replace(node, processor=processor))
     return replace(pipeline, nodes=tuple(nodes))

@@ -213,7 +213,7 @@ def _model_rules(
 ) -> RulesInPipeline:  # fmt: skip
     """Model rules on pipes with these domains; one tick passes in a step. Rates determine capacities."""
     facts = rows_of(rules.facts) if rules.facts is not None else bounds.facts
-    for name in rules.looks_up:
+    for name in rules.fact_types:
         if name not in facts:
             raise InputError(f"{rules} uses facts, {name}", hint=f"give them: --facts {name}=FILE.csv")
     tick = bounds.tick or 1

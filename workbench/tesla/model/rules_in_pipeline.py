@@ -136,7 +136,7 @@ class RulesInPipeline(ModelledRules):
     @cached_property
     def _output_encodings(self) -> Mapping[tuple[str, str], ValueEncoding]:
         events = dict.fromkeys(self.fed, frozenset[str]())
-        facts = {name: self._null_in(name) for name in self.looks_up}
+        facts = {name: self._null_in(name) for name in self.fact_types}
         nulls = may_be_null(self.rules, {**events, **facts})
         return {
             (of, name): self._encode_attribute(domain, self.outputs[of, name])
