@@ -110,7 +110,7 @@ class PynusmvEngine:
     EngineMissing: pynusmv is not installed.
     """
 
-    name = "pynusmv"
+    name, path = "pynusmv", ""
 
     def __init__(self) -> None:
         spec = importlib.util.find_spec("pynusmv")

@@ -215,6 +215,18 @@ class Engine(Protocol):
     def name(self) -> str:
         """The name of the engine in `get_engine`."""
 
+    @property
+    def path(self) -> str:
+        """The executable that does the work; empty if it is a Python package."""
+
+    def start(self) -> None:
+        """Start what does the work, if it runs on from check to check.
+
+        Raises
+        ------
+        EngineError: it is installed, and yet cannot start.
+        """
+
     def version(self) -> str:
         """Return the name and version of the program that does the work."""
 

@@ -113,6 +113,9 @@ class ExecutableEngine:
             )
         return f"{banner[1]} {banner[2]}"
 
+    def start(self) -> None:
+        """Do nothing: each check has a process of its own."""
+
     def version(self) -> str:
         """Return the name and version that the executable prints."""
         return self._version

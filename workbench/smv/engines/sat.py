@@ -65,6 +65,9 @@ class SatEngine:
         self._executable = ExecutableEngine(self.commands.executable)
         self.path = self._executable.path
 
+    def start(self) -> None:
+        """Do nothing: each check has a process of its own."""
+
     def version(self) -> str:
         """Return the name and version of the executable, and the method."""
         return f"{self._executable.version()} ({self.name})"

@@ -33,6 +33,11 @@ class SmvDecider:
         self.engine = engine
         self.name = engine.name
 
+    @property
+    def version(self) -> str:
+        """See `Decider.version`."""
+        return self.engine.version()
+
     def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`."""
         try:
@@ -82,7 +87,7 @@ def turns(*, large: bool = False) -> list[tuple[str, Turn]]:
 class AutoDecider:
     """A decider that queries one engine after the other, until everything but side questions is decided."""
 
-    name = "auto"
+    name, version = "auto", "built in"
 
     def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`."""
@@ -238,7 +243,7 @@ class AllDecider:
     Each engine gets the same time; incomplete ones get no more than four times what the others took.
     """
 
-    name = "all"
+    name, version = "all", "built in"
 
     def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`.

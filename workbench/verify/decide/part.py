@@ -167,6 +167,10 @@ class Decider(Protocol):
     def name(self) -> str:
         """The name by which it is selected."""
 
+    @property
+    def version(self) -> str:
+        """The name and version of the program that does the work; `built in` if it is workbench itself."""
+
     def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         """Answer every question.
 

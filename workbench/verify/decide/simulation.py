@@ -46,7 +46,7 @@ class SimulationDecider:
     EngineMissing: numpy is not installed.
     """
 
-    name = "simulation"
+    name, version = "simulation", "built in"
 
     def __init__(self) -> None:
         if find_spec("numpy") is None:

@@ -183,7 +183,7 @@ def _choose_engine() -> Engine:
     for row in (row for row in engine_rows().values() if row.reader and row.complete):
         try:
             engine = get_engine(row.name)
-            getattr(engine, "start", lambda: None)()  # pynusmv can be installed and yet fail at import
+            engine.start()  # pynusmv can be installed and yet fail at import
             return engine
         except (EngineMissing, EngineError) as error:
             reasons.append(error.what)
@@ -201,13 +201,13 @@ def _probe(row: EngineRow) -> Availability:
 
     try:
         if row.decider:
-            return Availability(row.name, version=getattr(row.decider(), "version", "built in"))
+            return Availability(row.name, version=row.decider().version)
         engine = get_engine(row.name)
         query = Query("ctl", "EF b") if row.complete else Query("invar", "b | !b")
         result = engine.check(Task("MODULE main\nVAR b : boolean;", (query,)))
         truth = result.answers[0].truth
         if truth is not True:
             return Availability(row.name, reason=f"it does not work: {result.answers[0].reason or truth}")
-        return Availability(row.name, version=engine.version(), path=getattr(engine, "path", ""))
+        return Availability(row.name, version=engine.version(), path=engine.path)
     except WorkbenchError as error:
         return Availability(row.name, reason=error.what, hint=error.hint)

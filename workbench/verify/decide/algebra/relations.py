@@ -218,7 +218,7 @@ WORK = 1_000_000
 class AlgebraDecider:
     """A decider by polynomial relations between the variables of a state. It proves invariants, or does not decide."""
 
-    name = "algebra"
+    name, version = "algebra", "built in"
 
     def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`."""

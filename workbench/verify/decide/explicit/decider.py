@@ -155,7 +155,7 @@ class ExplicitDecider:
     plain_seconds: maximum time of the search in Python; None: unlimited, as without numba.
     """
 
-    name = "explicit"
+    name, version = "explicit", "built in"
 
     def __init__(self, plain_seconds: float | None = PLAIN_SECONDS) -> None:
         self.plain_seconds = plain_seconds if machine.available() else None
