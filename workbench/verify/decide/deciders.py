@@ -80,7 +80,7 @@ def turns(*, large: bool = False) -> list[tuple[str, Turn]]:
     rows = engine_rows().values()
     quick = [(row.name, row.quick) for row in rows if large and row.quick]
     between = ((row.name, row.large if large and row.large else row.turn) for row in rows)
-    timed = sorted(((name, turn) for name, turn in between if turn), key=lambda each: each[1].seconds)
+    timed = sorted(((name, turn) for name, turn in between if turn), key=lambda each: each[1].order)
     return [(COMPLETE, Turn(0.5, 3.0)), *quick, *timed, (COMPLETE, Turn(1.0, math.inf))]
 
 
@@ -132,7 +132,7 @@ def _decide_besides(part: Part, decision: Decision, limits: EngineLimits) -> Dec
 def _find_shortest(part: Part, decision: Decision, limits: EngineLimits) -> Decision:
     """Return the decision with shortest counterexamples of invariants, if one engine quickly finds them."""
     rows = [row for row in engine_rows().values() if row.turn and not row.complete and "invar" in row.shortest]
-    for name in [row.name for row in sorted(rows, key=lambda row: (row.large or row.turn or EARLY).seconds)]:
+    for name in [row.name for row in sorted(rows, key=lambda row: (row.large or row.turn or EARLY).order)]:
         questions = {role: part.questions[role] for role in part.required}
         long = {
             role

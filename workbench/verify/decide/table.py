@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 
 
 class Turn(NamedTuple):
-    """The turn of an engine in `auto`: a share of the time left, or a number of seconds if that is less."""
+    """The turn of an engine in `auto`: a share of the time left, or a number of seconds if that is less.
+
+    Turns come in ascending `order`; those where a state is large (`EngineRow.large`) are numbered among the others.
+    """
 
     share: float
     seconds: float
+    order: int = 100
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class EngineRow:
     name, what: its name, and a description in one line.
     decides: the properties that it decides, in words.
     complete: whether it decides all of them, given time; the others may search for a proof for ever.
-    turn: its turn in `auto`, in the order of their seconds; engines without one run only by name.
+    turn: its turn in `auto`; engines without one run only by name.
     large: its turn where a state is large, if it is another one.
     quick: an additional turn before all others but that of BDDs, where a state is large.
     shortest: kinds of queries (`invar`), and first operators of formulas, for which its counterexamples are shortest.
@@ -72,13 +76,13 @@ ENGINES = (
     EngineRow(
         "explicit", "our own search through the states, one by one; always there",
         "invariants, `liveness`, `AG EF`, `response` and other `GF`, `FG`; at most 65536 choices of inputs",
-        decider=later("workbench.verify.decide.explicit.decider", "ExplicitDecider"), turn=Turn(0.25, 60.0),
+        decider=later("workbench.verify.decide.explicit.decider", "ExplicitDecider"), turn=Turn(0.25, 60.0, order=6),
     ),
     EngineRow(
         "algebra", "equations between the numbers in a state, as polynomials; always there",
         "proves invariants and equivalences, whatever N is; refutes nothing",
         decider=later("workbench.verify.decide.algebra.relations", "AlgebraDecider"), complete=False,
-        turn=Turn(0.25, 10.0), quick=Turn(0.1, 1.0),  # no more is needed for most equivalences that it proves
+        turn=Turn(0.25, 10.0, order=4), quick=Turn(0.1, 1.0),  # no more is needed for most equivalences that it proves
     ),
     EngineRow(
         "pynusmv", "NuSMV 2.5.4 (BDDs) inside a worker process, milliseconds a check", "everything",
@@ -95,7 +99,7 @@ ENGINES = (
     EngineRow(
         "bmc", "NuSMV with a SAT solver: bounded search, and induction",
         "invariants and LTL, when a short run or a short proof exists",
-        later("workbench.smv.engines.sat", "SatEngine", "bmc"), complete=False, turn=Turn(0.25, 60.0),
+        later("workbench.smv.engines.sat", "SatEngine", "bmc"), complete=False, turn=Turn(0.25, 60.0, order=7),
         shortest=("invar",),
     ),
     EngineRow(
@@ -105,25 +109,25 @@ ENGINES = (
         "simulation", "random runs, with extreme, held and repeated inputs (extra `smt` or `fast`)",
         "refutes invariants, and LTL by lassos with repeated inputs; proves nothing; not shortest",
         decider=later("workbench.verify.decide.simulation", "SimulationDecider"), complete=False,
-        turn=Turn(0.1, 61.0), large=Turn(0.1, 2.0), long=True,
+        turn=Turn(0.1, 61.0, order=8), large=Turn(0.1, 2.0, order=1), long=True,
     ),
     EngineRow(
         "induction", "k-induction over integers, with z3 (extra `smt`)",
         "invariants, when a short run or a short proof exists; linear arithmetic; shortest counterexamples",
         decider=later("workbench.verify.decide.smt.induction", "InductionDecider"), complete=False,
-        turn=Turn(0.25, 64.0), large=Turn(0.25, 20.0), shortest=("invar",),
+        turn=Turn(0.25, 64.0, order=11), large=Turn(0.25, 20.0, order=5), shortest=("invar",),
     ),
     EngineRow(
         "invariants", "k-induction with what random runs have in common, as far as z3 proves it (extra `smt`)",
         "invariants; linear arithmetic; shortest counterexamples",
         decider=later("workbench.verify.decide.smt.invariants", "InvariantsDecider"), complete=False,
-        turn=Turn(0.25, 62.0), large=Turn(0.25, 8.0),
+        turn=Turn(0.25, 62.0, order=9), large=Turn(0.25, 8.0, order=2),
     ),
     EngineRow(
         "spacer", "z3's own engine for reachability, over integers (extra `smt`)",
         "invariants; linear arithmetic; shortest counterexamples",
         decider=later("workbench.verify.decide.smt.spacer", "SpacerDecider"), complete=False,
-        turn=Turn(0.25, 63.0), large=Turn(0.25, 9.0),
+        turn=Turn(0.25, 63.0, order=10), large=Turn(0.25, 9.0, order=3),
     ),
 )  # fmt: skip
 """The engines of workbench itself, in the order in which they are shown."""
