@@ -55,17 +55,17 @@ class RowSession(Session):
             step_outputs.extend(self._emitted(batch.as_rows(self.outputs.domains)))
         except WorkbenchError as error:
             failed = error
-        return self._emission(step_outputs, failed)
+        return self._make_output(step_outputs, failed)
 
     def step_rows(self, rows: Iterator[RowEvents]) -> Iterator[BatchOutput] | None:
-        return (self._emission((outputs,), None) for outputs in self._emitted(rows))
+        return (self._make_output((outputs,), None) for outputs in self._emitted(rows))
 
     def end(self) -> BatchOutput:
         try:
             outputs = self.running.end()
         except WorkbenchError as error:
             return BatchOutput(failed=error)
-        return self._emission([outputs] if any(outputs.values()) else [], None)
+        return self._make_output([outputs] if any(outputs.values()) else [], None)
 
     def advance_clock(self, time: int) -> BatchOutput:
         clock = next((port.name for port in self.outputs.inputs if port.clock), None)
@@ -85,7 +85,7 @@ class RowSession(Session):
         if isinstance(self.running, SavedBackend):
             self.running.restore(state)
 
-    def _emission(self, step_outputs: Sequence[StepOutputs], failed: WorkbenchError | None) -> BatchOutput:
+    def _make_output(self, step_outputs: Sequence[StepOutputs], failed: WorkbenchError | None) -> BatchOutput:
         rows, causes = spread_steps(step_outputs, idle=self.idle)
         return BatchOutput(
             rows, causes=causes, computed=len(step_outputs), events_out=sum(map(len, rows)), failed=failed
@@ -147,9 +147,9 @@ class FaultySession(RowSession):
             self._notes += self._strikes(record)
             yield record.outputs
 
-    def _emission(self, step_outputs: Sequence[StepOutputs], failed: WorkbenchError | None) -> BatchOutput:
+    def _make_output(self, step_outputs: Sequence[StepOutputs], failed: WorkbenchError | None) -> BatchOutput:
         notes, self._notes = self._notes, []
-        return replace(super()._emission(step_outputs, failed), notes=notes)
+        return replace(super()._make_output(step_outputs, failed), notes=notes)
 
     def _strikes(self, record: StepRecord) -> Iterator[str]:
         """Yield descriptions of the faults that struck in a step."""

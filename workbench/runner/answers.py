@@ -29,26 +29,26 @@ SIZE = 4096
 """Number of rows that are converted to a table at a time."""
 
 
-def rows(emissions: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> Iterator[RunRow]:
+def rows(outputs: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> Iterator[RunRow]:
     """Yield a row for each event of a step: a dictionary from output to event."""
-    return itertools.chain.from_iterable(rows_of(each, domains) for each in emissions)
+    return itertools.chain.from_iterable(rows_of(each, domains) for each in outputs)
 
 
-def rows_of(emission: BatchOutput, domains: Mapping[str, Domain]) -> Iterable[RunRow]:
+def rows_of(output: BatchOutput, domains: Mapping[str, Domain]) -> Iterable[RunRow]:
     """Return the events of a batch output as rows."""
-    if emission.lists is not None:
-        return ({name: event} for name, events in emission.lists.items() for event in events)
-    table = emission.as_table(domains)
-    return cast("Sequence[RunRow]", emission.rows) if table is None else table_rows(table, domains)
+    if output.lists is not None:
+        return ({name: event} for name, events in output.lists.items() for event in events)
+    table = output.as_table(domains)
+    return cast("Sequence[RunRow]", output.rows) if table is None else table_rows(table, domains)
 
 
-def tables(emissions: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> Iterator[Any]:
+def tables(outputs: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> Iterator[Any]:
     """Yield the outputs as Arrow tables; a null means no event."""
-    for emission in emissions:
-        if (table := emission.as_table(domains)) is not None:
+    for output in outputs:
+        if (table := output.as_table(domains)) is not None:
             yield table.cast(schema(domains))
             continue
-        some = iter(rows_of(emission, domains))
+        some = iter(rows_of(output, domains))
         while batch := list(itertools.islice(some, SIZE)):
             yield table_of_rows(batch, domains)
 
@@ -81,15 +81,15 @@ def join_tables(parts: Iterable[Any], domains: Mapping[str, Domain]) -> Any:
     return pa.concat_tables(some) if some else schema(domains).empty_table()
 
 
-def streams(emissions: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> dict[str, list[Value]]:
+def streams(outputs: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> dict[str, list[Value]]:
     """Collect the events of each output."""
     events_by_name: dict[str, list[Value]] = {name: [] for name in domains}
-    for emission in emissions:
-        for name, column in (emission.columns or {}).items():
+    for output in outputs:
+        for name, column in (output.columns or {}).items():
             events_by_name[name].extend(column.events())
-        for name, events in (emission.lists or {}).items():
+        for name, events in (output.lists or {}).items():
             events_by_name[name].extend(events)
-        _add_rows(emission.rows, events_by_name)
+        _add_rows(output.rows, events_by_name)
     return events_by_name
 
 
@@ -99,16 +99,16 @@ def _add_rows(batch: Iterable[Mapping[str, Value]], events_by_name: Mapping[str,
             events_by_name[name].append(event)
 
 
-def listed(emissions: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> dict[str, list[Value]]:
+def listed(outputs: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> dict[str, list[Value]]:
     """Collect rows as lists of equal length; None means no event."""
     columns: dict[str, list[Value]] = {name: [] for name in domains}
-    for row in rows(emissions, domains):
+    for row in rows(outputs, domains):
         for name, values in columns.items():
             values.append(row.get(name))
     return columns
 
 
-def mask_arrays(emissions: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
+def mask_arrays(outputs: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
     """Collect rows as arrays, masked where a row has no event."""
     import numpy as np
 
@@ -121,24 +121,24 @@ def mask_arrays(emissions: Iterable[BatchOutput], domains: Mapping[str, Domain])
         masked_array[there] = some
         return masked_array
 
-    return {name: array(values, domains[name]) for name, values in listed(emissions, domains).items()}
+    return {name: array(values, domains[name]) for name, values in listed(outputs, domains).items()}
 
 
-def arrays(emissions: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
+def arrays(outputs: Iterable[BatchOutput], domains: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
     """Collect the events of each output as arrays: bool, int64, float64, `str_` for labels, `object` for all else."""
     import numpy as np
 
     parts_by_name: dict[str, list[Any]] = {name: [] for name in domains}
-    for emission in emissions:
-        if emission.columns is not None:
-            for name, column in emission.columns.items():
+    for output in outputs:
+        if output.columns is not None:
+            for name, column in output.columns.items():
                 domain = domains[name]
                 one = has_array(domain)
                 parts_by_name[name].append(
                     _name_labels(column.fields[0], domain) if one else _array(column.events(), domain)
                 )
             continue
-        for name, values in streams([emission], domains).items():
+        for name, values in streams([output], domains).items():
             if values:
                 parts_by_name[name].append(_array(values, domains[name]))
     none = {name: _array([], domain) for name, domain in domains.items()}
@@ -207,10 +207,10 @@ class RunOutputs(Displayed):
     domains: the outputs and their domains.
     """
 
-    def __init__(self, domains: Mapping[str, Domain], backend: str, emissions: Iterator[BatchOutput]) -> None:
+    def __init__(self, domains: Mapping[str, Domain], backend: str, outputs: Iterator[BatchOutput]) -> None:
         self.backend, self.domains = backend, domains
         self._parts = [
-            list(rows_of(each, domains)) if (table := each.as_table(domains)) is None else table for each in emissions
+            list(rows_of(each, domains)) if (table := each.as_table(domains)) is None else table for each in outputs
         ]
 
     def __len__(self) -> int:

@@ -136,14 +136,12 @@ def _ran(program: Program | RuleSet, data: Any, output: Place | Mapping[str, Pla
         return {name: Path(file) for name, file in output.items()} if isinstance(output, Mapping) else Path(output)
     running = run()
     collected = (answers.listed, answers.mask_arrays) if by_rows else (answers.streams, answers.arrays)
-    emissions = running.answers()
+    outputs = running.answers()
     try:
-        return _make_answer(
-            data, emissions, running.session.outputs.outputs_by_name, collected, backend=running.backend
-        )
+        return _make_answer(data, outputs, running.session.outputs.outputs_by_name, collected, backend=running.backend)
     except BaseException:
         with running.start.closing:
-            emissions.close()  # nothing reads beyond the error
+            outputs.close()  # nothing reads beyond the error
             raise
 
 
@@ -158,7 +156,7 @@ def rules_or_program(program: Program | RuleSet | Place) -> Program | RuleSet:
 
 def _make_answer(
     data: Any,
-    emissions: Iterator[BatchOutput],
+    outputs: Iterator[BatchOutput],
     domains: Mapping[str, Domain],
     collected: tuple[Callable[..., Any], Callable[..., Any]],
     *,
@@ -166,16 +164,16 @@ def _make_answer(
 ) -> Any:
     """Return the answer in the form of the data; `collected` makes a dictionary of lists, and one of arrays."""
     if list_named_files(data):
-        return RunOutputs(domains, backend, emissions)
+        return RunOutputs(domains, backend, outputs)
     if isinstance(data, Mapping):
         lists = all(isinstance(each, Sequence) for each in data.values())
-        return collected[not lists](emissions, domains)
+        return collected[not lists](outputs, domains)
     if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
-        rows = answers.rows(emissions, domains)
+        rows = answers.rows(outputs, domains)
         return list(rows) if isinstance(data, Sequence) else rows
     import pyarrow as pa
 
-    tables = answers.tables(emissions, domains)
+    tables = answers.tables(outputs, domains)
     if isinstance(data, pa.RecordBatchReader):
         return pa.RecordBatchReader.from_batches(answers.schema(domains), (b for t in tables for b in t.to_batches()))
     table = answers.join_tables(tables, domains)

@@ -185,10 +185,10 @@ class CarryingSession(Session):
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
         inner_batch = self._strip(batch)
-        emission = self.session.step_batch(inner_batch)
+        output = self.session.step_batch(inner_batch)
         return replace(
-            self._add_cells(emission, batch),
-            events_in=inner_batch.events if emission.events_in is None else emission.events_in,
+            self._add_cells(output, batch),
+            events_in=inner_batch.events if output.events_in is None else output.events_in,
         )
 
     def end(self) -> BatchOutput:
@@ -205,11 +205,11 @@ class CarryingSession(Session):
             rows = f"{plural(self._uncaused, 'output row')} came when the log had ended"
             yield f"{rows}, without {listed(names)}, as no row has caused that"
 
-    def _without_cause(self, emission: BatchOutput) -> BatchOutput:
+    def _without_cause(self, output: BatchOutput) -> BatchOutput:
         """Return outputs that no row of the log has caused, and count them."""
-        emission = self._add_cells(emission, None)
-        self._uncaused += len(emission.rows) + (0 if emission.table is None else len(emission.table))
-        return emission
+        output = self._add_cells(output, None)
+        self._uncaused += len(output.rows) + (0 if output.table is None else len(output.table))
+        return output
 
     def save(self) -> bytes:
         return self.session.save()
@@ -229,49 +229,49 @@ class CarryingSession(Session):
         rows = [{n: event for n, event in row.items() if n not in self._beside} for row in batch.rows or ()]
         return replace(batch, rows=rows)
 
-    def _add_cells(self, emission: BatchOutput, batch: LogBatch | None) -> BatchOutput:
+    def _add_cells(self, output: BatchOutput, batch: LogBatch | None) -> BatchOutput:
         """Add cells of the causing rows to the output; without a batch, to that of the end of the log."""
-        if emission.columns is not None:
+        if output.columns is not None:
             import pyarrow as pa
 
             from workbench.events.output_columns import outputs_to_columns
 
             domains = self.session.outputs.outputs_by_name
-            causes, columns = outputs_to_columns(emission.columns, domains)
-            emission = replace(emission, columns=None, table=pa.table(columns, list(domains)), causes=causes)
-        if emission.table is not None and not (
+            causes, columns = outputs_to_columns(output.columns, domains)
+            output = replace(output, columns=None, table=pa.table(columns, list(domains)), causes=causes)
+        if output.table is not None and not (
             batch is None or all(each.is_column(batch) for each in self._carried.columns)
         ):
             from workbench.events.output_columns import table_rows
 
-            emission = replace(
-                emission, table=None, rows=list(table_rows(emission.table, self.session.outputs.outputs_by_name))
+            output = replace(
+                output, table=None, rows=list(table_rows(output.table, self.session.outputs.outputs_by_name))
             )
-        return self._add_to_rows(emission, batch) if emission.table is None else self._add_to_table(emission, batch)
+        return self._add_to_rows(output, batch) if output.table is None else self._add_to_table(output, batch)
 
-    def _add_to_rows(self, emission: BatchOutput, batch: LogBatch | None) -> BatchOutput:
+    def _add_to_rows(self, output: BatchOutput, batch: LogBatch | None) -> BatchOutput:
         carried, added = self._carried, dict[str, Sequence[Value | None]]()
-        if batch is not None and emission.rows:
+        if batch is not None and output.rows:
             added = {each.name: each.cells(batch) for each in carried.columns}
             if carried.with_row:
                 added[ROW] = batch.numbers
         rows, names, flags = list[Mapping[str, Value]](), list(self.outputs.outputs_by_name), carried.flags
-        causes = [0] * len(emission.rows) if batch is None else emission.causes
-        for row, cause in zip(emission.rows, causes, strict=True):
+        causes = [0] * len(output.rows) if batch is None else output.causes
+        for row, cause in zip(output.rows, causes, strict=True):
             if carried.only_true and not any(row.get(name) is True for name in flags):
                 continue
             whole = {**row, **{name: cells[cause] for name, cells in added.items()}}
             rows.append({name: whole[name] for name in names if whole.get(name) is not None})
         events = sum(name in row for row in rows for name in carried.ports.outputs_by_name)
-        return replace(emission, rows=rows, causes=(), events_out=events)
+        return replace(output, rows=rows, causes=(), events_out=events)
 
-    def _add_to_table(self, emission: BatchOutput, batch: LogBatch | None) -> BatchOutput:
+    def _add_to_table(self, output: BatchOutput, batch: LogBatch | None) -> BatchOutput:
         import numpy as np
         import pyarrow as pa
 
         from workbench.events.buffers import numbers_to_arrow
 
-        carried, table, causes = self._carried, emission.table, np.asarray(emission.causes, np.int64)
+        carried, table, causes = self._carried, output.table, np.asarray(output.causes, np.int64)
         if carried.only_true:
             mask = _true(table, carried.flags)
             table, causes = table.filter(mask), causes[mask.to_numpy()] if batch is not None else causes
@@ -284,7 +284,7 @@ class CarryingSession(Session):
             columns[ROW] = nothing if batch is None else numbers_to_arrow(INT, batch.number_array()[causes])
         events = sum(len(table) - columns[name].null_count for name in carried.ports.outputs_by_name)
         return replace(
-            emission,
+            output,
             table=pa.table({n: columns[n] for n in self.outputs.outputs_by_name}),
             causes=(),
             events_out=events,

@@ -60,19 +60,19 @@ class FallbackSession(Session):
         return self.running.takes
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
-        emission = self.running.step_batch(batch)
-        if self._is_for(emission.failed):
-            self._give_way(emission.failed)
-            emission = self.running.step_batch(batch)
-        self._rows += emission.computed + sum(emission.ignored.values())
-        return emission
+        output = self.running.step_batch(batch)
+        if self._is_for(output.failed):
+            self._give_way(output.failed)
+            output = self.running.step_batch(batch)
+        self._rows += output.computed + sum(output.ignored.values())
+        return output
 
     def end(self) -> BatchOutput:
-        emission = self.running.end()
-        if self._is_for(emission.failed):
-            self._give_way(emission.failed)
-            emission = self.running.end()
-        return emission
+        output = self.running.end()
+        if self._is_for(output.failed):
+            self._give_way(output.failed)
+            output = self.running.end()
+        return output
 
     def notes(self) -> Iterable[str]:
         return self.running.notes()
@@ -92,10 +92,10 @@ class FallbackSession(Session):
         with closing(self._read_again(reporter)) as blocks:
             pace = BatchPace(BATCH, waited=False)
             for batch in batches_of(blocks, self.running, pace, reporter.account) if left else ():
-                emission = self.running.step_batch(batch if len(batch) <= left else batch.before(left))
-                left -= emission.computed + sum(emission.ignored.values())
-                if emission.failed is not None:
-                    raise emission.failed
+                output = self.running.step_batch(batch if len(batch) <= left else batch.before(left))
+                left -= output.computed + sum(output.ignored.values())
+                if output.failed is not None:
+                    raise output.failed
                 if not left:
                     return
 

@@ -82,7 +82,7 @@ class LogRun:
         self.session, self.start, self.backend, self.state = session, start, backend, state
         self._rows, self._format, self._until, self._named = rows, format, until, named
 
-    def emissions(self, blocks: Iterator[LogBlock] | None = None, *, waited: bool = False) -> Generator[BatchOutput]:
+    def outputs(self, blocks: Iterator[LogBlock] | None = None, *, waited: bool = False) -> Generator[BatchOutput]:
         """Yield the outputs of each batch, and of the end of the log; then close all that has been opened.
 
         Parameters
@@ -103,7 +103,7 @@ class LogRun:
                 and self.state is None
                 and session.step_rows(row for block in blocks for row in block.steps())
             )
-            yield from self._row_emissions(one_by_one) if one_by_one else self._batch_emissions(blocks, waited)
+            yield from self._row_outputs(one_by_one) if one_by_one else self._batch_outputs(blocks, waited)
             if session.is_done:
                 return
             if self.state is None or self.state.reach_end():
@@ -116,24 +116,24 @@ class LogRun:
 
     def answers(self) -> Generator[BatchOutput]:
         """Yield the outputs for Python; the state is saved when all have been taken."""
-        yield from self.emissions()
+        yield from self.outputs()
         if self.state is not None:
             self.state.save()
 
-    def _row_emissions(self, emissions: Iterator[BatchOutput]) -> Iterator[BatchOutput]:
+    def _row_outputs(self, outputs: Iterator[BatchOutput]) -> Iterator[BatchOutput]:
         """Yield the outputs of each row, before the next one is read."""
         reporter, last_report = self.start.reporter, monotonic()
         account = reporter.account
-        for emission in emissions:
+        for output in outputs:
             account.computed += 1
-            account.events_out += emission.events_out
-            yield emission
+            account.events_out += output.events_out
+            yield output
             if (now := monotonic()) - last_report > NOTED:
                 last_report = now
                 reporter.after()
             checkpoint()
 
-    def _batch_emissions(self, blocks: Iterator[LogBlock], waited: bool) -> Iterator[BatchOutput]:
+    def _batch_outputs(self, blocks: Iterator[LogBlock], waited: bool) -> Iterator[BatchOutput]:
         """Yield the outputs of each batch, before the next one is read."""
         session, state = self.session, self.state
         waited |= state is not None  # a signal waits for the end of a batch, too
@@ -153,11 +153,11 @@ class LogRun:
                 return
 
     def _step(self, batch: LogBatch) -> Iterator[BatchOutput]:
-        for emission in self.session.step_parts(batch):
-            self._count(batch, emission)
-            yield emission
-            if emission.failed is not None:
-                raise emission.failed
+        for output in self.session.step_parts(batch):
+            self._count(batch, output)
+            yield output
+            if output.failed is not None:
+                raise output.failed
 
     def _end(self) -> Iterator[BatchOutput]:
         """Yield the outputs of the clock's last move, and of the end of the log."""
@@ -165,13 +165,13 @@ class LogRun:
             yield from self._counted(self.session.advance_clock(self._until()))
         yield from self._counted(self.session.end())
 
-    def _counted(self, emission: BatchOutput) -> Iterator[BatchOutput]:
-        self.start.reporter.account.events_out += emission.events_out
+    def _counted(self, output: BatchOutput) -> Iterator[BatchOutput]:
+        self.start.reporter.account.events_out += output.events_out
         if self.state is not None:
-            self.state.see_end(emission)
-        yield emission
-        if emission.failed is not None:
-            raise emission.failed
+            self.state.see_end(output)
+        yield output
+        if output.failed is not None:
+            raise output.failed
 
     def write(self) -> None:
         """Write the outputs to the file that the options name, or to one file for each named output."""
@@ -186,12 +186,12 @@ class LogRun:
             start.progress_context(),
             overlap(self._rows.blocks, into, start, session.threads, session.share) as (blocks, writer),
             nullcontext() if self.state is None else self.state.settling(writer),
-            closing(self.emissions(blocks, waited=into.live)) as emissions,
+            closing(self.outputs(blocks, waited=into.live)) as outputs,
         ):
-            for emission in emissions:
-                write_emission(emission, session, writer)
+            for output in outputs:
+                write_batch_output(output, session, writer)
                 writer.flush()
-                for note in emission.notes:
+                for note in output.notes:
                     start.strike(note)
 
     @contextmanager
@@ -216,14 +216,14 @@ class LogRun:
                 self.start.report(f"outputs that no file is named for are not written: {listed(unnamed)}")
             yield split
 
-    def _count(self, batch: LogBatch, emission: BatchOutput) -> None:
+    def _count(self, batch: LogBatch, output: BatchOutput) -> None:
         account = self.start.reporter.account
-        account.computed += emission.computed
-        if emission.ignored:
-            account.ignored.update(emission.ignored)
-        account.events_out += emission.events_out
-        if emission.events_in is not None:
-            account.events_in += emission.events_in - batch.events
+        account.computed += output.computed
+        if output.ignored:
+            account.ignored.update(output.ignored)
+        account.events_out += output.events_out
+        if output.events_in is not None:
+            account.events_in += output.events_in - batch.events
 
 
 def run_state(start: Start) -> RunState | None:
@@ -235,12 +235,12 @@ def run_state(start: Start) -> RunState | None:
     return RunState(Path(start.options.state), start)
 
 
-def write_emission(emission: BatchOutput, session: Session, writer: EventWriter) -> None:
+def write_batch_output(output: BatchOutput, session: Session, writer: EventWriter) -> None:
     """Write the outputs of a batch."""
-    table = emission.as_table(session.outputs.outputs_by_name)
+    table = output.as_table(session.outputs.outputs_by_name)
     if table is not None and table.num_rows:
         writer.table(table)
-    if emission.lists is not None:
-        writer.write(emission.lists)
-    for row in emission.rows:
+    if output.lists is not None:
+        writer.write(output.lists)
+    for row in output.rows:
         writer.row(row)

@@ -214,10 +214,10 @@ class RunState:
         with hold():
             self.is_consistent = False
             try:
-                for emission in run(batch):
-                    done += emission.computed + sum(emission.ignored.values())
-                    self.see_end(emission)
-                    yield emission
+                for output in run(batch):
+                    done += output.computed + sum(output.ignored.values())
+                    self.see_end(output)
+                    yield output
             except WorkbenchError as error:
                 failed = error
             self.position.advance(batch, len(batch) if failed is batch.failed else done, domains)
@@ -247,9 +247,9 @@ class RunState:
         self.is_consistent = not self._has_run_all_rows  # true again when the streams have ended
         return self._has_run_all_rows and not self.had_ended
 
-    def see_end(self, emission: BatchOutput) -> None:
+    def see_end(self, output: BatchOutput) -> None:
         """Note whether the end of the log has caused an output."""
-        self._has_output_of_end |= self._has_log_ended and emission.events_out > 0
+        self._has_output_of_end |= self._has_log_ended and output.events_out > 0
 
     # --- saving ---------------------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ class RuleMatches:
     def count(self) -> dict[str, int]:
         """Count the matches of each rule."""
         run = self._run("count")
-        for _ in run.emissions():
+        for _ in run.outputs():
             pass
         return dict(zip(self._rules.rule_names, run.session.counts, strict=True))
 
@@ -70,4 +70,4 @@ class RuleMatches:
 
 def _parts(run: Any) -> Iterator[MatchBlock]:
     """Yield the matches of a run (`match_run`) in blocks."""
-    return (emission.table for emission in run.emissions() if emission.table is not None)
+    return (output.table for output in run.outputs() if output.table is not None)

@@ -119,7 +119,7 @@ def explain(rules: RuleSet, start: Start, question: RuleQuestion) -> RuleExplana
         return RecordingSession(opened, question, named)
 
     run = run_of(rules, start, make)
-    for _ in run.emissions():
+    for _ in run.outputs():
         pass
     return cast(RecordingSession, run.session).answer()
 

@@ -76,16 +76,16 @@ class MatchSession(Session):
         return self._left == 0
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
-        return self._emission(self._cut(self._find_matches(batch)), computed=len(batch), failed=batch.failed)
+        return self._make_output(self._cut(self._find_matches(batch)), computed=len(batch), failed=batch.failed)
 
     def step_parts(self, batch: LogBatch) -> Iterator[BatchOutput]:
         for part in self._cut(self._find_matches(batch)):
-            yield self._emission([part])
+            yield self._make_output([part])
         if not self.is_done:
             yield BatchOutput(computed=len(batch), failed=batch.failed)
 
     def advance_clock(self, time: int) -> BatchOutput:
-        return self._emission(self._cut(self.opened.engine.matches_until(time)))
+        return self._make_output(self._cut(self.opened.engine.matches_until(time)))
 
     def end(self) -> BatchOutput:
         if self.numbers:
@@ -130,7 +130,7 @@ class MatchSession(Session):
             if self.is_done:
                 return
 
-    def _emission(
+    def _make_output(
         self, parts: Iterable[MatchBlock], computed: int = 0, failed: WorkbenchError | None = None
     ) -> BatchOutput:
         some = [part for part in parts if len(part)]
