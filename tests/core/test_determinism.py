@@ -4,7 +4,7 @@ import pytest
 
 from workbench.builder import Builder, pipeline
 from workbench.core import function as f
-from workbench.core.determinism import Determinism, contracts, same
+from workbench.core.determinism import Determinism, derive_determinism, same
 from workbench.core.domain import FLOAT, INT
 from workbench.core.fields import FrozenMap
 from workbench.processors.cumulate import Cumulate
@@ -28,7 +28,7 @@ def test_sums_and_products_of_floats_are_left_open():
         Cumulate(f.ADD)(n).named("count")
         return Multiplex()(total, x).named("merged")
 
-    found = contracts(many)
+    found = derive_determinism(many)
     open_ = {pipe for pipe, contract in found.items() if contract}
     assert open_ == {"total", "later", "large", "window", "merged"}
     assert {found[pipe] for pipe in open_} == {TOLERANCE}
@@ -39,7 +39,7 @@ def test_groups_say_what_their_parts_say():
     inner = builder.build(Cumulate(f.ADD)(builder.input("x", FLOAT)))
     outer = Builder("outer")
     window = Window(2, inner)(outer.input("x", FLOAT)).named("w")
-    assert contracts(flatten(outer.build(window)))["w"] is TOLERANCE
+    assert derive_determinism(flatten(outer.build(window)))["w"] is TOLERANCE
     assert Group(inner).determinism is TOLERANCE
 
 

@@ -40,17 +40,17 @@ class Determinism(Flag):
 EXACT = Determinism.EXACT
 
 
-def contracts(flat: Pipeline) -> Mapping[str, Determinism]:
-    """Return the contract of every pipe of a pipeline without groups.
+def derive_determinism(flat: Pipeline) -> Mapping[str, Determinism]:
+    """Return what is left open on every pipe of a pipeline without groups.
 
     The output of a processor is as open as its inputs, and as the processor itself declares.
     """
     by_pipe = dict.fromkeys((name for name, _ in flat.inputs), EXACT)
     for node in flat.nodes:
-        contract = flat.typed[node.name].determinism
+        determinism = flat.typed[node.name].determinism
         for pipe in node.inputs:
-            contract |= by_pipe[pipe]
-        by_pipe.update(dict.fromkeys(node.outputs, contract))
+            determinism |= by_pipe[pipe]
+        by_pipe.update(dict.fromkeys(node.outputs, determinism))
     return by_pipe
 
 

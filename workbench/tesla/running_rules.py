@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.domain import FLOAT, INT, Value
 from workbench.core.units import MICROSECONDS, SPELLINGS
 from workbench.errors import DomainError, InputError, did_you_mean
-from workbench.tesla.check import parse_rules as read_rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine, rule_engine
 from workbench.tesla.occurrence import Facts, Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
@@ -66,7 +66,7 @@ class RunningRules:
         trex: bool = False,
         profiled: bool = False,
     ) -> None:
-        rule_set = read_rules(rules) if isinstance(rules, str) else rules
+        rule_set = parse_rules(rules) if isinstance(rules, str) else rules
         table = self._facts(rule_set, facts or {}, querying, caching)
         unit = SPELLINGS.get(unit or "", unit)
         if unit is not None and unit not in MICROSECONDS:

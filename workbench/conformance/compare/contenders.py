@@ -28,7 +28,7 @@ from workbench.conformance.compare.executables import (
 from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.conformance.compare.state_guard import Watched, foreign_processors
 from workbench.conformance.compare.threaded import Plan, Scheduled, ScheduledFlow
-from workbench.core.determinism import contracts
+from workbench.core.determinism import derive_determinism
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
 from workbench.errors import DomainError, EngineMissing, Overflow, Refused, TypingError, WorkbenchError, did_you_mean
@@ -178,7 +178,7 @@ class Match:
 
 def terms(pipeline: Pipeline, *, reassociates: bool = False) -> Terms:
     """Return the terms of comparison with the reference executor: contracts, and errors in the same step."""
-    pipe_contracts = contracts(flatten(pipeline)) if reassociates else {}
+    pipe_contracts = derive_determinism(flatten(pipeline)) if reassociates else {}
     return Terms(pipe_contracts, True, is_excused)
 
 

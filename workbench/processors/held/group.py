@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.contract import Contract
-from workbench.core.determinism import Determinism, contracts
+from workbench.core.determinism import Determinism, derive_determinism
 from workbench.core.domain import BOOL, INT, Domain, ModelScope, Value
 from workbench.core.fault import Fault
 from workbench.core.form import Form
@@ -102,7 +102,7 @@ class Group(Holder):
 
     @property
     def determinism(self) -> Determinism:
-        determinisms = contracts(self.flat)
+        determinisms = derive_determinism(self.flat)
         return reduce(or_, (determinisms[pipe] for _, pipe in self.flat.outputs))
 
     @property

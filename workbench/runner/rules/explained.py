@@ -23,7 +23,7 @@ from workbench.executors.table import Start
 from workbench.runner.options import make_start
 from workbench.runner.rules.columns import text_codes
 from workbench.runner.rules.composites import RuleRow
-from workbench.runner.rules.opening import OpenedRules, run_of
+from workbench.runner.rules.opening import OpenedRules, prepare_rules
 from workbench.runner.rules.session import RuleSession
 from workbench.tesla import tree as t
 from workbench.tesla.event_block import EventBlock, event_block, join_blocks
@@ -118,7 +118,7 @@ def explain(rules: RuleSet, start: Start, question: RuleQuestion) -> RuleExplana
         opened.start_engine()
         return RecordingSession(opened, question, named)
 
-    run = run_of(rules, start, make)
+    run = prepare_rules(rules, start, make)
     for _ in run.outputs():
         pass
     return cast(RecordingSession, run.session).answer()

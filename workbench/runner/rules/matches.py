@@ -15,7 +15,7 @@ from workbench.executors.session import BatchOutput, Session
 from workbench.extensions import later
 from workbench.runner.options import make_start
 from workbench.runner.rules.columns import pack_events
-from workbench.runner.rules.opening import OpenedRules, run_of
+from workbench.runner.rules.opening import OpenedRules, prepare_rules
 from workbench.runner.source import answers_as_it_comes
 from workbench.tesla.engines.engine import rule_engine
 from workbench.tesla.engines.matches import ComposedMatches, MatchedRules
@@ -153,7 +153,7 @@ def match_run(rules: RuleSet, data: Any, options: dict[str, Any], *, again: bool
     """
     if again and answers_as_it_comes(data):
         raise InputError("this log has been read", hint="give a list, a table or a file to query it more than once")
-    return run_of(rules, make_start(data, None, options), partial(match_session, show=lambda matches: matches))
+    return prepare_rules(rules, make_start(data, None, options), partial(match_session, show=lambda matches: matches))
 
 
 def match_session(opened: OpenedRules, show: Callable[[MatchBlock], Any] = match_table) -> MatchSession:

@@ -99,10 +99,10 @@ def open_rules(rules: RuleSet, start: Start) -> LogRun:
         raise InputError("--first is for matches", hint="add --matches rows, or --head for the first events")
     else:
         make = rule_session
-    return run_of(rules, start, make)
+    return prepare_rules(rules, start, make)
 
 
-def run_of(rules: RuleSet, start: Start, make: MakesSession) -> LogRun:
+def prepare_rules(rules: RuleSet, start: Start, make: MakesSession) -> LogRun:
     """Prepare rules to run on a log through a session; if they cannot run, close what has been opened."""
     source, state = source_of(start.options.input, live=start.live), run_state(start)
     if state is not None and len(source.logs()) > 1:

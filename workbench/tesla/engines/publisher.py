@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from workbench.errors import InputError, LanguageError, PipelineError, did_you_mean
 from workbench.extensions import later
 from workbench.stored import checksum, seal, unseal
-from workbench.tesla.check import parse_rules as read_rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.absences import Absences, DueAbsence
 from workbench.tesla.engines.changes import begin, newcomers
 from workbench.tesla.engines.engine import EngineSettings, RuleCost, RuleEngine
@@ -215,7 +215,7 @@ class Publisher:
 
     def _scale(self, rules: RuleSet | str) -> RuleSet:
         if isinstance(rules, str):
-            rules = read_rules(rules, types=self._rules.declarations, aggregates=self._rules.aggregates)
+            rules = parse_rules(rules, types=self._rules.declarations, aggregates=self._rules.aggregates)
         return in_units(rules, self.settings.unit, dates=self.settings.dates, trex=self.settings.trex)
 
     def _merge_declarations(self, rule_set: RuleSet, rules: tuple[Rule, ...]) -> RuleSet:

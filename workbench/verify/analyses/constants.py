@@ -20,7 +20,7 @@ from workbench.ir.system import System
 from workbench.language import AnyProgram, program_of
 from workbench.verify.analyses.sampling import Sampled
 from workbench.verify.answer.problem import check
-from workbench.verify.answer.replay import events_of, run_of
+from workbench.verify.answer.replay import events_of, replay_inputs
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace, plain
 from workbench.verify.answer.verdict import Outcome, Verdict, discount_early
@@ -131,6 +131,6 @@ def _sample_values(pipeline: Pipeline, pipe: str, sampled: Sampled) -> Trace | l
         for position, step in enumerate(sample.steps):
             here += [value for value in dict.fromkeys(events_of(step.pipes[pipe])) if value not in here]
             if len(here) > 1:
-                return run_of(pipeline, sample.inputs[: position + 1], shows=f"'{pipe}' carries two values")
+                return replay_inputs(pipeline, sample.inputs[: position + 1], shows=f"'{pipe}' carries two values")
         known += [value for value in here if value not in known]
     return known[:1]

@@ -32,7 +32,7 @@ from workbench.language import AnyProgram, program_of
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses.tagging import FIRST, tag_events
 from workbench.verify.answer.problem import check
-from workbench.verify.answer.replay import run_of
+from workbench.verify.answer.replay import replay_inputs
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.verdict import Outcome, Verdict
@@ -183,7 +183,7 @@ def latency(pipeline: AnyProgram, source: str, output: str, settings: Settings |
 def _untag(pipeline: Pipeline, source: str, trace: Trace, shows: str) -> Trace:
     """Return the run of the pipeline itself."""
     inputs = [{n: v[0] if n == source else v for n, v in step.inputs.items()} for step in trace.steps]
-    run = run_of(pipeline, inputs, trace.loop, shows=shows, shortest=trace.shortest)
+    run = replay_inputs(pipeline, inputs, trace.loop, shows=shows, shortest=trace.shortest)
     return replace(run, replay=trace.replay) if trace.gap else run
 
 

@@ -316,7 +316,7 @@ def _comes_back(smv: SmvModel, steps: Sequence[Step], loop: int, length: int) ->
     return first == again
 
 
-def run_of(
+def replay_inputs(
     pipeline: Pipeline, inputs: Inputs, loop: int | None = None, *, shows: str = "", shortest: bool = False
 ) -> Trace:
     """Run a flat, resolved pipeline on these inputs with unbounded queues, and replay it on the reference executor.
