@@ -20,7 +20,7 @@ import threading
 import time
 import weakref
 from _weakrefset import __file__ as _weak_set
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -339,8 +339,12 @@ os.register_at_fork(after_in_child=_forget)
 
 def end_with_parent(number: int) -> None:
     """Make the system send this signal to a child process when its parent dies, however it dies (Linux)."""
+    prepare_end_with_parent(number)()
+
+
+def prepare_end_with_parent(number: int) -> Callable[[], object]:
+    """Return `end_with_parent` for a child that is forked later, in which nothing should be loaded any more."""
     import ctypes
 
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "prctl"):
-        libc.prctl(1, number)  # PR_SET_PDEATHSIG
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    return lambda: prctl and prctl(1, number)  # PR_SET_PDEATHSIG

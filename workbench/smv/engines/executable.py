@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import math
 import os
@@ -23,6 +22,7 @@ from typing import IO
 
 from workbench.budget import uninterruptible
 from workbench.errors import EngineError, EngineMissing, TextTooLong
+from workbench.interrupts import prepare_end_with_parent
 from workbench.process_memory import largest_mb
 
 from .confinement import confine
@@ -41,16 +41,6 @@ _NO_STATE = re.compile(r"^-- invariant FALSE +is true", re.MULTILINE)
 _NO_PATH = re.compile(r"^-- specification +FALSE +is true", re.MULTILINE)
 _TEMPORAL = re.compile(r"\b[AE][GFX]\b|\b[AE]\s*\[")
 _BANNER = re.compile(r"This is (\S+) (\S+)")
-
-
-_LIBC = ctypes.CDLL(None)  # before a fork: nothing is loaded after it
-_PR_SET_PDEATHSIG = 1
-
-
-def _end_with_parent() -> None:
-    """Have the child killed when the caller dies, however it dies (Linux)."""
-    if hasattr(_LIBC, "prctl"):
-        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def find_executable(name: str) -> str | None:
@@ -243,7 +233,7 @@ class _Child:
             stderr=log,
             bufsize=0,
             start_new_session=True,  # Ctrl-C reaches the caller, who ends the process
-            preexec_fn=_end_with_parent,
+            preexec_fn=prepare_end_with_parent(signal.SIGKILL),
         )
         assert self._process.stdout is not None
         self._pipe = self._process.stdout
