@@ -97,6 +97,8 @@ def test_every_backend_gives_each_key_what_its_rows_alone_give(data, tmp_path_fa
         return
     steps = data.draw(traces(pipeline, max_steps=12))
     steps = [step for step in steps if isinstance(step, dict)]
+    if steps and not any(steps):  # a log in which no row has any input is an error
+        return
     users = data.draw(st.lists(st.sampled_from("abc"), min_size=len(steps), max_size=len(steps)))
     rows = list(zip(users, steps, strict=True))
     written(pipeline, rows, folder / "in.jsonl")
