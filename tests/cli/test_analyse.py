@@ -101,7 +101,7 @@ def test_equivalences_are_examined_too(workbench: Run) -> None:
     ended = workbench("equiv", file, f"{file}:delay", "--rests-on")
     assert ended.code == 0
     # x, two slots in front of the filter, two in front of the comparison, and the 0 of empty slots
-    assert "every N: the same for N = 6, and so for every N from 6 on" in ended.out
+    assert "every N: the same for N = 6, and so for every N >= 6" in ended.out
 
 
 def test_approximation_in_a_file(workbench: Run, pipe: Callable[[str], Path]) -> None:

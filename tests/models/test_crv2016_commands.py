@@ -88,16 +88,16 @@ def test_floats_want_values(capsys):
         (
             "auction:auction",
             [
-                "new is followed by low, wrong, new (the same)",
-                "low is followed by reached, closed, wrong, low (the same)",
-                "reached is followed by closed, wrong, reached (the same)",
-                "closed is followed by wrong, closed (the same)",
-                "wrong is followed by wrong (the same), for ever",
+                "new is followed by low, wrong, new (itself)",
+                "low is followed by reached, closed, wrong, low (itself)",
+                "reached is followed by closed, wrong, reached (itself)",
+                "closed is followed by wrong, closed (itself)",
+                "wrong is followed by wrong (itself), for ever",
             ],
         ),
         (
             "sql:untainted",
-            ["fine is followed by wrong, fine (the same)", "wrong is followed by wrong (the same), for ever"],
+            ["fine is followed by wrong, fine (itself)", "wrong is followed by wrong (itself), for ever"],
         ),
     ],
 )

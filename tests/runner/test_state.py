@@ -272,7 +272,7 @@ def test_nothing_goes_on_behind_what_the_end_has_brought_out(tmp_path):
     wb.run(PAIRS, source, **said)
     assert len(lines(out)) == 2
     source.write_text("type,time,n\nC,10,1\nC,12,2\nC,30,3\n")
-    with pytest.raises(StateError, match="because it had ended"):
+    with pytest.raises(StateError, match="output for its end has been written"):
         wb.run(PAIRS, source, **said)
     assert len(lines(out)) == 2
 
