@@ -98,7 +98,7 @@ class WorkbenchError(Exception):
     step: int | None = None
     """The step of a run in which it occurred, and the trace among several runs: where they are known."""
     trace: int | None = None
-    beyond_words: bool = False
+    exceeds_64_bits: bool = False
     """Whether the only mistake is a number of more than 64 bits."""
     by_compiled: bool = False
     """Whether compiled code has found it, which the reference executor describes better."""

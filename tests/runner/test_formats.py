@@ -234,7 +234,7 @@ def test_every_executor_through_every_format(data, form, target, tmp_path, monke
             continue
         assert not into.exists()
         blank = target in ("csv", "tsv") and "cannot be distinguished from an empty cell" in told.what
-        words = told.beyond_words or "64 bits" in told.what
+        words = told.exceeds_64_bits or "64 bits" in told.what
         assert blank or words or isinstance(told, Refused | NoCapacity) or type(told).__name__ == wanted, told
 
 

@@ -29,8 +29,8 @@ RowEvents = Mapping[str, Value]
 class EventArray(NamedTuple):
     """The events of one input in successive rows, and a mask of the rows with events; None: all rows.
 
-    `events` is an array of numpy or a `TextColumn`; for tuples a tuple of those of their fields; for keys (`Words`) and
-    for copied cells an Arrow array.
+    `events` is an array of numpy or a `TextColumn`; for tuples a tuple of those of their fields; for keys (`KeyTexts`)
+    and for copied cells an Arrow array.
     """
 
     events: Any

@@ -15,7 +15,7 @@ from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Integers, R
 from workbench.core.fields import Tuple, join_parts, scalars
 from workbench.errors import DomainError
 from workbench.events.clock import Times
-from workbench.events.values import CopiedCells, Words, dump_json, is_encodable, to_json, to_text
+from workbench.events.values import CopiedCells, KeyTexts, dump_json, is_encodable, to_json, to_text
 
 PLAIN = r"^-?[0-9]{1,18}$"
 """A pattern for texts that are certainly whole numbers of 64 bits."""
@@ -49,7 +49,7 @@ def has_array(domain: Domain) -> bool:
     if isinstance(domain, Times):
         return not domain.kind  # else they are read one by one
     return (
-        isinstance(domain, Bool | Reals | Enum | Integers | Integer | Range | Words | CopiedCells)
+        isinstance(domain, Bool | Reals | Enum | Integers | Integer | Range | KeyTexts | CopiedCells)
         or type(domain) is Texts
     )
 

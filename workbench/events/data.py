@@ -23,7 +23,7 @@ from workbench.events.formats.jsonl import JsonReader
 from workbench.events.reading_options import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.typed import LARGE, TypedReader
-from workbench.events.values import CopiedCells, Words, from_json, is_encodable, short
+from workbench.events.values import CopiedCells, KeyTexts, from_json, is_encodable, short
 
 SIZE = 4096
 """Number of array entries that are converted to Python values at a time."""
@@ -176,7 +176,7 @@ def _array(cells: Any, domain: Domain) -> EventArray | None:
         values = _values(cells)
         is_text = set(map(type, values)) <= {str, type(None)} and is_encodable("".join(filter(None, values)))
         return decode_column(domain, text_array(values)) if is_text and present is None else None
-    if isinstance(domain, Words | Times):
+    if isinstance(domain, KeyTexts | Times):
         column = None if present is not None else _column(cells)
         return None if column is None else decode_column(domain, column)
     if not isinstance(cells, np.ndarray) or cells.dtype.kind in "OU":

@@ -20,7 +20,7 @@ from workbench.events.clock import Times
 from workbench.events.columns import arrays_of, arrow_type, is_plain_type
 from workbench.events.text_column import StoredTexts, TextColumn
 from workbench.events.times import times_in
-from workbench.events.values import CopiedCells, UnreadableError, Words, from_text
+from workbench.events.values import CopiedCells, KeyTexts, UnreadableError, from_text
 
 
 def decode_column(domain: Domain, column: Any, *, stored: bool = False) -> EventArray | None:
@@ -36,7 +36,7 @@ def decode_column(domain: Domain, column: Any, *, stored: bool = False) -> Event
     if isinstance(domain, Tuple):
         read = _decode_structs if pa.types.is_struct(column.type) else _decode_json
         return read(domain, column, stored)
-    if isinstance(domain, Words):
+    if isinstance(domain, KeyTexts):
         column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
         if not _tells_apart(column.type):
             return None

@@ -20,9 +20,9 @@ from workbench.events.lines import BOM, count_lines, number_lines, whole_lines
 from workbench.events.parts import FilePart, parts_of_lines
 from workbench.events.reading_options import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader, Taker
-from workbench.events.values import CopiedCells, Words
+from workbench.events.values import CopiedCells, KeyTexts
 
-COPIED = (CopiedCells, Words)
+COPIED = (CopiedCells, KeyTexts)
 """The domains of columns that are no inputs: copied to the output, or keys."""
 MAXIMUM = 1000
 """Maximum number of key sets whose column maps are cached."""

@@ -28,7 +28,7 @@ from workbench.events.reading_options import LINES, SHAPES, Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import FormatRow, format_row
 from workbench.events.text_streams import DroppedLines, find_marked_encoding, text_stream
-from workbench.events.values import CopiedCells, Words
+from workbench.events.values import CopiedCells, KeyTexts
 
 SAMPLED = 1000
 """Number of rows from which the form of dates is inferred."""
@@ -113,7 +113,7 @@ def key_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -
 
 def as_key(domain: Domain) -> Domain:
     """Return the domain of the keys in a column with these cells."""
-    return domain if domain in (BOOL, INT) else Words()
+    return domain if domain in (BOOL, INT) else KeyTexts()
 
 
 def cell_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -> Domain:

@@ -36,7 +36,7 @@ class Reading:
     null: the meaning of an empty cell or a null.
     bad_rows: the handling of rows that cannot be read: `error`, `skip`, or the name of a file to write them to.
     head: the maximum number of rows to read; None: all.
-    words: whether whole numbers have at most 64 bits, as in compiled code.
+    only_64_bits: whether whole numbers have at most 64 bits, as in compiled code.
     format: the format of the files; None: that of their names or first bytes.
     clock: the form of the times of steps; None: numbers that are taken as they are.
     dated: whether a date in place of a number is read as seconds since 1970, in the form that the clock has.
@@ -59,7 +59,7 @@ class Reading:
     null: Null = "absent"
     bad_rows: str = "error"
     head: int | None = None
-    words: bool = False
+    only_64_bits: bool = False
     format: str | None = None
     clock: Clock | None = None
     dated: bool = False

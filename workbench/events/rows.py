@@ -26,7 +26,14 @@ from workbench.events.lines import is_whole
 from workbench.events.parts import WHOLE, FilePart
 from workbench.events.reading_options import Reading
 from workbench.events.text_streams import DroppedLines
-from workbench.events.values import DATE_REMEDY, CopiedCells, UnreadableError, date_to_seconds, in_words, padding
+from workbench.events.values import (
+    DATE_REMEDY,
+    CopiedCells,
+    UnreadableError,
+    date_to_seconds,
+    limit_to_64_bits,
+    padding,
+)
 
 BLOCK = 4096
 """Number of rows of a block, where the format does not define it."""
@@ -82,7 +89,7 @@ class RowReader(ABC):
         self.reading, self.reporter = reading or Reading(), reporter or Reporter()
         self.account = self.reporter.account
         ports = with_clock(program.ports, self.reading.clock)
-        self.ports = in_words(ports) if self.reading.words else ports
+        self.ports = limit_to_64_bits(ports) if self.reading.only_64_bits else ports
         self.domains = self.ports.domains
         for name, domain in self.domains.items():
             if isinstance(domain, Nullable):

@@ -28,9 +28,9 @@ from workbench.events.files import sought
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.values import (
     CopiedCells,
+    KeyTexts,
     Unheld,
     UnreadableError,
-    Words,
     date_text,
     decimal_to_number,
     from_json,
@@ -224,11 +224,11 @@ def from_cell(value: Any, domain: Domain) -> Value:
     """Convert the value of a cell to an event; UnreadableError if it is none.
 
     A decimal is read as any other number. Times of day, dates and bytes are refused, except that times may be instants;
-    for `Words` dates and times of day are texts of ISO 8601.
+    for `KeyTexts` dates and times of day are texts of ISO 8601.
     """
     if isinstance(domain, CopiedCells) and not isinstance(value, bytes | timedelta | Unheld):
         return value
-    if isinstance(domain, Words) and isinstance(value, date | time):
+    if isinstance(domain, KeyTexts) and isinstance(value, date | time):
         value = date_text(value)
     if isinstance(value, str) and as_json(domain):
         return from_text(value, domain)

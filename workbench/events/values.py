@@ -62,7 +62,7 @@ class Unheld:
 
 
 @dataclass(frozen=True)
-class Words(Texts):
+class KeyTexts(Texts):
     """Texts that identify or order rows; in JSON also numbers and truth values, as they are written."""
 
 
@@ -79,16 +79,16 @@ class CopiedCells(Anything):
 
 
 @dataclass(frozen=True)
-class Word(Integers):
+class Int64(Integers):
     """Whole numbers of 64 bits."""
 
     def __contains__(self, value: Value) -> bool:
         return super().__contains__(value) and -(2**63) <= value < 2**63
 
 
-def in_words(ports: Ports) -> Ports:
+def limit_to_64_bits(ports: Ports) -> Ports:
     """Restrict whole numbers on inputs to 64 bits."""
-    return replace(ports, inputs=tuple(replace(port, domain=resolve(port.domain, Word())) for port in ports.inputs))
+    return replace(ports, inputs=tuple(replace(port, domain=resolve(port.domain, Int64())) for port in ports.inputs))
 
 
 def short(text: str) -> str:
@@ -190,7 +190,7 @@ _EXPECTED: tuple[tuple[type[Domain], str], ...] = (
     (Record, "an object {0}"),
     (Tuple, "an array {0}"),
     (Map, "an object {0}"),
-    (Words, "a text or a number"),
+    (KeyTexts, "a text or a number"),
     (Texts, "a text"),
     (Domain, "{0}"),
 )
@@ -221,12 +221,12 @@ def _member(value: Value, domain: Domain) -> Value:
             return from_json(decimal_to_number(value), domain)
         if isinstance(value, Unheld):
             raise UnreadableError(value.expected)
-        if isinstance(domain, Word) and type(value) is int:
+        if isinstance(domain, Int64) and type(value) is int:
             raise UnreadableError("a whole number of 64 bits", "the reference backend has integers of any size")
         hint = "declare the input as float" if fraction else ""
         if domain.numeric and (isinstance(value, date) or (isinstance(value, str) and DATE.match(value))):
             hint = DATE_REMEDY
-        if isinstance(domain, Words) and isinstance(value, dict | list):
+        if isinstance(domain, KeyTexts) and isinstance(value, dict | list):
             hint = "a key is a text or a number, no object"
         raise UnreadableError(describe_domain(domain), hint)
     return value
@@ -271,7 +271,7 @@ def _read_typed(data: Any, domain: Domain) -> Value:
         return _time(data, domain)
     if isinstance(data, str):
         return _whole_text(data)
-    return json.dumps(data) if isinstance(domain, Words) and isinstance(data, int | float) else data
+    return json.dumps(data) if isinstance(domain, KeyTexts) and isinstance(data, int | float) else data
 
 
 def _whole_text(data: str) -> str:

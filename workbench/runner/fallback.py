@@ -82,11 +82,11 @@ class FallbackSession(Session):
 
     def _is_for(self, error: WorkbenchError | None) -> bool:
         """Whether this error makes the reference executor take over."""
-        return error is not None and not self._given_way and (error.beyond_words or error.by_compiled)
+        return error is not None and not self._given_way and (error.exceeds_64_bits or error.by_compiled)
 
     def _give_way(self, error: WorkbenchError | None) -> None:
         """Let the reference executor repeat the rows that have been run, and continue from there."""
-        if error is not None and error.beyond_words:
+        if error is not None and error.exceeds_64_bits:
             self._say(f"the reference backend goes on: {error.what}")
         self.running, self._given_way, left, reporter = self._reference(), True, self._rows, Reporter()
         with closing(self._read_again(reporter)) as blocks:

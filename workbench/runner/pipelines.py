@@ -24,7 +24,7 @@ from workbench.events.clock import instant
 from workbench.events.column_map import has_arrays, has_columns
 from workbench.events.inputs import list_named_files
 from workbench.events.rows import LogBlock
-from workbench.events.values import Words
+from workbench.events.values import KeyTexts
 from workbench.events.write import keep_bad_rows
 from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.table import (
@@ -208,9 +208,9 @@ class OpenedPipeline:
         refuse_missing(self.row)
         self.start = replace(start, oracle=_faults(options, self.program))
         self.auto = self._made is not None
-        words = self.row.form == Form.ARRAYS and not self.auto
+        limited = self.row.form == Form.ARRAYS and not self.auto
         self.clock = self._clock()
-        self.reading = replace(options.reading(self.program, start.follower), words=words, clock=self.clock)
+        self.reading = replace(options.reading(self.program, start.follower), only_64_bits=limited, clock=self.clock)
 
     def _choose(self, start: Start, *, twice: bool) -> None:
         """Choose the fastest backend that runs the program on columns; it may give way if its numbers are too short."""
@@ -246,7 +246,7 @@ class OpenedPipeline:
         if other := options.list_present("--steps", "--reassociate", "--fault", "--seed", "--rate", "--until"):
             raise InputError(f"{other} and --key do not go together")
         named = {self.reading.columns.get(name, name): domain for name, domain in ports.domains.items()}
-        domain = named.get(options.key) or source.key_domain(options.key, self.reading) or Words()
+        domain = named.get(options.key) or source.key_domain(options.key, self.reading) or KeyTexts()
         columns = ChainMap[str, Any](named, self.start.reporter.columns, self.start.reporter.near)
         return Partition(ports, options.key, domain, source.log_name, columns)
 

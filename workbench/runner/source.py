@@ -24,7 +24,7 @@ from workbench.events.read import as_key, cell_domain, key_domain, read_blocks
 from workbench.events.reading_options import Reading
 from workbench.events.rows import LogBlock, RowReader
 from workbench.events.typed import column_domain
-from workbench.events.values import CopiedCells, Words
+from workbench.events.values import CopiedCells, KeyTexts
 from workbench.executors.session import BATCH
 from workbench.runner.options import LOG
 
@@ -135,7 +135,7 @@ class DataSource(LogSource):
                 self._data = itertools.chain(head, rows)
             first = head[0].get(name) if head else None
         first = cast(Any, first).item() if hasattr(first, "item") else first
-        return {bool: BOOL, int: INT, str: Words()}.get(type(first))
+        return {bool: BOOL, int: INT, str: KeyTexts()}.get(type(first))
 
     def cell_domain(self, name: str, reading: Reading) -> Domain:
         if isinstance(self._data, Mapping):

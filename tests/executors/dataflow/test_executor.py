@@ -127,7 +127,7 @@ def test_a_compiled_vertex_is_the_reference(given_, batch):
                 outputs.append(each if isinstance(each, dict) else each.outputs)
         except WorkbenchError as error:
             errors.append(error)
-    beyond = any(error.beyond_words for error in found[1])
+    beyond = any(error.exceeds_64_bits for error in found[1])
     assert found[0] == (expected[0][: len(found[0])] if beyond else expected[0])
     assert beyond or [error.step for error in found[1]] == [error.step for error in expected[1]]
 

@@ -17,7 +17,7 @@ from workbench.core.program import Port, Ports
 from workbench.errors import DomainError, InputError, LostRows, Overflow, Refused, SparkError, StateError
 from workbench.events.account import KEYLESS, Account, Reporter
 from workbench.events.reading_options import Reading
-from workbench.events.values import Words
+from workbench.events.values import KeyTexts
 from workbench.language import parse
 
 pytest.importorskip("pyarrow")
@@ -257,8 +257,8 @@ def test_integers_that_spark_has_not():
 def read(files, *, inputs=INPUTS, layout=FILED, **reading):
     """The rows of files as a worker reads them, and what it counts."""
     counts = Counts(Kept())
-    rows = Ports("rows", (*(Port(name, Words()) for name in (layout.key, *layout.orders)), *inputs.inputs))
-    reader = FileReader(KeyRowForm(rows, list(inputs.domains), layout), Reading(words=True, **reading), counts)
+    rows = Ports("rows", (*(Port(name, KeyTexts()) for name in (layout.key, *layout.orders)), *inputs.inputs))
+    reader = FileReader(KeyRowForm(rows, list(inputs.domains), layout), Reading(only_64_bits=True, **reading), counts)
     names = pa.RecordBatch.from_arrays([pa.array(["file:" + str(file) for file in files])], names=["path"])
     return reader(iter([names])), counts
 

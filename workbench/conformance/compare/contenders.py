@@ -194,7 +194,7 @@ def is_excused(error: Exception) -> bool:
 
     The compiled executor raises Overflow for a result and DomainError for an input event.
     """
-    return isinstance(error, Overflow | DomainError) and error.beyond_words
+    return isinstance(error, Overflow | DomainError) and error.exceeds_64_bits
 
 
 def choose_contenders(

@@ -33,8 +33,8 @@ from workbench.events.rows import InputEvents, LogBlock
 from workbench.events.table import FormatRow
 from workbench.events.values import (
     CopiedCells,
+    KeyTexts,
     Unheld,
-    Words,
     dump_json,
     from_json,
     parse_json,
@@ -60,7 +60,7 @@ class JsonReader(RecordReader):
     def __init__(self, program: Ported, reading: Reading | None = None, reporter: Reporter | None = None) -> None:
         super().__init__(program, reading, reporter)
         columns = self.reading.columns
-        self._texts = [columns.get(name, name) for name, each in self.domains.items() if isinstance(each, Words)]
+        self._texts = [columns.get(name, name) for name, each in self.domains.items() if isinstance(each, KeyTexts)]
         keys = [columns.get(name, name) for name in self.domains] + list(columns.values())
         self._paths = {key: split_path(key) for key in keys if "." in key or "[" in key}
         outer = {path[0] for path in self._paths.values()}

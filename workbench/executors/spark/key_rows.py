@@ -19,7 +19,7 @@ from workbench.events.decoding import decode
 from workbench.events.output_columns import events_to_arrow
 from workbench.events.reading_options import Reading
 from workbench.events.rows import LogBlock
-from workbench.events.values import INTEGER, NUMBER, UnreadableError, Words, from_text, short
+from workbench.events.values import INTEGER, NUMBER, KeyTexts, UnreadableError, from_text, short
 from workbench.executors.spark.layout import Layout
 from workbench.executors.spark.reader import RowForm, RowOrigin, TaskRows
 
@@ -100,7 +100,7 @@ class KeyRows(TaskRows):
 
     def _column(self, name: str, array: EventArray) -> Any:
         domain = self.ports.domains[name]
-        return array.events if isinstance(domain, Words) else events_to_arrow(domain, array.fields, array.present)
+        return array.events if isinstance(domain, KeyTexts) else events_to_arrow(domain, array.fields, array.present)
 
     def _batch(self, columns: Mapping[str, Any], numbers: Any, log_name: str, origin: RowOrigin) -> Any:
         """Return the columns of the layout, without empty rows."""

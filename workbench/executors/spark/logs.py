@@ -29,7 +29,7 @@ from workbench.events.read import key_domain, log_reader
 from workbench.events.reading_options import Reading
 from workbench.events.table import format_row
 from workbench.events.text_streams import find_marked_encoding
-from workbench.events.values import Words, in_words
+from workbench.events.values import KeyTexts, limit_to_64_bits
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.dataframe import refuse_key
 from workbench.executors.spark.error_transfer import bring_back
@@ -62,7 +62,7 @@ def read_log(
     ------
     InputError: there is no such file, or a column is missing.
     """
-    reading, names = replace(reading or Reading(), words=True), file_names(path)
+    reading, names = replace(reading or Reading(), only_64_bits=True), file_names(path)
     log_name = display_name(names[0]) if len(names) == 1 else "the log"
     if is_remote(names):
         whole = FileReader(_form(program, reading, key, order, None), reading, Counts.on(spark))
@@ -96,7 +96,7 @@ def follow_log(
     ------
     InputError: there is no such folder; or no file yet that shows the type of keys.
     """
-    reading, (name,) = replace(reading or Reading(), words=True), file_names(folder)
+    reading, (name,) = replace(reading or Reading(), only_64_bits=True), file_names(folder)
     remote = is_remote([name])
     first = None if remote else first_file(name)
     format = reading.format or (format_of(first) if first else None)
@@ -155,10 +155,10 @@ def _form(program: Ported, reading: Reading, key: str, order: str | None, first:
     def port(name: str) -> Port:
         domain = domains.get(name)
         if domain is None:
-            domain = Words() if first is None else key_domain(first, name, reading)
+            domain = KeyTexts() if first is None else key_domain(first, name, reading)
         return Port(name, domain)
 
-    inputs = in_words(program.ports).inputs
+    inputs = limit_to_64_bits(program.ports).inputs
     domains = {each.name: each.domain for each in inputs}
     added = [port(name) for name in dict.fromkeys((key, *([order] if order else []))) if name not in domains]
     rows = Ports("rows", (*added, *inputs))

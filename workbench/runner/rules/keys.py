@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 from workbench.core.domain import STR, Domain, Value
 from workbench.errors import InputError
 from workbench.events.reading_options import Reading
-from workbench.events.values import Words
+from workbench.events.values import KeyTexts
 from workbench.executors.run_options import RunOptions
 from workbench.executors.snapshot import join_states, split_states
 from workbench.runner.source import LogSource, source_of
@@ -56,7 +56,7 @@ def _key_domain(key: str, source: LogSource, reading: Reading) -> Domain:
     if domain is None:
         hint = "declare it as a string, an int or a bool, or read the log from a file"
         raise InputError(f"nothing shows the type of the key '{key}'", hint=hint)
-    return STR if isinstance(domain, Words) else domain
+    return STR if isinstance(domain, KeyTexts) else domain
 
 
 class KeyedRules:

@@ -21,7 +21,7 @@ from workbench.events.account import UNDECLARED, Reporter
 from workbench.events.clock import WRITE_TIME, Clock, time_port
 from workbench.events.reading_options import Reading
 from workbench.events.rows import LogBlock
-from workbench.events.values import UnreadableError, Words, from_json, short
+from workbench.events.values import KeyTexts, UnreadableError, from_json, short
 from workbench.runner.order import HoldBack, first_rows, merge_streams
 from workbench.runner.rules.columns import TYPE, EventColumns
 from workbench.runner.rules.order import EventPiece, event_form
@@ -264,14 +264,14 @@ def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None,
     types = [declared] if declared else [rules.declarations[name] for name in rules.events]
     domains = find_shared_domains(types)
     lenient = {part.name for each in types for part in each.attributes if part.inferred} | {key}
-    domains |= {name: Words() for name in lenient if domains.get(name) == STR}
+    domains |= {name: KeyTexts() for name in lenient if domains.get(name) == STR}
     if clock.column in domains:
         raise InputError(f"'{clock.column}' is an attribute, and no column of times", hint="--time names another one")
     several = len(types) > 1 or declared is None
     attributes = tuple(Port(name, domain, optional=several and name != key) for name, domain in domains.items())
     one = next(iter(rules.events), "TYPE")
     file, frame = f"name the one type of a file: --input {one}=FILE", f'add one: frame.assign(type="{one}")'
-    first = () if declared else (Port(TYPE, Words(), remedy=file, data_remedy=frame),)
+    first = () if declared else (Port(TYPE, KeyTexts(), remedy=file, data_remedy=frame),)
     return Ports(rules.name, (*first, time_port(clock.column, clock.of_rows()), *attributes), kind=rules.kind)
 
 

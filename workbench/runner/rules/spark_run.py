@@ -92,7 +92,7 @@ class SparkRuleRun(SparkRun):
         opened.begin()
         opened.log.unknown.clear()
         self.engine, self.clock, self.time = opened.backend, opened.clock, opened.clock.column
-        self.reading = replace(opened.reading, words=True)
+        self.reading = replace(opened.reading, only_64_bits=True)
 
     def read(self, spark: SparkSession) -> DataFrame:
         from workbench.executors.spark.worker import run_groups

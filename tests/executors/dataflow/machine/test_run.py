@@ -50,7 +50,7 @@ def outcome(outputs):
         for each in outputs:
             found.append(each)
     except WorkbenchError as error:
-        return found, None if error.beyond_words else (type(error), error.step), str(error)
+        return found, None if error.exceeds_64_bits else (type(error), error.step), str(error)
     return found, None, ""
 
 

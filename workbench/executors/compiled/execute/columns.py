@@ -262,7 +262,7 @@ def _problem(name: str, domain: Domain, value: Value) -> DomainError | None:
         if long is not None:
             what = f"{long!r} on input '{name}' is no integer of 64 bits, which compiled code has for int"
             error = DomainError(what, hint="the reference executor takes it")
-            error.beyond_words = True
+            error.exceeds_64_bits = True
             return error
     return None
 

@@ -70,7 +70,7 @@ def overflow_in(system: System, form: Shape, state: list[Any], step: int, inputs
     hazard = next(hazard for hazard, here in zip(all_hazards, conditions, strict=True) if here)
     gets = "" if hazard.gets is FALSE else f" {Observer(system, form, state, [hazard.gets])(entries)[0]}"
     found_there = Overflow(f"step {step}: {hazard.what}{gets}", hint=hazard.hint, queue=hazard.queue).at(step=step)
-    found_there.beyond_words, found_there.by_compiled = hazard.beyond_words, True
+    found_there.exceeds_64_bits, found_there.by_compiled = hazard.exceeds_64_bits, True
     return found_there
 
 

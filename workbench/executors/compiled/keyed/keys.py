@@ -16,7 +16,7 @@ import numpy as np
 
 from workbench.core.domain import Domain, Reals, Texts, Value
 from workbench.events.columns import has_array, text_array, to_column
-from workbench.events.values import Words
+from workbench.events.values import KeyTexts
 from workbench.executors.keyed import Keys
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -49,7 +49,7 @@ class ColumnKeys(Keys):
         self._table: Any = None
         self._rows = 0
         self._lock = RLock()
-        self._machine = isinstance(domain, Words) or (has_array(domain) and not isinstance(domain, Reals | Texts))
+        self._machine = isinstance(domain, KeyTexts) or (has_array(domain) and not isinstance(domain, Reals | Texts))
 
     def __len__(self) -> int:
         return super().__len__() if self._table is None else int(self._table.count)
@@ -75,7 +75,7 @@ class ColumnKeys(Keys):
         ----------
         column: an Arrow array of texts, a `TextColumn`, or an array of numbers, as `EventArray` has them.
         """
-        if isinstance(self.domain, Texts) and not isinstance(self.domain, Words):
+        if isinstance(self.domain, Texts) and not isinstance(self.domain, KeyTexts):
             indices, numbers = np.unique(column.numbers, return_index=True)
             known: Any = np.zeros(len(column.texts) + 1, np.int64)
             for index in indices[np.argsort(numbers)].tolist():
@@ -95,7 +95,7 @@ class ColumnKeys(Keys):
         from workbench.events.buffers import take_rows
 
         keys, indices = self._join_keys(), np.array(numbers, np.int64)
-        return self._list_keys(take_rows(keys, indices) if isinstance(self.domain, Words) else keys[indices])
+        return self._list_keys(take_rows(keys, indices) if isinstance(self.domain, KeyTexts) else keys[indices])
 
     @_lock_method
     def to_arrow(self, numbers: Any) -> Any:
@@ -110,21 +110,21 @@ class ColumnKeys(Keys):
         """Convert a column of keys to an Arrow array, for output."""
         from workbench.events.buffers import numbers_to_arrow
 
-        return column if isinstance(self.domain, Words) else numbers_to_arrow(self.domain, column)
+        return column if isinstance(self.domain, KeyTexts) else numbers_to_arrow(self.domain, column)
 
     # --- by machine code ------------------------------------------------------------------------------------
 
     def _make_table(self) -> Any:
         from workbench.executors.compiled.code.hashing import TextTable, WordTable
 
-        table = (TextTable if isinstance(self.domain, Words) else WordTable)()
+        table = (TextTable if isinstance(self.domain, KeyTexts) else WordTable)()
         table.codes(self._convert_column(self._column(self._values)))
         self._numbers, self._values = {}, []
         return table
 
     def _convert_column(self, column: Any) -> Any:
         """Convert a column to the input of a table."""
-        if not isinstance(self.domain, Words):
+        if not isinstance(self.domain, KeyTexts):
             return np.ascontiguousarray(column, np.int64)
         _, offsets, letters = column.buffers()
         starts = np.frombuffer(offsets or bytes(4), np.int32)[column.offset : column.offset + len(column) + 1]
@@ -137,7 +137,7 @@ class ColumnKeys(Keys):
         from workbench.executors.compiled.execute.columns import dtype
 
         keys = self._table.keys()
-        if not isinstance(self.domain, Words):
+        if not isinstance(self.domain, KeyTexts):
             return keys.astype(dtype(self.domain))
         starts, letters = np.ascontiguousarray(keys[0]), keys[1]
         texts = pa.LargeStringArray.from_buffers(len(starts) - 1, pa.py_buffer(starts), pa.py_buffer(letters))
@@ -147,7 +147,7 @@ class ColumnKeys(Keys):
 
     def _column(self, values: Sequence[Value]) -> Any:
         """Convert keys to a column."""
-        if isinstance(self.domain, Words):
+        if isinstance(self.domain, KeyTexts):
             return text_array(values)
         from workbench.executors.compiled.execute.columns import column
 
@@ -155,7 +155,7 @@ class ColumnKeys(Keys):
 
     def _list_keys(self, column: Any) -> list[Value]:
         """Convert a column to keys."""
-        if isinstance(self.domain, Words):
+        if isinstance(self.domain, KeyTexts):
             keys: list[Value] = column.to_pylist()
             return keys
         from workbench.executors.compiled.execute.columns import OutputColumn

@@ -43,7 +43,7 @@ class Hazard(NamedTuple):
     happens: Term
     queue: str = ""
     """The queue that overflows."""
-    beyond_words: bool = False
+    exceeds_64_bits: bool = False
     """Whether a number exceeds the words of compiled code, and nothing else is wrong."""
     gets: Term = FALSE
     """The value outside its range that a variable gets."""
@@ -257,6 +257,6 @@ def hazards(system: System) -> tuple[Hazard, ...]:
                 candidates.append(Hazard(f"processor '{instance}': {breaks(contract.text)}", UNMONITORED, escapes))
             elif escapes is not FALSE:
                 message = f"processor '{instance}': a result {what}"
-                candidates.append(Hazard(message, hint, escapes, beyond_words=kind is Integers))
+                candidates.append(Hazard(message, hint, escapes, exceeds_64_bits=kind is Integers))
     happening = zip(candidates, system.inline(tuple(h.happens for h in candidates)), strict=True)
     return tuple(h._replace(happens=condition) for h, condition in happening if condition is not FALSE)
