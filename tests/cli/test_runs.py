@@ -224,7 +224,8 @@ def test_a_verdict_that_cannot_be_printed_is_in_the_exit_code(form: str, asked: 
             env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
             done = subprocess.run(given, stdout=full, stderr=subprocess.PIPE, text=True, env=env, check=False)
         assert done.returncode == code
-        assert done.stderr == "workbench: standard output: cannot write there: No space left on device\n"
+        *_, last = done.stderr.splitlines()  # on a busy machine, lines of progress come before it
+        assert last == "workbench: standard output: cannot write there: No space left on device"
 
 
 def test_the_page_opens_on_a_verdict_that_fails(workbench: Run, tmp_path: Path) -> None:
