@@ -119,6 +119,11 @@ BODIES = [
     "return trim(x«→,» 1)",
     "a = (x«→)»\n c = x\n return a",
     "return «3→»x",
+    "return «x + b→x + (if b then 1 else 0)»",
+    "return filter(x, «b > 0→b»)",
+    "return filter(x, «x→x > 0»)",
+    "return once(«x→x > 0»)",
+    "return cumulate(x, «add→+»)",
 ]
 PIPES = [
     *(f"{BEFORE}pipeline p(x: int, y: int, b: bool, e: {{a: int, b: int}}) -> any {{\n {each}\n}}" for each in BODIES),
@@ -156,7 +161,16 @@ PIPES = [
     "function large(r) = r«→.a» > 1\nfunction parity(v) = v mod 2\n"
     "pipeline both(x: int) -> «int, int→{a: int, b: int}» { return «x, x→{a: x, b: x}» }\n"
     "pipeline p(x: int) -> any { return slice(x, parity, both, until = large) }",
+    "«→function add(total, x) = min(total + x, 100)\n»"
+    "pipeline p(x: 0..3) -> any { return cumulate(x, «+→add, 0, 0..100») }",
+    "pipeline p(x: {a: int?}) -> any { return «x.a→value_or(x.a, 0)» + 1 }",
+    'pipeline p(x: str?) -> any { return «x→value_or(x, "")» + "a" }',
+    "pipeline p(x: bool?, y: int) -> any { return filter(y, «x→value_or(x, false)») }",
+    "pipeline p(x: int mod 4) -> any { return «x * 0.5→x div 2» }",
+    'pipeline p(x: int mod 4) -> any { return x + «"a"→1» }',
     # machines
+    "machine m(x: 0..9) -> «int mod 4→0..9» { state a: x }",
+    "machine m(x: 0..9) { var n: int mod «4→10» = 0\n state a\n a -> a / n := x }",
     "machine m(«state→x»: int) { state a }",
     "machine m(x: int) { var «x→n»: int = 0\n state a }",
     "machine m(x: int) { var n: int«→ = 0»\n state a }",

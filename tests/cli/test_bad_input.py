@@ -215,8 +215,8 @@ def test_a_bool_that_a_property_compares_with_a_number(workbench: Run, pipe: Pip
     file = pipe("pipeline hot(t: 0..9) -> bool { return t > 3 }")
     done = workbench("check", file, "-p", "always(out > 3)")
     rejected(done, "'>' needs numbers, not values of bool")
-    assert "hint: it is true or false: write it by itself, as always(out), or (if x then 1 else 0)" in done.err
-    assert "hint: write (if x then 1 else 0)" in workbench("check", file, "-p", "always(out + 1 = 2)").err
+    assert "hint: leave the comparison out: it is a condition by itself; or write (if NAME then 1 else 0)" in done.err
+    assert "hint: write (if NAME then 1 else 0)" in workbench("check", file, "-p", "always(out + 1 = 2)").err
     assert workbench("check", file, "-p", "always(out)", "--quiet").code == 1
 
 

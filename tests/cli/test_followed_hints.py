@@ -14,6 +14,12 @@ pipeline late<k = 2>(x: int) -> int { return trim(x, k) }
 pipeline wide(x: int, y: int) -> int { return x + y }
 """,
     "r.tesla": "declare A(v: int)\ndeclare B(v: int)\nrule r: from A(v > 1) emit B(v = A.v)\n",
+    "half.pipe": """
+pipeline half(x: float) -> float { return x * 0.5 }
+pipeline whole(x: int) -> int { return x div 2 }
+""",
+    "one.pipe": "pipeline one(x: 1..9) -> 1..9 { return x }",
+    "m.pipe": "machine m(x: 0..9) -> int { state a: x }",
     "log.csv": "x\n1\n2\n",
     "other.csv": "y\n1\n2\n",
     "two.csv": "y,z\n1,2\n2,3\n",
@@ -50,6 +56,10 @@ COMMANDS = [
     ),
     ("--key NAME", "run p.pipe:p --input two.csv --column x=y --key «v→z»"),
     ("--input -", "run p.pipe:p« → --input log.csv»"),
+    ("a model has no fractions", "check half.pipe:«half→whole»"),
+    ("use -N 10", "check m.pipe« → -N 10»"),
+    ("write a number", 'check p.pipe:p -p can(out=«"a"→1»)'),
+    ("compare it, e.g. out > 0", "check one.pipe -p always(«out→out>0»)"),
     ("did you mean 'check'?", "rules «chek→check» r.tesla"),
 ]
 
@@ -68,6 +78,12 @@ def test_who_follows_the_hint_of_a_command_comes_to_one_that_runs(hint, case, he
     assert wrong.code == 2
     assert hint in wrong.err.partition("  hint: ")[2]
     assert right.code == 0, right.err
+
+
+def test_values_are_no_advice_once_they_are_given(here: Path, workbench: Run):
+    done = workbench("check", "half.pipe:half", "--values", "float=0..4")
+    assert "a model has no fractions" in done.err
+    assert "--values" not in done.err
 
 
 def test_spark_names_the_columns_that_may_be_the_key(here: Path, workbench: Run):

@@ -122,8 +122,8 @@ def test_the_types_of_results(name: str, domains: tuple[Domain, ...], result: Do
 
 
 WRONG = [
-    ("sqrt", (STR,), "'sqrt' needs numbers", "to_float(x)"), ("+", (STR, INT), "'+' needs texts", "to_text(x)"),
-    ("length", (INT,), "'length' needs texts", "to_text(x)"), ("lower", (Nullable(STR),), "needs texts", "value_or"),
+    ("sqrt", (STR,), "'sqrt' needs numbers", "to_float(NAME)"), ("+", (STR, INT), "'+' needs texts", "to_text(NAME)"),
+    ("length", (INT,), "'length' needs texts", "to_text(NAME)"), ("lower", (Nullable(STR),), "needs texts", "value_or"),
     ("matches", (STR, STR), "is a constant", 'matches(x, "[0-9]+")'),
     ("substring", (STR, FLOAT, INT), "whole numbers", ""),
 ]  # fmt: skip

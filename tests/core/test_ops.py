@@ -101,10 +101,10 @@ def test_ranges_of_different_bounds_are_exact(name):
 @pytest.mark.parametrize(
     ("domain", "advice"),
     [
-        (Range(-4, 3), "x mod 8 is the number with the same 3 bits, in 0..7"),
-        (Range(-5, 0), "x mod 16 .* in 0..15"),
+        (Range(-4, 3), "NAME mod 8 is the number with the same 3 bits, in 0..7"),
+        (Range(-5, 0), "NAME mod 16 .* in 0..15"),
         (M(5), "declare int mod 8 or 0..7 .* -N 8"),
-        (FLOAT, r"cast\(x, 0..255\)"),
+        (FLOAT, r"cast\(NAME, 0..255\)"),
         (BOOL, "needs numbers"),
     ],
 )

@@ -222,7 +222,7 @@ def test_mistakes(body, message):
         ("0..3", "e", "e is a label, and n a number: write if e = p then 1 else 0", ("0..3", "if e = p then 1 else 0")),
         ("0..3", "p", "n is a number, and p a label: write one of 0..3", ("0..3", "2")),
         ("0..3", "b", "b is a condition, and n a number: write if b then 1 else 0", ("0..3", "if b then 1 else 0")),
-        ("int mod 4", "6", "declare int mod 7", ("int mod 7", "6")),
+        ("int mod 4", "6", "declare int mod 7, or use -N 7 where int is declared", ("int mod 7", "6")),
         ("int mod 4", "n + 7", "declare int mod 8 where the type is written, else -N 8", ("int mod 8", "n + 7")),
     ],
 )

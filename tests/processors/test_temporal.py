@@ -188,7 +188,7 @@ def test_mistakes():
     for operator in (Eventually(), Globally3(), Next(), Once()):
         with pytest.raises(TypingError, match="takes bool, not any") as caught:  # its values need not be truth values
             typed(operator, ANY)
-        assert caught.value.hint == "compare it, x = true"
+        assert caught.value.hint == "compare it, e.g. NAME = true"
     with pytest.raises(TypingError, match="emits int mod 3"):
         typed(GloballyOf(Trim(1)), Integer(3))
     with pytest.raises(TypingError, match="emits any"):

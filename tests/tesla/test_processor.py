@@ -185,7 +185,7 @@ def test_mistakes(folder):
     assert "gives 3 streams where one is needed" in several
     assert ".Fire" in several
     may = refused(folder, 'return rules("fire.tesla", y, x).Mean.value + 1.0')
-    assert "write value_or(x, 0)" in may
+    assert "write value_or(NAME, 0)" in may
     (folder / "fire.tesla").write_text(
         RULES + "\nrule r: from Fire and last Temp() within 5 from Fire emit Fire(area = 'a', value = 1.0)"
     )

@@ -8,13 +8,18 @@ from __future__ import annotations
 from workbench.core.domain import Anything, Domain, Integers, Reals, Texts
 from workbench.core.fields import MAX_KEYS, Map, Nullable, within
 
+FRACTION = (
+    "a model has no fractions: compare them inside one function, function f(v) = v / 2 > 0.5; or divide whole numbers"
+    " with div"
+)
+"""The advice about fractions, which models have only inside functions."""
 ADVICE: tuple[tuple[type[Domain], str], ...] = (
-    (Nullable, "a model has no null: take it out before with value_or(x, 0)"),
+    (Nullable, "a model has no null: take it out before with value_or(NAME, 0)"),
     (Integers, "choose one with -N, or a finite type such as 0..7"),
     (
         Reals,
         "list the whole numbers that a float may be: --values float=0..6; or declare a finite type such as 0..7;"
-        " a fraction has no model: compare it in a function of whole numbers, function f(v) = v / 2 > 0.5",
+        f" {FRACTION}",
     ),
     (Texts, "list the texts: --values str=a,b,c; or declare an enumeration: {open, closed, other}"),
     (Anything, "-N is for int: declare a finite type, such as 0..7, bool or {red, green}"),
@@ -22,12 +27,13 @@ ADVICE: tuple[tuple[type[Domain], str], ...] = (
 """The advice for each scalar type."""
 
 
-def obstacle(domain: Domain, held: tuple[type[Domain], ...] = ()) -> tuple[str, str]:
+def obstacle(domain: Domain, held: tuple[type[Domain], ...] = (), *, computed: bool = False) -> tuple[str, str]:
     """Return the reason why a domain is not finite, as the end of a sentence, and advice.
 
     Parameters
     ----------
     held: unbounded types that are no obstacle outside maps.
+    computed: whether its values are computed from inputs that are finite, so that its floats are fractions.
     """
     for part in within(domain):
         if isinstance(part, Map):
@@ -41,5 +47,5 @@ def obstacle(domain: Domain, held: tuple[type[Domain], ...] = ()) -> tuple[str, 
         for kind, advice in ADVICE:
             if isinstance(part, kind) and kind not in held:
                 what = "which is" if part is domain else f"whose part {part} is"
-                return f"{what} not finite", advice
+                return f"{what} not finite", FRACTION if computed and kind is Reals else advice
     raise AssertionError(f"{domain} is finite")

@@ -37,6 +37,7 @@ from workbench.core.domain import (
     outside,
 )
 from workbench.core.fields import Nullable, without_null
+from workbench.core.finite import FRACTION
 from workbench.core.term import Term, const, python_value
 from workbench.errors import Refused, TypingError
 
@@ -55,8 +56,12 @@ def literal_domain(value: Any, like: Domain | None = None, *, compared: bool = F
     value = python_value(value)
     if isinstance(like, Integer | Enum | Reals | Integers | Anything) and not isinstance(value, bool):
         if value not in like and isinstance(like, Integer):
-            what = f"the constant {value} is not in the domain {like}"
-            raise outside(what, value, like, "use a domain that has this value", more=compared)
+            what, hint = f"the constant {value} is not in the domain {like}", "use a domain that has this value"
+            if isinstance(value, str):
+                what, hint = f'the text "{value}" stands beside a number of {like}', "write a number, or to_text(NAME)"
+            elif isinstance(value, float):
+                hint = FRACTION
+            raise outside(what, value, like, hint, more=compared)
         if value in like:
             return like
     if isinstance(value, bool):
@@ -124,7 +129,9 @@ def _show_declared(domain: Domain) -> str:
 
 
 def _null_hint(*domains: Domain) -> str:
-    return "a value may be null: write value_or(x, 0)" if any(isinstance(each, Nullable) for each in domains) else ""
+    """Return the advice about operands of these domains, if one may be null."""
+    odd = next((each.of for each in domains if isinstance(each, Nullable)), None)
+    return "" if odd is None else f"write value_or(NAME, {0 if odd.numeric else 'VALUE'}) for what may be null"
 
 
 def _suggest(a: Domain, b: Domain) -> str:
@@ -133,9 +140,9 @@ def _suggest(a: Domain, b: Domain) -> str:
     if a.numeric and b.numeric and {Reals, SomeFloats} & {type(a), type(b)}:
         return "; a check has other numbers for int than for float: give both a range in the program, such as 0..7"
     if a.numeric and b.numeric:
-        return "; declare both with the same type, or convert one with cast(x, TYPE)"
+        return "; declare both with the same type, or convert one with cast(NAME, TYPE)"
     if isinstance(a, Bool) or isinstance(b, Bool):
-        return "; compare the number first (for example x > 0), or use 'if ... then ... else'"
+        return "; compare the number first (for example NAME > 0), or use 'if ... then ... else'"
     return ""
 
 
@@ -143,9 +150,10 @@ def numeric(op: Operator, args: tuple[Term, ...]) -> Domain:
     """Return the common domain of numeric arguments."""
     for arg in args:
         if not arg.domain.numeric:
-            text, truth = "to_int(x) and to_float(x) make a number of a text", "write (if x then 1 else 0)"
+            text = "to_int(NAME) and to_float(NAME) make a number of a text"
+            truth = "write (if NAME then 1 else 0) for what is true or false"
             if op.result is order:
-                truth = f"it is true or false: write it by itself, as always(out), or {truth.removeprefix('write ')}"
+                truth = f"leave the comparison out: it is a condition by itself; or {truth}"
             hint = truth if isinstance(arg.domain, Bool) else text if is_text(arg.domain) else _null_hint(arg.domain)
             raise TypingError(f"'{op.symbol}' needs numbers, not values of {arg.domain}", hint=hint)
     domain = args[0].domain
@@ -203,7 +211,7 @@ def arithmetic(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:
 def whole_number(op: object, domain: Domain) -> None:
     """Refuse fractions."""
     if isinstance(domain, Reals | SomeFloats):
-        raise TypingError(f"'{op}' needs whole numbers, not values of {domain}", hint="convert: cast(x, 0..255)")
+        raise TypingError(f"'{op}' needs whole numbers, not values of {domain}", hint="convert: cast(NAME, 0..255)")
 
 
 def has_bits(domain: Domain) -> bool:
@@ -226,7 +234,7 @@ def bitwise(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:
                 raise TypingError(what, hint=hint)
             if isinstance(arg.domain, Range) and not has_bits(arg.domain):
                 bits = max(-arg.domain.lo - 1, arg.domain.hi).bit_length() + 1
-                hint = f"x mod {1 << bits} is the number with the same {bits} bits, in 0..{(1 << bits) - 1}"
+                hint = f"NAME mod {1 << bits} is the number with the same {bits} bits, in 0..{(1 << bits) - 1}"
                 raise TypingError(f"'{op}' works on bits, and {arg.domain} has negative numbers", hint=hint)
         return of_numbers(op, args)
 
@@ -265,7 +273,7 @@ def only_texts(op: Operator, args: Iterable[Term]) -> None:
     """Refuse arguments that are no texts."""
     for arg in args:
         if not (is_text(arg.domain) or isinstance(arg.domain, Anything)):
-            hint = "to_text(x) makes a text of it" if arg.domain.numeric else _null_hint(arg.domain)
+            hint = "to_text(NAME) makes a text of the number" if arg.domain.numeric else _null_hint(arg.domain)
             raise TypingError(f"'{op.symbol}' needs texts, not values of {arg.domain}", hint=hint)
 
 
@@ -340,14 +348,14 @@ def logic(op: Operator, args: tuple[Term, ...]) -> Domain:
     return BOOL
 
 
-def advise_condition(domain: Domain, value: str = "x") -> str:
+def advise_condition(domain: Domain, value: str = "NAME") -> str:
     """Return the advice about a value that is no condition, where one is needed."""
     operand = f"({value})" if value.startswith("if ") else value
     if isinstance(domain, Texts | SomeTexts):
         return f'compare it, e.g. {operand} = "text"'
     if isinstance(domain, Enum):
         return f"compare it, e.g. {operand} = {domain.labels[0]}"
-    return f"compare it, e.g. {operand} > 0" if domain.numeric else ""
+    return f"compare it, e.g. {operand} > 0" if domain.numeric else _null_hint(domain)
 
 
 def present(op: Operator, args: tuple[Term, ...]) -> Domain:

@@ -147,7 +147,7 @@ class _Crawl:
                 hint="check the pipelines in front of what reads it, and behind it, by themselves",
             )
         if not self.held.fits(domain, maps=self.arrays):
-            why, hint = self.held.obstacle(domain)
+            why, hint = self.held.obstacle(domain, computed=False)
             raise Refused(f"input '{name}' carries {domain}, {why}: the model needs finite domains", hint=hint)
         if self.arrays and any(isinstance(part, Map) and part.finite for part in within(domain)):
             raise Refused(

@@ -26,9 +26,9 @@ class HeldDomains:
 
     arrays: bool
 
-    def obstacle(self, domain: Domain) -> tuple[str, str]:
+    def obstacle(self, domain: Domain, *, computed: bool = True) -> tuple[str, str]:
         """Return the reason why no variable can have this domain, and a hint."""
-        why, hint = obstacle(domain, WORDS if self.arrays else ())
+        why, hint = obstacle(domain, WORDS if self.arrays else (), computed=computed)
         if self.arrays and any(isinstance(part, Map) and not part.key.finite for part in within(domain)):
             hint = "only functions, and outputs of the pipeline, read maps with keys of infinite types"
         return why, hint

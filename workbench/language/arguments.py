@@ -187,9 +187,8 @@ class Reader(Evaluator):
             return AGGREGATES[name]
         operators = f"functions are + - * div mod = != < <= > >= -> and or not, {', '.join(names)}"
         hint = did_you_mean(name, names, "functions and names are: ") if name else operators
-        if hint.startswith("did you mean"):
-            return hint
-        return f"write it above: function {name or 'NAME'}(...) = ...; {hint}"
+        above = f"write it above: function {name or 'NAME'}(...) = ..."
+        return f"{hint} Or {above}" if hint.startswith("did you mean") else f"{above}; {hint}"
 
     def inner(self, what: str, e: s.Expression) -> Processor:
         """Read a processor as a parameter; the subclass that knows pipelines reads those."""

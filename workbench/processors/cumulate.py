@@ -22,7 +22,7 @@ from workbench.errors import PipelineError, TypingError
 HINT = (
     "write cumulate(x, {0}, {1}, int), whose numbers in a check -N and --int set; or declare a range, as in "
     "cumulate(x, {0}, {1}, 0..1000): a run that leaves it ends, and check shows whether any does; or bound the total "
-    "by a window, or by a function such as add(total, x) = min(total + x, 100) in cumulate(x, add, 0, 0..100)"
+    "by a window, or by a function: function add(total, x) = min(total + x, 100); then cumulate(x, add, 0, 0..100)"
 )
 """The advice for a cumulation that leaves its range, formatted with its function and start."""
 FURTHEST = 4096

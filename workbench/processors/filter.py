@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 from workbench.core.domain import Anything, Bool, Domain, Value
 from workbench.core.processor import Maybe, Processor, State, Stream
+from workbench.core.typing_rules import advise_condition
 from workbench.errors import PipelineError, TypingError
 
 
@@ -51,7 +52,7 @@ class Filter(Processor):
     def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         if not isinstance(inputs[-1], Bool | Anything):
             raise TypingError(
-                f"the condition of a filter is a bool stream, not {inputs[-1]}", hint="compare it, e.g. x > 0"
+                f"the condition of a filter is a bool stream, not {inputs[-1]}", hint=advise_condition(inputs[-1])
             )
         return self
 

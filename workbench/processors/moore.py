@@ -203,7 +203,7 @@ class Moore(Processor):
         for name, output in states:
             if isinstance(output, TypedFunction) and result is not None and not fits(output.result, result):
                 what = f"state {name} emits {output.result}, not {result}"
-                hint = _advise_value(result)
+                hint = _advise_result(result, output.result)
                 findings.add(TypingError(what, where=self.locations.get(name, ""), hint=hint))
         findings.refuse()
         variables = tuple(replace(v, start=fit_value(v.domain, v.start)) for v in self.variables)
@@ -393,7 +393,7 @@ def _advise(name: str, own: Domain, function: TypedFunction) -> str:
         kind, comparison = ("a label", f" = {got.labels[0]}") if isinstance(got, Enum) else ("a condition", "")
         return f"{function.name} is {kind}, and {name} a number: write if {function.name}{comparison} then 1 else 0"
     if isinstance(own, Integer) and isinstance(got, Range) and got.lo >= 0:
-        return f"declare {replace(own, n=got.hi + 1)}"
+        return f"declare {replace(own, n=got.hi + 1)}, or use -N {got.hi + 1} where int is declared"
     if isinstance(own, Range) and isinstance(got, Range) and got.lo == got.hi:
         return f"write a value of {own}, or declare var {name}: {Range(min(own.lo, got.lo), max(own.hi, got.hi))}"
     if isinstance(own, Range) and isinstance(got, Range):
@@ -405,6 +405,13 @@ def _advise(name: str, own: Domain, function: TypedFunction) -> str:
 def _show_range(domain: Domain) -> str:
     """Return a domain as text: a number if it is the only value."""
     return str(domain.lo) if isinstance(domain, Range) and domain.lo == domain.hi else str(domain)
+
+
+def _advise_result(domain: Domain, got: Domain) -> str:
+    """Return the advice about a state that emits other values than those of the machine's domain."""
+    if isinstance(domain, Integer) and isinstance(got, Range) and got.lo >= 0:
+        return f"declare the output as {got}, or use -N {got.hi + 1} where int is declared"
+    return _advise_value(domain)
 
 
 def _advise_value(domain: Domain) -> str:

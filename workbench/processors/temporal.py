@@ -35,6 +35,7 @@ from workbench.core.processor import (
     event,
 )
 from workbench.core.term import FALSE, const, is_symbolic
+from workbench.core.typing_rules import advise_condition
 from workbench.errors import PipelineError, TypingError
 
 VERDICT = Enum(("unknown", "holds", "fails"))
@@ -82,7 +83,7 @@ class Truth(Processor):
     def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         odd = next((domain for domain in inputs if not isinstance(domain, Bool)), None)
         if odd is not None:
-            hint = "compare it, x = true" if isinstance(odd, Anything) else "compare it, e.g. x > 0"
+            hint = "compare it, e.g. NAME = true" if isinstance(odd, Anything) else advise_condition(odd)
             raise TypingError(f"'{self.keyword}' takes bool, not {odd}", hint=hint)
         return self
 

@@ -113,7 +113,7 @@ def check_verdicts(where: str, inner: Processor, inputs: tuple[Domain, ...]) -> 
     if not isinstance(result, Bool):
         raise TypingError(
             f"'{where}' takes a processor that emits bool, '{inner}' emits {result}",
-            hint="let it compare, e.g. x > 0; declare the result of a Python function: user_function(f, result=BOOL)",
+            hint="let it compare, e.g. NAME > 0; declare results of Python functions: user_function(f, result=BOOL)",
         )
 
 

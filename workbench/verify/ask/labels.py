@@ -16,6 +16,7 @@ from workbench.core.fields import parts, within
 from workbench.core.function import LIBRARY, Function
 from workbench.core.ops import EQ, conjunction, disjunction, either, negate
 from workbench.core.term import TRUE, Term, const, is_symbolic
+from workbench.core.typing_rules import advise_condition
 from workbench.errors import LanguageError, did_you_mean
 from workbench.ir.system import System
 from workbench.language import syntax as s
@@ -133,7 +134,8 @@ class Labels(Evaluator):
             value = const(value, Bool())
         if not isinstance(value, Term) or not isinstance(value.domain, Bool):
             self._refuse_event(e, value)
-            raise LanguageError(f"'{e}' is not a condition", where=e.where, hint="compare it, e.g. y >= 0")
+            hint = advise_condition(value.domain, str(e)) if isinstance(value, Term) else ""
+            raise LanguageError(f"'{e}' is not a condition", where=e.where, hint=hint or "compare it with a value")
         return value
 
     def _refuse_event(self, e: s.Expression, value: Any) -> None:
