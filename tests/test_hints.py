@@ -5,6 +5,7 @@ error with a hint is in a case, or in `ELSEWHERE` with a reason; of a place whos
 """
 
 import ast
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -123,6 +124,11 @@ BODIES = [
     "return filter(x, «b > 0→b»)",
     "return filter(x, «x→x > 0»)",
     "return once(«x→x > 0»)",
+    "«if x > 3 { return x }\n return y→return if x > 3 then x else y»",
+    "a = x\n «if b { return a }\n return x→return if b then a else x»",
+    "«not b→c = not b»\n return x",
+    'a = x\n «"a"→c = 3»\n return a',
+    "return if b then x« → else y»",
     "return cumulate(x, «add→+»)",
 ]
 PIPES = [
@@ -161,6 +167,17 @@ PIPES = [
     "function large(r) = r«→.a» > 1\nfunction parity(v) = v mod 2\n"
     "pipeline both(x: int) -> «int, int→{a: int, b: int}» { return «x, x→{a: x, b: x}» }\n"
     "pipeline p(x: int) -> any { return slice(x, parity, both, until = large) }",
+    "pipeline p(x«→: int») -> int { return x }",
+    "machine m(x: int, y«→: int») { state a }",
+    "function f(v) «{ return v + 1 }→= v + 1»\npipeline p(x: int) -> int { return f(x) }",
+    "function f(v«: int→») = v\npipeline p(x: int) -> int { return f(x) }",
+    "pipeline p(x: int) -> int\n «→{» return x\n«→}»",
+    "pipeline p(x: int) -> int «= x→{ return x }»",
+    "pipeline p(x: «list(int)→map(int, int)») -> any { return x }",
+    "pipeline p(x: «list<int>→map(int, int)») -> any { return x }",
+    "pipeline p(x: «int[]→map(int, int)») -> any { return x }",
+    "«→function values(e) = (e.0, e.1)\npipeline holds(k: int, e: (int, int)) -> bool { return k > 3 }\n»"
+    "pipeline p(x: (int, int)) -> bool { return forall(«k in x, k > 3→x, values, holds») }",
     "«→function add(total, x) = min(total + x, 100)\n»"
     "pipeline p(x: 0..3) -> any { return cumulate(x, «+→add, 0, 0..100») }",
     "pipeline p(x: {a: int?}) -> any { return «x.a→value_or(x.a, 0)» + 1 }",
@@ -169,6 +186,8 @@ PIPES = [
     "pipeline p(x: int mod 4) -> any { return «x * 0.5→x div 2» }",
     'pipeline p(x: int mod 4) -> any { return x + «"a"→1» }',
     # machines
+    "machine m(x: int) -> int { var n«→: int» = 0\n state a: n }",
+    "machine m(x: int) { var n: int = 0\n state a\n a -> a when x > 3 «{ n := 1 }→/ n := 1» }",
     "machine m(x: 0..9) -> «int mod 4→0..9» { state a: x }",
     "machine m(x: 0..9) { var n: int mod «4→10» = 0\n state a\n a -> a / n := x }",
     "machine m(«state→x»: int) { state a }",
@@ -203,6 +222,7 @@ PIPES = [
     "machine m(x: int) { state locked }\ncheck always (state = «lockd→locked»)",
     # properties
     "pipeline p(x: int) -> int { return x }\ncheck «livenes→liveness»",
+    "pipeline p(x: int) -> int { return x }\ncheck liveness«, →\ncheck »response",
     "pipeline p(x: int) -> int { return x }\ncheck always«→(x > 0)»",
     "pipeline p(x: int) -> int { return x }\ncheck always «x > 0→(x > 0)»",
     "pipeline p(x: int) -> int { return x }\ncheck «x > 0→always (x > 0)»",
@@ -320,6 +340,36 @@ RULES = [
     "from Smoke and «last→each» Zone emit Smoke(area = 1)",
     "from Smoke and each Temp «in→within» 5 min from Smoke emit Smoke(area = 1)",
     "from Smoke and each Temp «→within 5 min »from Smoke emit Smoke(area = 1)",
+    # phrases
+    "declare A(x: «0..3→int»)",
+    "from Smoke and last «3 →»Temp within 1 from Smoke emit Smoke(area = 1)",
+    "from Smoke and last Temp«() where value > 45→(value > 45)» within 1 from Smoke emit Smoke(area = 1)",
+    "from Smoke and last Temp«→(value > 45)» «where Temp.value > 45 →»within 1 from Smoke emit Smoke(area = 1)",
+    "from Smoke and last Temp«.value > 45→(value > 45)» within 1 from Smoke emit Smoke(area = 1)",
+    "from Smoke and last Temp« value > 45→(value > 45)» within 1 from Smoke emit Smoke(area = 1)",
+    "from Smoke and not Temp« > 45→(value > 45)» within 1 from Smoke emit Smoke(area = 1)",
+    "from Smoke and «→$n = »AVG(Temp.value within 1 from Smoke)« as n→» emit Smoke(area = 1)",
+    "from Smoke and «n→$n» = COUNT(Temp within 1 from Smoke) emit Smoke(area = 1)",
+    "from Smoke and $n = COUNT(Temp«()) within 1 from Smoke→ within 1 from Smoke)» emit Smoke(area = 1)",
+    "from Smoke and «any→each» Temp within 1 from Smoke emit Smoke(area = 1)",
+    "from Smoke«,→ and» last Temp within 1 from Smoke emit Smoke(area = 1)",
+    "from Smoke and last Temp within 1 from Smoke«,→ and» $n = COUNT(Temp within 1 from Smoke) emit Smoke(area = 1)",
+    "from Smoke «or →emit Smoke(area = 1) from »Temp emit Smoke(area = 1)",
+    "from Smoke and absent Temp within 1 «from→after» Smoke emit Smoke(area = 1)",
+    "from Smoke and each Temp within 1 from Smoke and «absent→not» Smoke between Temp and Smoke emit Smoke(area = 1)",
+    "from Smoke« where Smoke.area > 3→» and last Temp within 1 from Smoke «→where Smoke.area > 3 »emit Smoke(area = 1)",
+    "from Smoke« where Smoke.area > 3→» and not Temp within 1 from Smoke «→where Smoke.area > 3 »emit Smoke(area = 1)",
+    "from Smoke «→where Smoke.area > 3 »emit Smoke(area = 1)« where Smoke.area > 3→»",
+    "from Smoke «→limit 3 »emit Smoke(area = 1)« limit 3→»",
+    "from Smoke «limit 3 where Smoke.area > 3→where Smoke.area > 3 limit 3» emit Smoke(area = 1)",
+    "from Smoke emit Smoke(«→area = »Smoke.area)",
+    "from Smoke[$a = area] emit Smoke(«→area = »$a)",
+    "from Smoke emit Smoke(area«: →= »1)",
+    "from Smoke emit Smoke(area «==→=» 1)",
+    "from Smoke emit Smoke(area = 1) «consuming Smoke →»at most once in 5 min« → consuming Smoke»",
+    "declare A(x«→: int», y: int)",
+    "«event→declare» A(x: int)",
+    "from Smoke where «Smoke.area is not null→Smoke.area == Smoke.area» emit Smoke(area = 1)",
 ]
 
 
@@ -402,6 +452,9 @@ def test_every_hint_is_followed(monkeypatch):
     ]
     assert not missing
     assert {*mistakes.SLIPS.values(), *rule_mistakes.SLIPS.values()} <= hints
+    for hint in (*mistakes.PHRASES.values(), *rule_mistakes.PHRASES.values()):
+        filled = re.sub(r"\\\\\d", ".*", re.escape(hint))
+        assert any(re.fullmatch(filled, each, re.DOTALL) for each in hints), hint
     for module in (mistakes, rule_mistakes):
         tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
         (habit,) = (each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name == "_habit")

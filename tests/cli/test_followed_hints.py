@@ -58,6 +58,7 @@ COMMANDS = [
     ("--input -", "run p.pipe:p« → --input log.csv»"),
     ("a model has no fractions", "check half.pipe:«half→whole»"),
     ("use -N 10", "check m.pipe« → -N 10»"),
+    ("repeat -p", "check p.pipe:p -p liveness«,response→ -p response»"),
     ("write a number", 'check p.pipe:p -p can(out=«"a"→1»)'),
     ("compare it, e.g. out > 0", "check one.pipe -p always(«out→out>0»)"),
     ("did you mean 'check'?", "rules «chek→check» r.tesla"),

@@ -31,6 +31,17 @@ SYNTAX = {
     "conjunction": (body("return filter(x, b &§& b)"), "found '&'", "conjunction is written 'and'"),
     "semicolon": (body("a = x§; return a"), "';' has no meaning here", "leave out the ;"),
     "open parenthesis": (body("a = (x\n§c = x\nreturn a"), "found 'c'", "the '(' of line 3 is not closed"),
+    "choice as a statement": (body("§if x > 3 { return x }"), "found 'if'", "return if c then a else b"),
+    "choice behind a statement": (body("a = x\n§if b { return a }"), "found 'if'", "return if c then a else b"),
+    "negation as a statement": (body("§not b\nreturn x"), "found 'not'", "statements begin with"),
+    "text as a statement": (body('a = x\n§"a"\nreturn a'), "found", "statements begin with"),
+    "choice without else": (
+        "pipeline p(x: int) -> int { return if x > 3 then x §}",
+        "expected 'else'",
+        "every if has an else",
+    ),
+    "quantifier": (body("return forall(k §in x, k > 3)"), "found 'in'", "forall(x, values, holds)"),
+    "input without a type": ("pipeline p(x: int, y§) -> int { return x }", "expected ':'", "y: int"),
     "open brace": ("pipeline p(x: int) -> int {\n return x§", "the end of the text", "the '{' of line 1"),
     "chain": (body("return filter(x, 1 < x §< 3)"), "found '<'", "comparisons do not chain"),
     "side by side": (body("return trim(x §1)"), "expected an operator, ')' or ',', found '1'", "write ', 1'"),
@@ -436,7 +447,7 @@ def test_no_message_shows_a_terminal():
     for text, _, _ in SYNTAX.values():
         with pytest.raises(WorkbenchError) as caught:
             parse(text.replace("§", ""))
-        assert not [t.name for t in LANGUAGE.reader.lark.terminals if len(t.name) > 2 and t.name in str(caught.value)]
+        assert not [t.name for t in LANGUAGE.reader.lark.terminals if len(t.name) > 2 and t.name in caught.value.what]
 
 
 def test_the_grammar_has_no_conflicts(caplog):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from lark.lexer import TerminalDef
 
-from workbench.errors import LanguageError, Location, did_you_mean
+from workbench.errors import LanguageError, Location, did_you_mean, listed
 
 OPERATORS = frozenset(
     "PLUS MINUS STAR SLASH DIV MOD EQUAL UNEQUAL LESS AT_MOST GREATER AT_LEAST".split()
@@ -61,6 +61,27 @@ SLIPS = {
 """Common slips, with a hint for each. The search tries longer ones first."""
 
 
+LISTS = "map(int, TYPE) has values by number, and window(x, 3, ...) reads the last three events"
+PHRASES = {
+    r"\b(?:pipeline|machine)\s+\w+\s*(?:<[^>]*>\s*)?\((?:[^(){}]*,)?\s*(\w+)\s*§[,)]": r"declare its type: \1: int",
+    r"\bvar\s(?:[^\n]*,)?\s*(\w+)\s*§=": r"declare its type: \1: int = ...",
+    r"\bfunction\s+(\w+\s*\([\w\s,]*\))\s*§(?:[{:]|->|return)": r"a function is one expression: function \1 = ...",
+    r"\bfunction\s+\w+\s*\([\w\s,]*§:": "leave the type out: functions take values of any type",
+    r"\bwhen\b[^\n§]*§\{": "updates stand behind '/', without braces: a -> b when x > 1 / n := 3",
+    r"\b(?:pipeline|machine)\b[^{]*->(?:[^{]*§return|[^{]*\n\s*§\w|\s*\w+\s*§=)": "put the body in braces: { ... }",
+    r"(?::|\)\s*->)\s*(?!(?:map|array|int)\b)([A-Za-z]\w*)\s*(?:\([^(),]*§\)|§<)": rf"there is no type '\1': {LISTS}",
+    r"(?::|\)\s*->)\s*\w*\s*§\[": f"no type has brackets: {LISTS}",
+    r"(?:^|\bcheck )[ ]*[a-z][\w-]*[ ]*(?:\([^§\n]*\)[ ]*)?§,": "one property at a time: repeat -p, or the check line",
+    r"\b(forall|exists)\s*\(\s*\w+\s*§(?:in\b|[:|])": (
+        r"write \1(x, values, holds) with function values(e) = (e.0, e.1), and pipeline holds, which reads such a value"
+        " first and x second, and returns bool"
+    ),
+}
+"""Common phrases without a meaning, where § is before the word of the mistake, each with a hint; \\1 is a group."""
+NEAR = 1000
+"""Maximum number of characters before and behind a mistake that a phrase may have."""
+
+
 STATEMENTS = ("return", "check", "assume", "guarantee", "fault", "capacity queue", "NAME =")
 """How the statements of a pipeline begin."""
 
@@ -73,11 +94,13 @@ class Vocabulary:
     ----------
     words: the names of terminals in messages, where they differ from the grammar's spelling.
     slips: common slips, with a hint for each.
+    phrases: common phrases, as regular expressions with § before the word of the mistake, with a hint for each.
     habit: a function from the expected terminals and the word found to a hint, empty where there is none.
     """
 
     words: Mapping[str, str]
     slips: Mapping[str, str]
+    phrases: Mapping[str, str]
     habit: Callable[[frozenset[str], str], str]
 
 
@@ -97,6 +120,8 @@ def explain(
     line, column, actual = _locate(error, text)
     lines = text.splitlines()
     source_line = whole.splitlines()[line - 1] if line <= len(lines) else ""
+    here = lines[line - 1] if line <= len(lines) else ""
+    before = "\n".join([*lines[: line - 1], here[: column - 1]])
     length = len(error.token) if isinstance(error, UnexpectedToken) else 1
     expected = _list_expected(error)
     words = _describe(expected, name_terminals(terminals, vocabulary))
@@ -104,10 +129,11 @@ def explain(
     hint = (
         _update(error)
         or _slip(source_line, column, vocabulary.slips)
+        or _phrase(before, "\n".join([here[column - 1 :], *lines[line:]]), vocabulary.phrases)
         or vocabulary.habit(expected, actual)
-        or _statement(expected, source_line[: column - 1])
+        or _statement(expected, actual, source_line[: column - 1])
         or _comma(error, expected, source_line[: column - 1])
-        or _find_open_bracket(lines, line, column, expected)
+        or _find_open_bracket(before, line, expected, actual)
         or _foreign_letter(error)
     )
     return LanguageError(what, where=Location(file, line, column, source_line, length), hint=hint)
@@ -180,6 +206,13 @@ def _slip(source_line: str, column: int, slips: Mapping[str, str]) -> str:
     return ""
 
 
+def _phrase(before: str, behind: str, phrases: Mapping[str, str]) -> str:
+    """Return a hint for a common phrase around the mistake, which is between these texts."""
+    marked = re.sub(r"#[^\n]*", "", f"{before[-NEAR:]}§{behind[:NEAR]}")
+    matches = ((re.search(pattern, marked, re.DOTALL), hint) for pattern, hint in phrases.items())
+    return next((match.expand(hint) for match, hint in matches if match), "")
+
+
 def _habit(expected: frozenset[str], actual: str) -> str:
     if expected == {"ARROW"} and actual == "'{'":
         return "declare the type of the output: -> int {"
@@ -192,7 +225,11 @@ def _habit(expected: frozenset[str], actual: str) -> str:
         return "comparisons do not chain: write a < b and b < c"
     if actual == "'if'" and "WHEN" in expected:
         return "the guard of a transition begins with 'when'"
-    if actual in ("'if'", "'not'") and "LEFT" in expected:
+    if actual == "'if'" and "RETURN" in expected:
+        return "a choice is an expression: return if c then a else b"
+    if expected == {"ELSE"}:
+        return "every if has an else: if c then a else b; filter(x, c) leaves events out"
+    if actual in ("'if'", "'not'") and "LEFT" in expected and "RETURN" not in expected:
         return f"put {actual[1:-1]} ... in parentheses here"
     if actual == "'return'" and "NAME" not in expected and "EQUAL" in expected:
         return "the statement above is not complete"
@@ -209,16 +246,17 @@ def _habit(expected: frozenset[str], actual: str) -> str:
     return ""
 
 
-PIPE = Vocabulary(WORDS, SLIPS, _habit)
+PIPE = Vocabulary(WORDS, SLIPS, PHRASES, _habit)
 """The vocabulary of the language of pipelines."""
 
 
-def _statement(expected: frozenset[str], before: str) -> str:
+def _statement(expected: frozenset[str], actual: str, before: str) -> str:
     """Return a hint for a statement that begins with a word that none begins with."""
+    begins = "statements begin with: "
+    if "RETURN" in expected and re.match(r"'(not\b|[\"0-9])", actual):
+        return begins + listed(STATEMENTS)
     word = re.search(r"(\w+)\s*$", before)
-    return (
-        did_you_mean(word[1], STATEMENTS, "statements begin with: ") if word and expected == {"COMMA", "EQUAL"} else ""
-    )
+    return did_you_mean(word[1], STATEMENTS, begins) if word and expected == {"COMMA", "EQUAL"} else ""
 
 
 def _comma(error: UnexpectedInput, expected: frozenset[str], before: str) -> str:
@@ -232,19 +270,21 @@ def _comma(error: UnexpectedInput, expected: frozenset[str], before: str) -> str
 _SKIPPED = re.compile(r'#[^\n]*|"[^"\n]*"')
 _PAIRS = {"(": ")", "{": "}", "[": "]"}
 _CLOSERS = {")": "RPAR", "}": "RBRACE", "]": "RSQB"}
+_ENDS = frozenset({"the end of the text", "'pipeline'", "'function'", "'monitor'"})
+"""What may be found where a body has not been closed."""
 
 
-def _find_open_bracket(lines: list[str], line: int, column: int, expected: frozenset[str]) -> str:
+def _find_open_bracket(before: str, line: int, expected: frozenset[str], actual: str) -> str:
     """Return a hint about a bracket that was opened in a line above and could be closed here."""
-    before = [*lines[: line - 1], lines[line - 1][: column - 1] if line <= len(lines) else ""]
     opened: list[tuple[str, int]] = []
-    for number, text in enumerate(before, 1):
+    for number, text in enumerate(before.split("\n"), 1):
         for char in _SKIPPED.sub("", text):
             if char in _PAIRS:
                 opened.append((char, number))
             elif opened and char == _PAIRS[opened[-1][0]]:
                 opened.pop()
-    if opened and opened[-1][1] < line and _CLOSERS[_PAIRS[opened[-1][0]]] in expected:
+    in_body = expected & {"RETURN", "STATE"} and actual not in _ENDS
+    if opened and opened[-1][1] < line and _CLOSERS[_PAIRS[opened[-1][0]]] in expected and not in_body:
         char, number = opened[-1]
         return f"the '{char}' of line {number} is not closed"
     return ""

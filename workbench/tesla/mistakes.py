@@ -19,6 +19,41 @@ SLIPS = {
     ";": "rules end without a ;",
     "!": "negation is written 'not'",
 }
+_SELECTED = r"\b(each|first|last|not|absent)\s+(\w+)"
+_PART, _RULE = r"(?:(?!\b(?:and|emit)\b)[^§])*", r"(?:(?!\bemit\b)[^§])*"
+"""The rest of a predicate, and of a rule before it emits."""
+NO_NULL = "no word means null: value == value holds where value is not null (nor NaN); pipelines have is_null(x)"
+PHRASES = {
+    r"[(,]\s*\w+\s*:\s*§\d": (
+        f"types are {listed(SPELLED.values())}; the numbers of a model are those of check --values TYPE.NAME=0..3"
+    ),
+    r"\b(first|last)\s+§\d": r"\1 selects one event: \1 TYPE; an aggregate reads several: $n = COUNT(...)",
+    _SELECTED + r"\s*§\.?(\w+\s*[<>=!]+\s*[-\w.$\"']+)": r"conditions stand in parentheses: \1 \2(\3)",
+    _SELECTED + r"\s*§[<>=!]": r"conditions stand in parentheses: \1 \2(attribute > 45)",
+    rf"\bwhere\b{_RULE}\band\s+(?:each|first|last|not|absent)\s+(?:§\w|\w+\s*§within)": (
+        "where stands behind all predicates, before emit"
+    ),
+    _SELECTED + rf"{_PART}\bwhere\s+(?:\2\.)?({_RULE}?)\s*§(?:within|between)": (
+        r"a condition on \2 stands in its parentheses, before the window: \1 \2(\3)"
+    ),
+    r"\band\s+(\w+)\s*§=\s*(\w+\()": r"parameters begin with $: $\1 = \2...)",
+    r"\band\s+(\w+\()[^§]*\)\s*§as\s+(\w+)": r"an aggregate is named before it: $\2 = \1...)",
+    r"=\s*(\w+\(\w+)" + _PART + r"\)\s*§(?:within|between)": r"the window stands inside the aggregate: \1 within ...)",
+    r"\band\s+(?:any|all|every|some)\s+§\w": "write each for all such events, first or last for one of them",
+    rf"\bfrom\b{_RULE}[\w)]\s*§,\s*(?:(?:each|first|last|not|absent)\b|\$)": "predicates are joined by 'and'",
+    rf"\bfrom\b{_RULE}§or\b": "a rule has one pattern: write a rule for each",
+    rf"\babsent\s+(\w+){_PART}§(?:from|between)\s+(\w+)": (
+        r"absent is about later events: within 5 min after \2; for earlier ones write not \1"
+    ),
+    r"\bemit\s+\w+\s*\((?:[^()]*,)?\s*(\w+)§\.(\w+)": r"each value has a name: \2 = \1.\2",
+    r"\bemit\s+(\w+)\s*\((?:[^()]*,)?\s*(?:\w+\s*§[):,]|§[-\"'$\d])": r"each value has a name: \1(attribute = value)",
+    r"(?:\bemit\s+\w+\s*\([^()]*|\[[^\]]*)\w\s*=§=": "a value is assigned with =",
+    r"§is\s+(?:not\s+)?null\b": NO_NULL,
+    r"\bconsuming\s[\w\s,]*§at\b": "'at most once' stands before 'consuming'",
+    r"\bdeclare\s+(?:fact\s+|aggregate\s+)?\w+\s*\((?:[^)]*,)?\s*(\w+)\s*§[,)]": r"declare its type: \1: int",
+    r"§event\s+(\w+)": r"types of events are declared: declare \1(...)",
+}
+"""Common phrases without a meaning, each with a hint; see `Vocabulary`."""
 
 
 NO_FUNCTIONS = "rules have aggregates, and no other functions: let a pipeline compute the value first, as an output"
@@ -34,14 +69,12 @@ def _habit(expected: frozenset[str], token: str) -> str:
         return "the remainder is written %"
     if "EMIT" in expected and token in ("'('", "'['") and expected.isdisjoint(("AS", "PLUS", "COMMA")):
         return "constraints come before 'as': last TYPE(a == $a) as NAME"
+    if token in ("'where'", "'limit'") and expected & {"EMIT", "$END"} and "PLUS" not in expected:
+        return "where and limit stand in this order, before emit"
     if token == "'fact'" and "DECLARE" in expected:
         return "write 'declare fact'"
     if token == "'['" and {"AS", "EMIT"} <= expected:
         return "parameters come before constraints: TYPE[$a = attribute](value > 1)"
-    if expected == {"NAME"} and token.strip("'").isdigit():
-        return (
-            f"types are {listed(SPELLED.values())}; the numbers of a model are those of check --values TYPE.NAME=0..3"
-        )
     if expected == {"PARAMETER"}:
         return "brackets bind parameters, as in TYPE[$a = attribute]; conditions stand in parentheses: TYPE(value > 1)"
     if expected == {"DOTS", "FROM"}:
@@ -59,7 +92,7 @@ def _habit(expected: frozenset[str], token: str) -> str:
     called = {"PLUS", "COMMA"} <= expected and token == "'('"
     if called or (token == "','" and expected == {"RPAR", "WITHIN", "BETWEEN"}):
         return NO_FUNCTIONS
-    stray = "PLUS" in expected and token in ("'within'", "'between'", "'as'")
+    stray = "PLUS" in expected and "COMMA" not in expected and token in ("'within'", "'between'", "'as'")
     called = {"PLUS", "EMIT"} <= expected and "COMMA" not in expected and token == "'('"
     if {"EACH", "LAST"} <= expected or stray or called or expected == {"RPAR", "WITHIN", "BETWEEN"}:
         return "state what it selects: each, first, last or not; or an aggregate such as $n = COUNT(...)"
@@ -68,4 +101,4 @@ def _habit(expected: frozenset[str], token: str) -> str:
     return ""
 
 
-TESLA = Vocabulary(WORDS, SLIPS, _habit)
+TESLA = Vocabulary(WORDS, SLIPS, PHRASES, _habit)
