@@ -342,6 +342,9 @@ RULES = [
     "from Smoke and each Temp «→within 5 min »from Smoke emit Smoke(area = 1)",
     # phrases
     "declare A(x: «0..3→int»)",
+    "from Smoke and $n = «MEAN→AVG»(Temp.value within 1 from Smoke) emit Smoke(area = 1)",
+    "from Smoke and $n = «Average→AVG»(Temp.value within 1 from Smoke) emit Smoke(area = 1)",
+    "from Smoke and $n = «median→MEDIAN»(Temp.value within 1 from Smoke) emit Smoke(area = 1)",
     "from Smoke and last «3 →»Temp within 1 from Smoke emit Smoke(area = 1)",
     "from Smoke and last Temp«() where value > 45→(value > 45)» within 1 from Smoke emit Smoke(area = 1)",
     "from Smoke and last Temp«→(value > 45)» «where Temp.value > 45 →»within 1 from Smoke emit Smoke(area = 1)",
@@ -370,6 +373,12 @@ RULES = [
     "declare A(x«→: int», y: int)",
     "«event→declare» A(x: int)",
     "from Smoke where «Smoke.area is not null→Smoke.area == Smoke.area» emit Smoke(area = 1)",
+    "from Smoke where Smoke.area «!= null→== Smoke.area» emit Smoke(area = 1)",
+    "from Smoke(area «!= null→== area») emit Smoke(area = 1)",
+    "from Smoke emit Smoke(area = «aera→Smoke.area»)",
+    'from Smoke and each Zone(name > «3→"3"») emit Smoke(area = 1)',
+    "from Smoke(not area« → > 0») emit Smoke(area = 1)",
+    "from Smoke(area > 0 «+→and» true) emit Smoke(area = 1)",
 ]
 
 

@@ -152,7 +152,7 @@ MISTAKES = {
     ),
     "equal": ("from Smoke(area §= 1) emit Smoke(area = 1)", "written ==", ""),
     "condition": ("from Smoke(§area) emit Smoke(area = 1)", "this is int", "compare"),
-    "operands": ("from Smoke(area §+ true > 1) emit Smoke(area = 1)", "not defined on int and bool", ""),
+    "operands": ("from Smoke(area §+ true > 1) emit Smoke(area = 1)", "not defined on int and bool", "with and, or"),
     "float": ("from Smoke emit Smoke(area = 1 §/ 2)", "'area' of Smoke is int, and this is float", "float"),
     "missing": ("from Smoke emit §Fire(area = 1)", "'value' of Fire is not given", "value = ..."),
     "surplus": ("from Smoke emit Smoke(area = 1, §aera = 2)", "no attribute 'aera'", "area"),
@@ -235,6 +235,10 @@ MISTAKES = {
         "from Smoke where matches(Smoke.area§, 2) emit Smoke(area = 1)", "found ','", "let a pipeline compute",
     ),
     "mod": ("from Smoke emit Smoke(area = Smoke.area §mod 2)", "found 'mod'", "the remainder is written %"),
+    "mean": ("from Smoke and $n = §MEAN(Temp.value within 1 from Smoke) emit Smoke(area = 1)", "'MEAN'", "is AVG"),
+    "small letters": (
+        "from Smoke and $n = §median(Temp.value within 1 from Smoke) emit Smoke(area = 1)", "no aggregate", "'MEDIAN'",
+    ),
     "last three": ("from Smoke and last §3 Temp within 1 from Smoke emit Smoke(area = 1)", "found '3'", "one event"),
     "condition behind": (
         "from Smoke and last Temp where value > 45 §within 1 from Smoke emit Smoke(area = 1)", "found 'within'",
@@ -247,6 +251,8 @@ MISTAKES = {
     "name behind": (
         "from Smoke and AVG(Temp.value within 1 from Smoke) §as n emit Smoke(area = 1)", "found 'as'", "$n = AVG(...)",
     ),
+    "null": ("from Smoke where Smoke.area != §null emit Smoke(area = 1)", "no value", "value == value"),
+    "other attribute": ("from Temp where §valeu > 1 emit Smoke(area = 1)", "without its event", "'Temp.value'"),
     "selection": ("from Smoke and Temp §within 1 from Smoke emit Smoke(area = 1)", "found 'within'", "each, first"),
 }  # fmt: skip
 

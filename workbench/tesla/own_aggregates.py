@@ -31,6 +31,11 @@ TRIED: Mapping[Domain, Sequence[Any]] = {
 }  # fmt: skip
 """Values on which functions are tried, besides literals in their expressions."""
 MAX_NAMED = 5
+OTHER_NAMES = {
+    "MEAN": "the mean is AVG", "AVERAGE": "the mean is AVG", "TOTAL": "the sum is SUM",
+    "MINIMUM": "the least value is MIN", "MAXIMUM": "the greatest value is MAX",
+}  # fmt: skip
+"""Names of aggregates in other languages, with a hint for each."""
 
 
 def read_declarations(
@@ -54,7 +59,9 @@ def resolve_call(part: t.Aggregate, own: OwnAggregates) -> t.Aggregate:
     if part.function in aggregate_rows():
         return part
     if part.function not in own:
-        hint = did_you_mean(part.function, (*aggregate_rows(), *own), "aggregates are: ")
+        names, capitals = (*aggregate_rows(), *own), part.function.upper()
+        name = capitals if capitals in names else part.function
+        hint = OTHER_NAMES.get(capitals) or did_you_mean(name, names, "aggregates are: ")
         raise LanguageError(f"no aggregate '{part.function}' is declared", where=part.where, hint=hint)
     declared = own[part.function]
     if declared is None:

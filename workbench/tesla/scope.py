@@ -6,16 +6,16 @@ All names are resolved here; the result is a resolved expression.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from workbench.core.domain import INT, Domain
+from workbench.core.domain import BOOL, INT, Domain
 from workbench.core.findings import Findings, FollowUp
 from workbench.errors import LanguageError, TypingError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row, aggregate_rows
-from workbench.tesla.mistakes import NO_FUNCTIONS
+from workbench.tesla.mistakes import NO_FUNCTIONS, NO_NULL
 from workbench.tesla.older_grammar import OlderAggregate
 from workbench.tesla.operators import row_of
 from workbench.tesla.resolved import OWN, TIME, ResolvedRule, RuleSlot, domain_of, map_leaves, move_to_part, result_of
@@ -95,7 +95,7 @@ class RuleScope:
         except TypingError:
             row, type_names = row_of(expression), " and ".join(t.SPELLED[domain] for domain in domains)
             what = f"'{'-' if row.arity == 1 and row.symbol == 'neg' else row.symbol}' is not defined on {type_names}"
-            raise LanguageError(what, where=expression.where) from None
+            raise LanguageError(what, where=expression.where, hint=_advise(expression, domains)) from None
 
     def resolve(self, expression: t.Expression) -> t.Expression:
         """Replace names by slots in an expression; raise a LanguageError for unknown names, as `domain` does."""
@@ -107,6 +107,9 @@ class RuleScope:
         if isinstance(expression, t.BoundParameter):
             return replace(self._parameter(expression), where=expression.where)
         if isinstance(expression, t.OwnAttribute):
+            named = () if self.own is None else self.own.positions
+            if expression.name.lower() in ("null", "none", "nil") and expression.name not in named:
+                raise LanguageError(f"'{expression}' is no value of rules", where=expression.where, hint=NO_NULL)
             if self.own is None:
                 raise self._of_which(expression)
             domain = attribute(self.own, expression.name, expression)
@@ -143,10 +146,21 @@ class RuleScope:
 
     def _of_which(self, expression: t.OwnAttribute) -> LanguageError:
         names = [name for name, event in self.bound.items() if event and expression.name in event.declared.domains]
-        hint = f"write {names[0]}.{expression.name}" if names else "name the event: Smoke.area"
+        known = [f"{name}.{each}" for name, event in self.bound.items() if event for each in event.declared.positions]
+        near = did_you_mean(f"{next(iter(self.bound), '')}.{expression.name}", known, "attributes here are: ")
+        hint = f"write {names[0]}.{expression.name}" if names else near or "a text stands in quotes"
         if expression.name == "time" and self.bound and not names:
             hint = f"write TIME({next(iter(self.bound))})"
         return LanguageError(f"'{expression.name}' stands without its event", where=expression.where, hint=hint)
+
+
+def _advise(expression: t.Operation, domains: Sequence[Domain]) -> str:
+    """Return the advice about operands that an operator does not take."""
+    if expression.operator in ("and", "or", "not"):
+        return "compare it with something"
+    if BOOL in domains:
+        return "true and false are compared with == and !=, and combined with and, or, not"
+    return 'numbers go with numbers, and texts, as "3", with texts: change one, or the type that is declared'
 
 
 def resolve_rule(rule: t.Rule, declared: Mapping[str, t.Declaration]) -> ResolvedRule:
