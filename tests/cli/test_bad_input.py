@@ -473,3 +473,14 @@ def test_what_a_command_reads_it_does_not_overwrite(
     assert done.code == 2
     assert refused in done.err
     assert {name: Path(name).read_text() for name in files} == files
+
+
+def test_an_option_that_is_not_repeatable_is_given_once(workbench: Run, tmp_path: Path) -> None:
+    """The last value would replace the others in silence; the same one twice says nothing new."""
+    log = tmp_path / "log.csv"
+    log.write_text("user,day,x\na,1,3\n")
+    run = ["run", "models/time2021/passthrough.pipe", "--input", log]
+    done = workbench(*run, "--key", "user", "--key", "day")
+    assert (done.code, "--key is given twice: user and day" in done.err, "two columns" in done.err) == (2, True, True)
+    rejected(workbench(*run, "--head", 1, "--head", 2), "--head is given twice: 1 and 2")
+    assert workbench(*run, "--head", 1, "--head", 1, "--carry", "user", "--carry", "day").code == 0

@@ -397,3 +397,22 @@ def test_a_key_that_no_row_has_is_reported(tmp_path: Path, caplog: pytest.LogCap
         with caplog.at_level("INFO", "workbench"):
             assert list(wb.run(program, tmp_path / "in.jsonl", carry=key)) == [{"out": 1}]
         assert f"no row has a key '{key}' ({hint})" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.jsonl", "log.parquet"])
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_an_empty_cell_that_is_copied_is_no_missing_event(name: str, backend: str, tmp_path: Path) -> None:
+    """`--null error` is about inputs: the sums are 1, 3 and 6, whatever stands beside the numbers."""
+    rows = [{"x": 1, "note": "a"}, {"x": 2, "note": None}, {"x": 3, "note": "b"}]
+    log, total = tmp_path / name, wb.parse("pipeline total(x: int) -> int { return cumulate(x, +) }").get()
+    if name == "log.csv":
+        log.write_text("x,note\n1,a\n2,\n3,b\n")
+    elif name == "log.jsonl":
+        log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(sys.modules["pyarrow"].Table.from_pylist(rows), log)
+    out = tmp_path / "out.jsonl"
+    wb.run(total, log, output=out, null="error", carry=["note"], backend=backend)
+    shown = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(row.get("note"), row["out"]) for row in shown] == [("a", 1), (None, 3), ("b", 6)]

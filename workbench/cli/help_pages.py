@@ -39,6 +39,9 @@ class PagedParser(argparse.ArgumentParser):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **{**named, "add_help": False})
         self.register("type", "positive", positive)
+        self.register("action", None, _StoreOnce)
+        self.once: dict[str, object] = {}
+        """The values of options that are not repeatable, which have been read."""
         self.pages: dict[str, Page] = {}
         self._help = self.add_argument("-h", "--help", action=_Help, nargs=0, help="show this help message and exit")
 
@@ -71,6 +74,16 @@ class PagedParser(argparse.ArgumentParser):
         if fill is not None:
             fill(parser)
         return parser
+
+
+class _StoreOnce(argparse._StoreAction):
+    """Stores the value of an option that is not repeatable; a second value would replace the first in silence."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, flag: str | None = None) -> None:
+        if flag is not None and isinstance(parser, PagedParser) and parser.once.setdefault(flag, values) != values:
+            hint = "leave one out" + "; a key of two columns needs a column with both" * (flag == "--key")
+            raise UsageError(f"{flag} is given twice: {parser.once[flag]} and {values}", hint=hint)
+        super().__call__(parser, namespace, values, flag)
 
 
 class _Help(argparse.Action):

@@ -26,6 +26,7 @@ class Port:
     ----------
     oracle: whether events on this input are choices of the environment, not arrivals.
     optional: whether a log may lack it.
+    copied: whether its cells are only copied to the output, so that an empty one is no missing event.
     clock: whether it carries the time of each step, and the unit of its numbers: `us`; `numbers` if the log
         determines the unit, which is not needed; `any` if the unit makes no difference. Empty: it is no clock.
     remedy, data_remedy: advice if a file, or Python's data, has no column for it; empty: the usual advice.
@@ -35,6 +36,7 @@ class Port:
     domain: Domain
     oracle: bool = False
     optional: bool = False
+    copied: bool = False
     clock: str = ""
     remedy: str = field(default="", compare=False)
     data_remedy: str = field(default="", compare=False)

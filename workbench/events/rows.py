@@ -167,7 +167,9 @@ class RowReader(ABC):
             if event is not None:
                 events[name] = event
         if len(events) < len(self.domains) and self.reading.null == "error":
-            raise self._empty(next(name for name in self.domains if name not in events))
+            for port in self.ports.inputs:
+                if port.name not in events and not port.copied:
+                    raise self._empty(port.name)
         return events
 
     def open(self, columns: ColumnMap) -> None:
@@ -351,8 +353,8 @@ class RowReader(ABC):
         assert columns is not None
         arrays = columns.arrays(column_events, self.pads)
         if arrays is not None and self.reading.null == "error":
-            all_there = len(arrays) == len(self.domains) and all(each.present is None for each in arrays.values())
-            return arrays if all_there else None
+            needed = (arrays.get(port.name) for port in self.ports.inputs if not port.copied)
+            return arrays if all(each is not None and each.present is None for each in needed) else None
         return arrays
 
     @property

@@ -272,7 +272,8 @@ class OpenedPipeline:
         for name in [options.carry] if isinstance(options.carry, str) else options.carry:
             if name != options.key and (time is None or name not in (time, self.clock.column)):
                 domain = ports.domains.get(name) or source.cell_domain(name, self.reading)
-                columns.append(CarriedColumn(Port(name, domain), name, name in ports.domains))
+                is_input = name in ports.domains
+                columns.append(CarriedColumn(Port(name, domain, copied=not is_input), name, is_input))
         return CarriedColumns(ports, columns, options.with_row, options.only_true, options.key)
 
     def order(self, ports: Ports, source: LogSource) -> RowOrder | None:
