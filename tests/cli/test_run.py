@@ -489,6 +489,21 @@ def test_what_becomes_of_rows_is_told(workbench: Run, tmp_path: Path) -> None:
     assert workbench(*given, "--head", "1").err == ""
 
 
+def test_a_file_of_bad_rows_is_named(workbench: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("x\n1\nfoo\n2\n")
+    given = ("run", MODELS / "sum_of_doubles.pipe", "--input", "a.csv", "--bad-rows")
+    written = "workbench: 1 of 3 rows were skipped and written to {}; the first one: a.csv:3: column 'x'"
+    for name in ("bad.csv", "rejects"):
+        assert workbench(*given, name).err.startswith(written.format(name))
+    for name in ("ignore", "Skip", "drop", "warn"):
+        first, second = workbench(*given, name).err.splitlines()
+        assert first == f"workbench: bad rows are written to a file named '{name}'; 'skip' leaves them out"
+        assert second.startswith(written.format(name))
+        assert workbench(*given, name).err.startswith(written.format(name)), "the file exists"
+        assert workbench(*given, "skip").err.startswith("workbench: 1 of 3 rows were skipped; the first one")
+
+
 def test_patterns_that_the_shell_takes(workbench: Run, tmp_path: Path) -> None:
     for name in ("a.csv", "b.csv", "c.csv"):
         (tmp_path / name).write_text("x\n1\n")

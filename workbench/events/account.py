@@ -109,8 +109,8 @@ class Account:
                 hint="do not use the output; this is a defect of workbench, please report it with the command",
             )
 
-    def describe_bad(self) -> str:
-        """Return the number and the kinds of bad rows, and the first one; empty if there is none."""
+    def describe_bad(self, file: str = "") -> str:
+        """Return the number and the kinds of bad rows, the file they are in, and the first; empty if there is none."""
         if self.first_bad is None:
             return ""
         kinds = ", ".join(f"{count:,}: {kind}" for kind, count in self.reasons.most_common(MAX_KINDS))
@@ -119,7 +119,7 @@ class Account:
             filter(
                 None,
                 (
-                    f"{self.bad:,} of {self.rows:,} rows were skipped",
+                    f"{self.bad:,} of {self.rows:,} rows were skipped" + (f" and written to {file}" if file else ""),
                     kinds * (len(self.reasons) > 1),
                     f"the first one: {first}",
                 ),

@@ -57,6 +57,10 @@ Stays = Callable[[str | Path], int]
 BAD_ROWS = Ports("bad rows", (), (Port("file", STR), Port("row", INT), Port("reason", STR), Port("text", STR)))
 
 
+NO_FILES = ("error", "skip", "ignore", "drop", "warn")
+"""Words that are hardly the name of a file of bad rows."""
+
+
 @contextmanager
 def keep_bad_rows(
     reading: Reading, reporter: Reporter, *, live: bool = False, stays: Stays | None = None
@@ -70,6 +74,10 @@ def keep_bad_rows(
     if reading.bad_rows in ("error", "skip"):
         yield
         return
+    from difflib import get_close_matches
+
+    if get_close_matches(reading.bad_rows.lower(), NO_FILES, cutoff=0.8) and not os.path.exists(reading.bad_rows):
+        reporter.report(f"bad rows are written to a file named '{reading.bad_rows}'; 'skip' leaves them out")
     with write_events(reading.bad_rows, BAD_ROWS, live=live, stays=stays) as writer:
 
         def keep(row: BadRow) -> None:

@@ -110,7 +110,7 @@ def execute(args: argparse.Namespace) -> int:
         raise
     account = reporter.account
     if account.first_bad:
-        o.note(account.describe_bad())
+        o.note(account.describe_bad("" if args.bad_rows == "skip" else args.bad_rows))
     if account.rows and (args.progress or sys.stderr.isatty()):
         o.note(reporter.summary(time.monotonic() - start))
     return 0
