@@ -12,6 +12,8 @@ FILES = {
 pipeline p(x: int) -> int { return x }
 pipeline late<k = 2>(x: int) -> int { return trim(x, k) }
 pipeline wide(x: int, y: int) -> int { return x + y }
+pipeline field(x: {y: int?}) -> {y: int?} { return x }
+pipeline record(x: {a: int, b: int}) -> int { return x.a + x.b }
 """,
     "r.tesla": "declare A(v: int)\ndeclare B(v: int)\nrule r: from A(v > 1) emit B(v = A.v)\n",
     "half.pipe": """
@@ -20,6 +22,26 @@ pipeline whole(x: int) -> int { return x div 2 }
 """,
     "one.pipe": "pipeline one(x: 1..9) -> 1..9 { return x }",
     "m.pipe": "machine m(x: 0..9) -> int { state a: x }",
+
+
+    "facts.tesla": """
+declare A(v: int)
+declare B(v: int)
+declare fact Line(name: string, number: int)
+rule r: from A(v > 1) and each Line(number == A.v) emit B(v = A.v)
+""",
+    "fact.tesla": """
+declare A(v: int)
+declare B(v: int)
+declare fact Limit(number: int)
+rule r: from A(v > 1) and each Limit(number == A.v) emit B(v = A.v)
+""",
+    "name.csv": "name,number\nx,1\n",
+    "nme.csv": "nme,number\nx,1\n",
+    "no_names.csv": "x,1\n",
+    "number.csv": "number\n1\n",
+    "num.csv": "num\n1\n",
+    "cells.csv": 'c\n"{""a"": 1, ""b"": 2}"\n',
     "log.csv": "x\n1\n2\n",
     "other.csv": "y\n1\n2\n",
     "two.csv": "y,z\n1,2\n2,3\n",
@@ -40,6 +62,16 @@ COMMANDS = [
         "its columns are: y, z; read one of them as 'x': --column x=NAME",
         "run p.pipe:p --input two.csv« → --column x=y»",
     ),
+    (
+        "its columns are: y, z; read one of them as 'x': --column x=NAME, or as its field: --column x.a=NAME",
+        "run p.pipe:record --input two.csv« → --column x.a=y --column x.b=z»",
+    ),
+    ("--column x.y=y", "run p.pipe:field --input other.csv« → --column x.y=y»"),
+    ("--column x=c, or as its field: --column x.a=c", "run p.pipe:record --input cells.csv« → --column x=c»"),
+    ("did you mean 'nme'?; rename the column", "run facts.tesla --input log.jsonl --facts Line=«nme→name».csv"),
+    ("rename the column in the file, or", "run facts.tesla --input log.jsonl --facts Line=«no_names→name».csv"),
+    ("rename the column in the file, or", "run fact.tesla --input log.jsonl --facts Limit=«num→number».csv"),
+    ("did you mean 'name.csv'?", "run facts.tesla --input log.jsonl --facts Line=«names→name».csv"),
     ("--header x,y", "run p.pipe:wide --input rows.csv« → --header x,y»"),
     ("--header x,column2", "run p.pipe:p --input rows.csv« → --header x,column2»"),
     ("did you mean 'compiled'?", "run p.pipe:p --input log.csv --backend «compield→compiled»"),

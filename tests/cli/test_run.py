@@ -536,7 +536,7 @@ def test_closed_streams_are_told(tmp_path: Path) -> None:
     squares, there, closed = f"run '{SQUARES}'", f"--input '{tmp_path / 'x.csv'}'", "Bad file descriptor"
     call = shlex.join(map(str, command([])))
     for asked, told in {
-        f"{squares} --input - <&-": f"workbench: <stdin>: cannot read the events: {closed}\n",
+        f"{squares} --input - <&-": f"workbench: <stdin>: cannot be read: {closed}\n",
         f"{squares} {there} >&-": f"workbench: {closed}\n",
         f"{squares} {there} --backend compiled >&-": f"workbench: {closed}\n",
         "--help >&-": f"workbench: {closed}\n",

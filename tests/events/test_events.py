@@ -293,7 +293,7 @@ def test_a_first_line_that_is_neither_a_name_nor_an_event(tmp_path):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(InputError, match=r"none\.csv: cannot read the events: No such file"):
+    with pytest.raises(InputError, match=r"none\.csv: cannot be read: No such file"):
         list(read_events(tmp_path / "none.csv", TWO))
 
 

@@ -17,6 +17,8 @@ from workbench.errors import Location, PipelineError, did_you_mean
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
 
+TABLE = "table"
+
 
 @dataclass(frozen=True)
 class Port:
@@ -72,7 +74,7 @@ class Ports:
 
     Parameters
     ----------
-    name, kind: those of the program.
+    name, kind: those of the program; `TABLE`: of facts, to which no option about columns applies.
     """
 
     name: str

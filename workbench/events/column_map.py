@@ -224,9 +224,17 @@ def missing(path: str, names: Sequence[str], paths: Sequence[str], what: str, re
     """Return the error for a missing column or key; `names` are those of the log, `paths` those of all inputs."""
     likely = did_you_mean(path, [name for name in names if name not in paths], "")
     likely = likely if likely.startswith("did") else f"its {what}s are: {listed(names)}" * bool(names)
-    usual = f"read one of them as '{path}': --column {path}=NAME"
+    usual = f"read one of them as '{path}': {column_option(path, 'NAME', paths)}"
     hint = "; ".join(filter(None, (likely, remedy or usual)))
     return InputError(f"there is no {what} '{path}'", hint=hint)
+
+
+def column_option(path: str, column: str, paths: Sequence[str]) -> str:
+    """Return the option that reads a column as an input, or as a field of it; `paths` are those of all inputs."""
+    fields = [each for each in paths if each.startswith(f"{path}.")]
+    if f"{path}.{column}" in fields:
+        return f"--column {path}.{column}={column}"
+    return f"--column {path}={column}" + (f", or as its field: --column {fields[0]}={column}" if fields else "")
 
 
 def _paths(name: str, domain: Domain) -> Iterator[str]:

@@ -87,7 +87,7 @@ def open_bytes(path: str | Path, stdin: IO[bytes] | None = None) -> Iterator[io.
         try:
             file: io.BufferedReader = io.BufferedReader(_raw(io.FileIO(path)), BUFFER)
         except OSError as error:
-            raise InputError(f"cannot read the events: {error.strerror}", where=str(path)) from error
+            raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
         with file:
             yield decompress_stream(file)
 
@@ -117,7 +117,7 @@ def readable(file_name: str) -> Iterator[None]:
     except UnicodeDecodeError as error:
         raise not_text(error, file_name) from error
     except OSError as error:
-        raise InputError(f"cannot read the events: {error.strerror or error}", where=file_name) from error
+        raise InputError(f"cannot be read: {error.strerror or error}", where=file_name) from error
 
 
 def not_text(error: UnicodeDecodeError, where: str) -> InputError:

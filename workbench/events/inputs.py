@@ -120,7 +120,7 @@ def _files(entry: LogPath) -> list[LogPath]:
         if not matched:
             raise InputError("no file matches this pattern", where=path, hint=f"list the folder: ls {_folder(path)}")
         return _sort_log(matched)
-    raise InputError("cannot read the events: No such file or directory", where=path, hint=suggest_file(path))
+    raise InputError("cannot be read: No such file or directory", where=path, hint=suggest_file(path))
 
 
 def suggest_file(path: str) -> str:

@@ -17,13 +17,13 @@ from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from workbench.core.domain import Domain, Value
-from workbench.core.program import Ported
+from workbench.core.program import TABLE, Ported
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import lines as lines_of
 from workbench.events.account import Reporter
 from workbench.events.batch import Columns, column_steps
 from workbench.events.cells import certain_delimiter, csv_dialect, has_plain_cells, read_cell
-from workbench.events.column_map import ColumnMap, match, see_inputs
+from workbench.events.column_map import ColumnMap, column_option, match, see_inputs
 from workbench.events.csv_writer import CsvWriter as CsvWriter
 from workbench.events.files import not_text
 from workbench.events.lines import (
@@ -291,7 +291,7 @@ class CsvReader(RowReader):
                 path.rpartition(".")[2] for path in paths if not any(each.startswith(f"{path}.") for each in paths)
             ]
             hint = error.hint
-            if not self.reading.columns and any(map(NUMBER.fullmatch, names(row))):
+            if self.ports.kind != TABLE and not self.reading.columns and any(map(NUMBER.fullmatch, names(row))):
                 called = [*known, *(f"column{i}" for i in range(len(known) + 1, len(row) + 1))][: len(row)]
                 hint = f"if this file has no line of names, name its columns: --header {','.join(called)}"
             raise InputError(error.what, where=where, hint=hint) from error
@@ -306,7 +306,9 @@ class CsvReader(RowReader):
                 self.cell(row[0], self.domains[self.only])
         except UnreadableError as error:
             name = row[0].strip()  # names with other characters would need quotes on a command line
-            hint = f"read this column as the input: --column {self.only}={name}" if name.isidentifier() else ""
+            option = column_option(self.only, name, see_inputs(self.ports, self.reading))
+            usual = f"read this column as the input: {option}" if name.isidentifier() else ""
+            hint = self.ports.inputs[0].remedy or usual
             raise InputError(
                 f"the first line '{short(row[0])}' is neither the input's name '{self.only}' nor "
                 f"a value of {self.domains[self.only]}",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import ANY, Value
 from workbench.core.pipeline import Pipeline
-from workbench.core.program import Port, Ports, Program
+from workbench.core.program import TABLE, Port, Ports, Program
 from workbench.errors import InputError, did_you_mean
 from workbench.events.read import read_events
 from workbench.events.values import short
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 FEW, MANY = 1_000, 100_000
 """Row counts above which a file is put into a database: if rules compare ranges of its values, and in any case."""
+
+RENAME = "rename the column in the file, or the attribute in the declaration"
+"""The remedy for a missing column: options name columns of the log only."""
 
 
 def facts_of(rules: RuleSet, start: Start) -> Facts:
@@ -198,7 +201,7 @@ def _tables(types: Mapping[str, Declaration], databases: Sequence[Any]) -> Mappi
 
 
 def _rows_of(declared: Declaration, path: str) -> Iterator[tuple[Any, ...]]:
-    ports = Ports(declared.name, tuple(Port(n, d) for n, d in declared.domains.items()), kind="table")
+    ports = Ports(declared.name, tuple(Port(n, d, remedy=RENAME) for n, d in declared.domains.items()), kind=TABLE)
     return (tuple(map(row.get, declared.domains)) for row in read_events(path, ports))
 
 
