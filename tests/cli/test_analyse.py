@@ -125,6 +125,12 @@ def test_where_a_pipe_delays_the_other_analyses_go_on(workbench: Run) -> None:
     assert "order of arrival" in ended.out
 
 
+def test_grounds_that_findings_do_not_share_are_listed_with_these() -> None:
+    grounds = {"R1": ("b", "a"), "R2": ("b", "c"), "R3": ("b", "a"), "R4": ()}
+    findings = [Finding(name, "fires", "can fire", grounds=each) for name, each in grounds.items()]
+    assert section(analyses("rules")["fires"], findings).details == ("this rests on:\n- b\n- a (R1; R3)\n- c (R2)",)
+
+
 def test_a_section_knows_what_is_vacuous_in_it() -> None:
     """Also where it is only a part of what was found."""
     pipeline = parse("pipeline p(x: bool) -> bool, bool { return filter(x, x and not x), x }").get().pipeline

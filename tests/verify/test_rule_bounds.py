@@ -22,6 +22,7 @@ from workbench.verify import rules as r
 from workbench.verify.answer import check, replay
 from workbench.verify.answer.check_all import check_all
 from workbench.verify.answer.verdict import Outcome
+from workbench.verify.rules.growing_question import GrowingQuestion
 from workbench.verify.rules.problems import RuleProblem, rule_comparison, rule_problem
 from workbench.verify.rules.rule_subject import WITH_TIME, RuleSubject
 
@@ -198,6 +199,16 @@ def test_a_limit_of_time_leaves_no_verdict_on_nothing(seconds):
 
 
 SILENT = "from T and last A(x > {}) within 1 from T emit D(x = {})"
+
+
+def test_what_another_model_shows_is_not_denied():
+    """Whether a rule fires is not known where the search of this model met a limit; it may fire in another one."""
+    rules = parse_rules(DECLARED + SILENT.format(5, 1))
+    verdict = replace(rule_problem(rules, "never(D)", RuleBounds(values={("A", "x"): [0, 1]})).decide(), vacuity=None)
+    verdict = replace(verdict, outcome=Outcome.HOLDS)
+    question = GrowingQuestion(lambda _: verdict, RuleSubject(rules), lambda _: None, "no D comes")
+    assert question.vacuous(verdict, can_happen=False).vacuity.never == "no D comes"
+    assert question.vacuous(verdict).vacuity.never == "no D comes, as far as the model of this question was searched"
 
 
 @pytest.mark.parametrize(

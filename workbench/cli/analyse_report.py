@@ -67,14 +67,26 @@ def section(row: AnalysisRow, findings: Sequence[Finding], pipeline: Callable[[]
     else:
         runs = [run for each in findings for run in each.runs.values()]
         details = [render_trace(run, flat) for flat in ([pipeline()] if runs else []) for run in runs]
-    rests = dict.fromkeys(line for each in findings for line in each.rests_on)
-    if row.grounds is not None and rests:
-        details.append("\n".join([*filter(None, [row.grounds]), *(f"- {shorten_sets(line)}" for line in rests)]))
+    if row.grounds is not None and (grounds := list_grounds(findings)):
+        details.append("\n".join([*filter(None, [row.grounds]), *grounds]))
     if pipeline is None and (others := list_unconfirmed(findings)):
         details.append(others)
     data = {row.key: [each.to_json() for each in findings]} if row.key else findings[0].to_json()
     verdicts = tuple(part.verdict for each in findings for part in each.parts() if part.verdict is not None)
     return Section(row.title, tuple(lines), tuple(details), data, all(each.decided for each in findings), verdicts)
+
+
+def list_grounds(findings: Sequence[Finding]) -> list[str]:
+    """List what the findings rest on; a ground that some do not share, with those that rest on it."""
+    resting: dict[str, list[str]] = {}
+    for each in findings:
+        for ground in each.rests_on:
+            resting.setdefault(ground, []).append(each.about)
+    count = sum(bool(each.rests_on) for each in findings)
+    return [
+        f"- {shorten_sets(ground)}" + (f" ({'; '.join(about)})" if len(about) < count else "")
+        for ground, about in resting.items()
+    ]
 
 
 def _indent(parts: Iterable[str]) -> str:

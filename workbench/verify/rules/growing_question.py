@@ -121,7 +121,8 @@ class GrowingQuestion:
         """Return the verdict marked as vacuous, if nothing the question is about happens, or that is not known."""
         if not self.never or not self._open(verdict):
             return verdict
-        never = self.never if can_happen is False else f"as far as is known {self.never}"
+        searched = "" if can_happen is False else ", as far as the model of this question was searched"
+        never = f"{self.never}{searched}"
         values = next((ground.partition(";")[0] for ground in verdict.rests_on if ground.endswith(" null")), "")
         least = _name_bound(verdict) if verdict.within_bounds else ""
         bound = self._find_preventing() if can_happen is False else ""
