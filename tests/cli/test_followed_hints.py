@@ -11,6 +11,7 @@ FILES = {
     "p.pipe": """
 pipeline p(x: int) -> int { return x }
 pipeline late<k = 2>(x: int) -> int { return trim(x, k) }
+pipeline later<k>(x: int) -> int { return trim(x, k) }
 pipeline wide(x: int, y: int) -> int { return x + y }
 pipeline field(x: {y: int?}) -> {y: int?} { return x }
 pipeline record(x: {a: int, b: int}) -> int { return x.a + x.b }
@@ -54,8 +55,13 @@ COMMANDS = [
     # what the hint says, and the command
     ("did you mean 'log.csv'?", "run p.pipe:p --input «lgo.csv→log.csv»"),
     ("did you mean 'p.pipe'?", "run «pp.pipe→p.pipe:p» --input log.csv"),
-    ("its pipelines are: p, late, wide", "run p.pipe:«q→p» --input log.csv"),
+    ("its pipelines are: p, late, later, wide, field, record", "run p.pipe:«q→p» --input log.csv"),
     ("did you mean 'k'?", "run p.pipe:late --param «kk→k»=1 --input log.csv"),
+    ("--param kk=3", "run p.pipe:late --param «kk→k=3» --input log.csv"),
+    ("leave 'k' out", "run p.pipe:p« --param k=3→» --input log.csv"),
+    ("add --param k=3 (k=3 in Python), or", "run p.pipe:later« → --param k=3 »--input log.csv"),
+    ("leave --policy and --compat out", "equiv p.pipe:p p.pipe:p« --policy last=each→»"),
+    ("leave --policy and --compat out", "equiv p.pipe:p p.pipe:p« --compat trex→»"),
     ("--param k=3", "run p.pipe:late --param «k→k=3» --input log.csv"),
     ("--column x=y", "run p.pipe:p --input other.csv« → --column x=y»"),
     (

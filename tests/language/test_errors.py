@@ -229,7 +229,7 @@ ARITY = {
     "no value": (
         "pipeline q<§k>(x: int) -> int { return x }",
         "pipeline q needs a value for 'k'",
-        "q<k = 3>",
+        "add --param k=3",
     ),
     "given by name twice": (body("return trim(x, 1, §count = 2)"), "'count' is given twice", ""),
     "property argument": (

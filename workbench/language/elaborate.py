@@ -75,7 +75,8 @@ class Elaborator:
         known = [p.name for p in syntax.parameters]
         for name in params:
             if name not in known:
-                hint = did_you_mean(name, known, "its parameters are: ") or f"write {syntax.signature}"
+                remedy = f"write {syntax.signature}" if where.line else f"it has no parameters: leave '{name}' out"
+                hint = did_you_mean(name, known, "its parameters are: ") or remedy
                 raise LanguageError(
                     f"pipeline {syntax.name} has no parameter '{name}'",
                     where=where,
@@ -97,10 +98,11 @@ class Elaborator:
         name = parameter.name
         if parameter.default is None:
             if name not in params:
+                option = f"add --param {name}=3 ({name}=3 in Python)"
                 raise LanguageError(
                     f"pipeline {syntax.name} needs a value for '{name}'",
                     where=where if where.line else parameter.where,
-                    hint=f"write {syntax.name}<{name} = 3>, or give a default",
+                    hint=f"{f'write {syntax.name}<{name} = 3>' if where.line else option}, or give a default",
                 )
             return params[name]
         default = Evaluator(before, self.functions, self.labels).value(parameter.default)

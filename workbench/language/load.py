@@ -117,7 +117,9 @@ def parameters(items: Iterable[str]) -> dict[str, Value]:
     for item in items:
         name, equals, text = item.partition("=")
         if not equals or not name.strip().isidentifier():
-            raise InputError(f"'{item}' is not a parameter", hint="write --param k=3")
+            gives = item.strip().isidentifier()
+            what = f"--param {item} gives no value" if gives else f"'{item}' is not a parameter"
+            raise InputError(what, hint=f"write --param {item.strip() if gives else 'k'}=3")
         e = parse_expression(text, f"--param {name.strip()}")
         from workbench.language.properties import constant
 
