@@ -149,8 +149,15 @@ def test_an_n_too_small_for_a_constant(workbench: Run, pipe: Pipe, command: str)
     assert workbench("check", file, "-N", 6, "--quiet").code == 0
 
 
-def test_pipelines_that_cannot_be_compared(workbench: Run) -> None:
+def test_pipelines_that_cannot_be_compared(workbench: Run, tmp_path: Path) -> None:
     rejected(workbench("equiv", GOOD, MODELS / "figure_2b.pipe"), "inputs")
+    (tmp_path / "one.pipe").write_text("pipeline p(x: int) -> int { return x }")
+    (tmp_path / "two.pipe").write_text("pipeline p(x: int, y: int) -> int { return x + y }")
+    (tmp_path / "texts.pipe").write_text("pipeline p(x: str) -> str { return x }")
+    done = workbench("equiv", tmp_path / "one.pipe", tmp_path / "two.pipe")
+    rejected(done, "the first p has 1 input and 1 output, the second p has 2 inputs and 1 output")
+    done = workbench("equiv", tmp_path / "one.pipe", tmp_path / "texts.pipe")
+    rejected(done, "input 1 carries int in the first p and str in the second p")
 
 
 def test_a_pipeline_without_a_finite_model(workbench: Run, pipe: Pipe) -> None:

@@ -45,9 +45,11 @@ def execute(args: argparse.Namespace) -> int:
     run_files.check_writable(args)
     if o.is_rules(args.left) or o.is_rules(args.right or ""):
         return _rules(args)
-    if args.right is None or args.policy or args.compat:
-        what = "is compared with what?" if args.right is None else "is a pipeline: --policy and --compat are for rules"
-        raise InputError(f"{args.left} {what}", hint="give two pipelines: FILE_A FILE_B")
+    if args.right is None:
+        raise InputError(f"{args.left} is compared with what?", hint="give two pipelines: FILE_A FILE_B")
+    if args.policy or args.compat:
+        what = f"{args.left} is a pipeline: --policy and --compat are for rules"
+        raise InputError(what, hint="leave --policy and --compat out")
     mode: EquivalenceMode = args.mode or "sequence"
     from workbench.language import read_file, split_reference
 

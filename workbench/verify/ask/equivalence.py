@@ -24,6 +24,7 @@ from workbench.core.function import same_domain
 from workbench.core.ops import EQ, both, conjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.program import Program
+from workbench.core.readable import plural
 from workbench.core.term import Term
 from workbench.errors import PipelineError, TypingError, refuse_unknown
 from workbench.ir.system import System
@@ -180,12 +181,15 @@ COMPARISONS = {
 
 
 def _comparable(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> None:
+    one, other = left.name, right.name
+    if one == other:
+        one, other = f"the first {one}", f"the second {other}"
     if (left.in_arity, left.out_arity) != (right.in_arity, right.out_arity):
-        raise PipelineError(
-            f"{left.name} has {left.in_arity} inputs and {left.out_arity} outputs,"
-            f" {right.name} has {right.in_arity} and {right.out_arity}",
-            hint="only pipelines of the same arity can be compared",
+        arities = (
+            f"{name} has {plural(each.in_arity, 'input')} and {plural(each.out_arity, 'output')}"
+            for name, each in ((one, left), (other, right))
         )
+        raise PipelineError(", ".join(arities), hint="only pipelines of the same arity can be compared")
     for what, ours, theirs in (
         ("input", left.input_domains, right.input_domains),
         ("output", left.output_domains, right.output_domains),
@@ -193,9 +197,9 @@ def _comparable(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> None:
         for number, (a, b) in enumerate(zip(ours, theirs, strict=True), 1):
             if not (same_domain(a, b) or (what == "output" and _has_equality(a, b))):
                 hint = "give it the same type in both; cast(x, TYPE) converts numbers"
-                raise TypingError(f"{what} {number} carries {a} in {left.name} and {b} in {right.name}", hint=hint)
+                raise TypingError(f"{what} {number} carries {a} in {one} and {b} in {other}", hint=hint)
             if COMPARISONS[mode].implies and what == "output" and not isinstance(a, Bool):
-                raise TypingError(f"approximation compares bool outputs, {left.name} emits {a}")
+                raise TypingError(f"approximation compares bool outputs, {one} emits {a}")
 
 
 def _has_equality(a: Domain, b: Domain) -> bool:
