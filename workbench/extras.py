@@ -6,6 +6,9 @@ from pathlib import Path
 
 _CLONE = Path(__file__).parents[1]
 
+NVIDIA = "install the driver of the NVIDIA GPU, if there is one; the CPU does all that it would"
+"""The remedy where no NVIDIA driver answers."""
+
 
 def install_extra(extra: str) -> str:
     """Return the command that installs an extra: into the environment of a clone, or for the installed package."""

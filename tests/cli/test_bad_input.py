@@ -178,7 +178,7 @@ def test_a_pipeline_without_a_finite_model(workbench: Run, pipe: Pipe) -> None:
         ("float=a..b", "a model has whole numbers in place of floats"),
         ("float=3..1", "there are no such numbers"),
         ("int=3", "-N sets the integers of a model"),
-        ("u=1", "hint: list the values of a type: --values str=a,b or float=0..6"),
+        ("u=1", "hint: without rules, list the values of a type: --values str=a,b or float=0..6"),
     ],
 )
 def test_values_that_no_type_has(workbench: Run, given: str, told: str) -> None:
@@ -191,13 +191,14 @@ def test_values_that_no_type_has(workbench: Run, given: str, told: str) -> None:
     ("given", "told"),
     [
         ("t=0..30", "t is a float: write --values float=0..30"), ("0..30", "hint: write --values float=0..30"),
-        ("n=0..30", "-N sets the integers, -N 31 for 0..30"), ("u=1", "hint: list the values of a type"),
+        ("n=0..30", "without rules, --values sets a type, and n is an int: -N sets the integers, -N 31 for 0..30"),
+        ("u=1", "hint: without rules, list the values of a type"),
     ],
 )  # fmt: skip
 def test_values_of_inputs_where_there_are_no_rules(workbench: Run, pipe: Pipe, given: str, told: str) -> None:
     file = pipe("pipeline hot(t: float, n: int) -> bool { return t > 3.0 }")
     done = workbench("check", file, "--values", given)
-    rejected(done, "--values is for rules, and there are none in hot")
+    rejected(done, "--values of inputs is for rules, and there are none in hot")
     assert told in done.err
 
 

@@ -13,6 +13,8 @@ pipeline p(x: int) -> int { return x }
 pipeline late<k = 2>(x: int) -> int { return trim(x, k) }
 pipeline later<k>(x: int) -> int { return trim(x, k) }
 pipeline wide(x: int, y: int) -> int { return x + y }
+pipeline delayed(x: bool) -> bool { return x or not x }
+pipeline text(x: str) -> str { return x }
 pipeline field(x: {y: int?}) -> {y: int?} { return x }
 pipeline record(x: {a: int, b: int}) -> int { return x.a + x.b }
 """,
@@ -55,7 +57,7 @@ COMMANDS = [
     # what the hint says, and the command
     ("did you mean 'log.csv'?", "run p.pipe:p --input «lgo.csv→log.csv»"),
     ("did you mean 'p.pipe'?", "run «pp.pipe→p.pipe:p» --input log.csv"),
-    ("its pipelines are: p, late, later, wide, field, record", "run p.pipe:«q→p» --input log.csv"),
+    ("its pipelines are: p, late, later, wide, delayed, text, field, record", "run p.pipe:«q→p» --input log.csv"),
     ("did you mean 'k'?", "run p.pipe:late --param «kk→k»=1 --input log.csv"),
     ("--param kk=3", "run p.pipe:late --param «kk→k=3» --input log.csv"),
     ("leave 'k' out", "run p.pipe:p« --param k=3→» --input log.csv"),
@@ -92,6 +94,11 @@ COMMANDS = [
         "its columns are: y, z; name the column of times: --time NAME",
         "run p.pipe:p --input two.csv --column x=y --time «v→z»",
     ),
+    ('--fault "lose x"', "run p.pipe:p« → --fault=lose˙x »--rate 0.5 --input log.csv"),
+    ('--fault "lose x"', "check p.pipe:delayed -p tolerates« → --fault=lose˙x»"),
+    ("leave it out: in their model", "check r.tesla -p can(B)« --inputs always→»"),
+    ("an int: -N sets the integers", "check p.pipe:p -p liveness «--values x=0..30→-N 31»"),
+    ("x is a str: write --values str=a,b", "check p.pipe:text -p liveness --values «x→str»=a,b"),
     ("--key NAME", "run p.pipe:p --input two.csv --column x=y --key «v→z»"),
     ("--input -", "run p.pipe:p« → --input log.csv»"),
     ("a model has no fractions", "check half.pipe:«half→whole»"),
@@ -111,9 +118,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def spaced(word: str) -> str:
+    """The word of a command line with the spaces that a shell would find in its quotes."""
+    return word.replace("˙", " ")
+
+
 @pytest.mark.parametrize(("hint", "case"), COMMANDS, ids=[case[-50:] for _, case in COMMANDS])
 def test_who_follows_the_hint_of_a_command_comes_to_one_that_runs(hint, case, here: Path, workbench: Run):
-    wrong, right = (workbench(*text.split()) for text in variants(case))
+    wrong, right = (workbench(*map(spaced, text.split())) for text in variants(case))
     assert wrong.code == 2
     assert hint in wrong.err.partition("  hint: ")[2]
     assert right.code == 0, right.err

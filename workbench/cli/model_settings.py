@@ -46,7 +46,8 @@ def rule_settings(args: argparse.Namespace) -> Settings:
     from workbench.verify.ask.environment import Environment
 
     if getattr(args, "inputs", None) not in (None, "free"):
-        raise InputError(f"--inputs {args.inputs} is not for rules", hint="in their model one event comes at a step")
+        hint = "leave it out: in their model one event comes at a step"
+        raise InputError(f"--inputs {args.inputs} is not for rules", hint=hint)
     if args.param or args.fault:
         raise InputError("rules have no parameters and no faults", hint="leave --param and --fault out")
     return Settings({}, environment=Environment("one", args.fair), **_decision(args))
@@ -158,9 +159,10 @@ def _refuse_bounds(args: argparse.Namespace, pipeline: Pipeline) -> None:
     """Raise InputError for bounds of rules if the pipeline contains no rules."""
     for option in ("tick", "values", "rate", "facts", "facts_any", "facts_change"):
         if _values_of_inputs(args) if option == "values" else getattr(args, option, None):
-            what = f"--{option.replace('_', '-')} is for rules, and there are none in {pipeline.name}"
-            hint = _suggest_values(args, pipeline) if option == "values" else "leave it out"
-            raise InputError(what, hint=hint)
+            what, hint = "is for rules", "leave it out"
+            if option == "values":
+                what, hint = "of inputs is for rules", _suggest_values(args, pipeline)
+            raise InputError(f"--{option.replace('_', '-')} {what}, and there are none in {pipeline.name}", hint=hint)
 
 
 def _suggest_values(args: argparse.Namespace, pipeline: Pipeline) -> str:
@@ -170,7 +172,9 @@ def _suggest_values(args: argparse.Namespace, pipeline: Pipeline) -> str:
     known = [each for each in TYPES if each in types.values()]
     if len(known) == 1:
         return f"{name} is a {known[0]}: " * bool(name) + f"write --values {known[0]}={listed}"
-    return "list the values of a type: --values str=a,b or float=0..6; -N sets the integers, -N 31 for 0..30"
+    if "int" in types.values() and name:
+        return f"without rules, --values sets a type, and {name} is an int: -N sets the integers, -N 31 for 0..30"
+    return "without rules, list the values of a type: --values str=a,b or float=0..6; -N sets the integers"
 
 
 def _values_of_inputs(args: argparse.Namespace) -> list[str]:

@@ -51,10 +51,11 @@ def faultless(pipeline: Program) -> Pipeline:
     PipelineError: it has no faults.
     """
     if not flatten(pipeline).oracles:
-        raise PipelineError(
-            f"{pipeline.ports.of} has no faults that it could tolerate",
-            hint='write fault lose y in it, or --fault "lose y"',
-        )
+        loss = f"lose {next(iter(pipeline.pipeline.every_pipe))}"
+        hint = f'write fault {loss} in it, or --fault "{loss}"'
+        if pipeline.kind != "pipeline":
+            hint = "faults are those of a pipeline, which may hold the rules"
+        raise PipelineError(f"{pipeline.ports.of} has no faults that it could tolerate", hint=hint)
     return replace(flatten(pipeline, faults=False), name="faultless")
 
 

@@ -14,7 +14,7 @@ from functools import cache
 
 from workbench import __version__
 from workbench.errors import listed
-from workbench.extras import install_extra
+from workbench.extras import NVIDIA, install_extra
 
 OLDEST = (3, 11)
 EXTRAS = (
@@ -102,7 +102,7 @@ def look() -> Iterator[Item]:
     for package, extra, purpose in EXTRAS:
         yield _package(package, extra, purpose)
     gpu = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
-    yield _program("extras", "GPU", gpu, "no NVIDIA driver answers; the CPU does all that the GPU would")
+    yield _program("extras", "GPU", gpu, NVIDIA)
 
 
 def _engines() -> Iterator[Item]:

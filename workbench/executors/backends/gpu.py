@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from workbench.core.form import Form
 from workbench.executors.table import KEY, NUMBA, PIPELINE, RULE_SET, BackendRow, Start
 from workbench.extensions import later
-from workbench.extras import install_extra
+from workbench.extras import NVIDIA, install_extra
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
@@ -76,7 +76,7 @@ ROW = BackendRow(
     uses={
         "numba_cuda": install_extra("gpu"),
         "cupy": install_extra("gpu"),
-        "nvidia-smi": "no NVIDIA driver answers; the CPU does all that the GPU would",
+        "nvidia-smi": NVIDIA,
     },
     compared="the kernel, where there is an NVIDIA GPU; without steps",
     rank=6,

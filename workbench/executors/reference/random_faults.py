@@ -24,7 +24,8 @@ class RandomFaults:
             raise InputError(f"the rate of faults is a probability, not {rate}", hint="a number from 0 to 1")
         flat = flatten(pipeline)
         if not flat.oracles:
-            raise InputError(f"{pipeline.ports.of} has no faults to inject", hint='write --fault "lose y"')
+            pipe = next(iter(pipeline.pipeline.every_pipe))
+            raise InputError(f"{pipeline.ports.of} has no faults to inject", hint=f'write --fault "lose {pipe}"')
         self.rate = rate
         self._said = {oracle: tuple(flat.domains[oracle].values()) for oracle in flat.oracles}
         self._random = random.Random(seed)
