@@ -27,6 +27,9 @@ pipeline whole(x: int) -> int { return x div 2 }
     "m.pipe": "machine m(x: 0..9) -> int { state a: x }",
 
 
+
+
+    "windows.tesla": "declare A(v: int)\ndeclare B(v: int)\nfrom A and last B within 5 s from A emit B(v = A.v)\n",
     "facts.tesla": """
 declare A(v: int)
 declare B(v: int)
@@ -99,6 +102,10 @@ COMMANDS = [
     ("leave it out: in their model", "check r.tesla -p can(B)« --inputs always→»"),
     ("an int: -N sets the integers", "check p.pipe:p -p liveness «--values x=0..30→-N 31»"),
     ("x is a str: write --values str=a,b", "check p.pipe:text -p liveness --values «x→str»=a,b"),
+    ("a rule file is used as a whole: leave ':NAME' out", "run r.tesla«:r→» --input log.jsonl"),
+    ("a rule file is used as a whole: leave ':NAME' out", "check r.tesla«:r→» -p can(B)"),
+    ("give two .tesla files, without ':NAME'", "equiv r.tesla«:r→» r.tesla"),
+    ("--time-unit s, in Python", "run windows.tesla --input log.jsonl« → --time-unit s»"),
     ("--key NAME", "run p.pipe:p --input two.csv --column x=y --key «v→z»"),
     ("--input -", "run p.pipe:p« → --input log.csv»"),
     ("a model has no fractions", "check half.pipe:«half→whole»"),

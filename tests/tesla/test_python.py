@@ -46,6 +46,22 @@ def test_a_run_over_any_data(tmp_path):
     assert wb.run(rules, none) == []
 
 
+def test_options_have_their_names_in_python():
+    """Who follows the hints that come first from Python has the composite."""
+    rules = wb.rules.parse_rules(TEXT.replace("within 10", "within 10 s"))
+    rows = [{"at": row["time"], **{name: cell for name, cell in row.items() if name != "time"}} for row in ROWS]
+    with pytest.raises(InputError, match=r"a row of type A has no 'time'\n  hint: .*, in Python time=NAME$"):
+        wb.run(rules, rows)
+    with pytest.raises(InputError, match=r'--time-unit s, in Python time_unit="s" .of RunningRules unit="s".; or'):
+        wb.run(rules, rows, time="at")
+    assert [row["x"] for row in wb.run(rules, rows, time="at", time_unit="s")] == [7]
+    with pytest.raises(InputError, match='of RunningRules unit="s"'):
+        wb.rules.RunningRules(rules)
+    running = wb.rules.RunningRules(rules, unit="s")
+    running.publish("A", time=1, x=7)
+    assert running.publish("B", time=11, x=7, name="n")[0]["x"] == 7
+
+
 def test_frames(tmp_path):
     pa = pytest.importorskip("pyarrow")
     table = pa.Table.from_pylist([{"type": None, "time": None, "x": None, "name": None, **row} for row in ROWS])

@@ -13,6 +13,8 @@ _SHORT = {"us": "us", "ms": "ms", "s": "s", "sec": "s", "secs": "s", "min": "min
 _WORDS = {"microsecond": "us", "millisecond": "ms", "second": "s", "minute": "min", "hour": "h", "day": "d"}
 SPELLINGS = _SHORT | _WORDS | {f"{word}s": unit for word, unit in _WORDS.items()}
 """The unit of each spelling."""
+NAME_UNIT = '--time-unit s, in Python time_unit="s"'
+"""The option for the unit of numbers in a log, for hints."""
 
 
 def largest_unit(microseconds: int) -> str:

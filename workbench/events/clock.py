@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from workbench.core.domain import FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
-from workbench.core.units import MICROSECONDS, SPELLINGS, format_time
+from workbench.core.units import MICROSECONDS, NAME_UNIT, SPELLINGS, format_time
 from workbench.errors import InputError, did_you_mean
 from workbench.events.date_formats import AUTO, FINEST, DateReader, UntimedError
 
@@ -87,7 +87,7 @@ class Clock:
     def _number(self, text: str) -> int:
         value = Decimal(text) * self.scale
         if value != value.to_integral_value():
-            raise UntimedError(FINEST if self.unit else "a whole number (--time-unit s names the unit of numbers)")
+            raise UntimedError(FINEST if self.unit else f"a whole number (name the unit of numbers: {NAME_UNIT})")
         return int(value)
 
     def of_rows(self) -> Times:
@@ -116,7 +116,7 @@ class Clock:
         if not match[2] and self.dates:
             raise InputError(f"{text.strip()} of what?", hint=f"times are dates: write {match[1]}s")
         if match[2] and self.unit is None and not self.dates:
-            raise InputError(f"{text} of which times?", hint="name the unit of the log's numbers: --time-unit s")
+            raise InputError(f"{text} of which times?", hint=f"name the unit of the log's numbers: {NAME_UNIT}")
         return int(-(-Decimal(match[1]) * MICROSECONDS.get(SPELLINGS.get(match[2]) or self.unit or "", 1) // 1))
 
 
@@ -191,7 +191,7 @@ class Times(Domain):
                 )
             self.last[:] = [time]
         if self.kind == "us" and not self.clock.dates and self.clock.unit is None:
-            raise UntimedError("a date, or a number of which it is known what it counts (--time-unit s)")
+            raise UntimedError(f"a date, or a number of which it is known what it counts ({NAME_UNIT})")
         if self.kind == "numbers" and self.clock.dates:
             raise UntimedError("a number, for the windows of the rules have no units")
         return time

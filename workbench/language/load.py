@@ -65,6 +65,9 @@ def read_file(
         near = [str(each) for each in Path(path).parent.glob("*.pipe")] if Path(path).parent.is_dir() else []
         return describe_other(path) or did_you_mean(str(path), near, "there are: ") or "give the path of a .pipe file"
 
+    if str(path).endswith(".tesla"):
+        whole = "a rule file is used as a whole: leave ':NAME' out; in Python wb.rules.load_rules reads it"
+        raise InputError("these are rules, and no pipeline", where=str(path), hint=whole)
     text = read_text(path, hint)
     with hide_text(Path(path), describe_other(path)):
         return parse(text, str(path), functions, include, allow_python=allow_python)
@@ -101,8 +104,6 @@ def load(
     InputError: the file cannot be read. LanguageError: it has a mistake, or no such pipeline or parameter.
     """
     path, name = split_reference(str(reference))
-    if path.endswith(".tesla"):
-        raise InputError("these are rules, and no pipeline", where=path, hint="wb.rules.load_rules reads them")
     return read_file(path, include=include, allow_python=allow_python).get(name, **params).faulty(*faults)
 
 

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from workbench.core.domain import Value, sort_key
-from workbench.core.units import MICROSECONDS
+from workbench.core.units import MICROSECONDS, NAME_UNIT
 from workbench.errors import InputError
 from workbench.tesla import tree as t
 from workbench.tesla.resolved import map_leaves, with_expressions
@@ -80,7 +80,8 @@ def in_units(
 
     def scaled(duration: t.Duration) -> Decimal:
         if unit is None and not dates and duration.unit:
-            hint = "name the unit of the column of times: --time-unit s; or leave out the unit here"
+            option = f'{NAME_UNIT} (of RunningRules unit="s")'
+            hint = f"name the unit of the column of times: {option}; or leave out the unit here"
             what = f"'{duration}' has a unit, and the times of the log have none"
             raise InputError(what, where=duration.where, hint=hint)
         if dates and not duration.unit:

@@ -70,7 +70,8 @@ def _rules(args: argparse.Namespace) -> int:
         hint = "give a second file, or a variant: --policy last=each, or --compat trex"
         raise InputError(f"{args.left} is compared with what?", hint=hint)
     if not (o.is_rules(args.left) and o.is_rules(args.right or args.left)):
-        raise InputError("rules are compared with rules", where=args.right, hint="give two .tesla files")
+        other = args.right if o.is_rules(args.left) else args.left
+        raise InputError("rules are compared with rules", where=other, hint="give two .tesla files, without ':NAME'")
     settings = rule_settings(args)
     from workbench.cli.output import decide_all
     from workbench.verify.rules.problems import rule_comparison

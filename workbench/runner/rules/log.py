@@ -132,7 +132,8 @@ class RuleLog:
                 self.pass_over(name)
                 continue
             if time not in row:
-                raise InputError(f"a row of type {name} has no '{time}'", where=log_name, hint=WRITE_TIME)
+                hint = f"{WRITE_TIME}, in Python time=NAME"
+                raise InputError(f"a row of type {name} has no '{time}'", where=log_name, hint=hint)
             self._see(name, row)  # columns that the type does not have do no harm
             yield Occurrence(name, row[time], readers[name](row))
         self._warn(block)
