@@ -150,3 +150,24 @@ def test_spark_names_the_columns_that_may_be_the_key(here: Path, workbench: Run)
     assert done.err.endswith("name the column that separates the streams: --key z\n")
     done = workbench("run", "p.pipe:p", "--input", "log.csv", "--backend", "spark")
     assert "add a column that separates the streams" in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (None, "cannot read F.smt2: No such file or directory"),
+        (b"\xff", "cannot read F.smt2: it is not UTF-8 text"),
+        (b"(((", "F.smt2:1:1: this is no certificate: a bracket is not closed"),
+        (b"(check-sat)", "F.smt2:1:1: this is no certificate: it states no question"),
+        (b'(set-info :question "[1]")', "F.smt2:1:1: this is no certificate: it states no question"),
+    ],
+)
+def test_a_certificate_is_written_first(text: bytes | None, error: str, here: Path, workbench: Run):
+    pytest.importorskip("z3")
+    if text is not None:
+        (here / "F.smt2").write_bytes(text)
+    assert workbench("certify", "F.smt2").err == (
+        f"workbench: {error}\n  hint: write one: workbench check FILE --certificate F.smt2\n"
+    )
+    assert workbench("check", "p.pipe:p", "-p", "always (out >= 0)", "--certificate", "F.smt2").code == 0
+    assert workbench("certify", "F.smt2").code == 0

@@ -22,6 +22,7 @@ from typing import Any
 from workbench.budget import phase, remaining, report
 from workbench.core.readable import plural
 from workbench.errors import InputError, Location, WorkbenchError
+from workbench.named_files import read_text
 from workbench.verify.answer.problem import Problem
 from workbench.verify.decide.part import remaining_limits
 from workbench.verify.proof.certificate import RESET
@@ -34,6 +35,7 @@ RUNS = 50
 """The number of random runs for each obligation."""
 MAX_DEPTH = 1000
 """Maximum number of steps of a proof by induction."""
+WRITTEN_BY = "write one: workbench check FILE --certificate F.smt2"
 
 
 class UndecidedCertificate(WorkbenchError):
@@ -84,11 +86,7 @@ def check_certificate(
     InvalidCertificate: one proves nothing. UndecidedCertificate: the solver does not decide a condition.
     InputError: the file, or a program, cannot be read. EngineMissing: z3 is not installed.
     """
-    try:
-        text = Path(file).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError("this certificate cannot be read", where=str(file)) from error
-    line = 1
+    text, line = read_text(file, lambda: WRITTEN_BY), 1
     for part in text.split(RESET):
         yield _Certificate(part, Location(str(file), line), problem).check(runs, seed, solver)
         line += part.count("\n") + RESET.count("\n")
@@ -138,7 +136,7 @@ class _Certificate:
         try:
             return read(self.text)
         except WorkbenchError as error:
-            raise self._refuse(f"this is no certificate: {error.what}") from error
+            raise self._refuse(f"this is no certificate: {error.what}", WRITTEN_BY) from error
 
     def _read_source(self) -> Mapping[str, Any]:
         """Return the question, as the file states it."""
@@ -146,10 +144,9 @@ class _Certificate:
             source = self.definitions[":question"][2]
             assert isinstance(source, str)
             question = json.loads(source[1:-1].replace('""', '"'))
+            assert isinstance(question, dict)
         except (KeyError, ValueError, AssertionError) as error:
-            raise self._refuse("this is no certificate: it states no question") from error
-        if not isinstance(question, dict):
-            raise self._refuse("this is no certificate: it states no question")
+            raise self._refuse("this is no certificate: it states no question", WRITTEN_BY) from error
         return question
 
     def _read_proof(self, obligation: Obligation) -> Proof:
@@ -174,8 +171,8 @@ class _Certificate:
                 hint = "the program has changed, or the certificate: check the property again with --certificate"
                 raise InvalidCertificate(what, where=where, hint=hint)
 
-    def _refuse(self, what: str) -> InvalidCertificate:
-        return InvalidCertificate(what, where=self.where)
+    def _refuse(self, what: str, hint: str = "") -> InvalidCertificate:
+        return InvalidCertificate(what, where=self.where, hint=hint)
 
     # --- the conditions
 
