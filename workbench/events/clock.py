@@ -27,6 +27,7 @@ _EPOCH, _EPOCH_UTC = datetime(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
 FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 """The first and the last microsecond of the years 1 to 9999, the range of dates."""
+_EXAMPLES = {"": "300", "naive": "2024-05-01T12:05:00", "aware": "2024-05-01T12:05:00Z"}
 _KINDS = {"": "a number", "naive": "a date without a time zone", "aware": "a date with a time zone"}
 
 
@@ -127,7 +128,10 @@ def instant(clock: Clock, text: str) -> int:
     except UntimedError as error:
         with suppress(ValueError):
             return clock.read(datetime.fromisoformat(text))
-        raise InputError(f"--until {text}: expected {error}", hint=error.hint) from error
+        hint = error.hint
+        if clock.format == AUTO and clock.dates is not None:  # a format for this time would not be that of the log
+            hint = f"write a time as the log does: {_EXAMPLES[clock.dates]}"
+        raise InputError(f"--until {text}: expected {error}", hint=hint) from error
 
 
 def _instant(date: datetime) -> tuple[str, int]:
