@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+import workbench as wb
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Integer, Range
 from workbench.core.pipeline import Node, Pipeline
@@ -150,3 +151,23 @@ def test_messages_end_without_traces_of_python():
     with refused("zz") as caught:
         graph([Node("a", TRIM, ("zz",), ("y",))])
     assert not re.search(r"\(<|object at|Traceback", str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("none", "value", "shown", "domain"),
+    [
+        (int, 1, "int", "INT"), (bool, True, "bool", "BOOL"), (float, 0.5, "float", "FLOAT"), (str, "a", "str", "STR"),
+        (5, 1, "5", "INT"), ({"a": INT}, 1, "{'a': Integers()}", "INT"),
+    ],
+)  # fmt: skip
+def test_a_type_of_python_is_no_domain(none, value, shown, domain):
+    """Who follows the hint has a pipeline that runs, and the mistake is found where it is made."""
+
+    def copy(x):
+        return x
+
+    with pytest.raises(TypingError, match=re.escape(f"x={shown} is no domain\n  hint: write a domain: x=wb.{domain}")):
+        wb.pipeline(x=none)(copy)
+    assert wb.run(wb.pipeline(x=getattr(wb, domain))(copy), {"x": [value]}) == {"out": [value]}
+    with pytest.raises(TypingError, match="domain=int is no domain"):
+        wb.processors.Cast(int)  # type: ignore[arg-type]

@@ -363,3 +363,11 @@ def outside(what: str, value: Value, domain: Domain, otherwise: str, more: int =
     larger = replace(domain, n=value + 1 + more)
     hint = f"choose a larger domain: declare {larger} where the type is written, else -N {larger.n}"
     return DomainError(what, hint=hint, needs=value + 1)
+
+
+def see_domain(domain: object, name: str) -> None:
+    """Raise TypingError if the domain of this name is none, but a type of Python, for example."""
+    if not isinstance(domain, Domain):
+        text = domain.__name__ if isinstance(domain, type) else repr(domain)
+        instead = text.upper() if text in ("bool", "int", "float", "str") else "INT"
+        raise TypingError(f"{name}={text} is no domain", hint=f"write a domain: {name}=wb.{instead}")

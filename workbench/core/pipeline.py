@@ -14,7 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from workbench.core.contract import Contract
-from workbench.core.domain import Domain, ModelScope, Value
+from workbench.core.domain import Domain, ModelScope, Value, see_domain
 from workbench.core.fault import Fault
 from workbench.core.fields import resolve
 from workbench.core.kinds import Clocked, Deferring, Holder, Keeping
@@ -113,6 +113,8 @@ class Pipeline(Displayed):
     """Its name in messages; a subclass that is the graph of something else overrides it."""
 
     def __post_init__(self) -> None:
+        for name, domain in self.inputs:
+            see_domain(domain, name)
         ordered = _order_nodes(self.name, self.inputs, self.nodes, self.outputs)
         object.__setattr__(self, "nodes", ordered)
         domains: dict[str, Domain] = dict(self.inputs)

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from workbench.core.domain import Domain, Integer, Overflowing, Range, Reals, Value
+from workbench.core.domain import Domain, Integer, Overflowing, Range, Reals, Value, see_domain
 from workbench.core.ops import Conversion
 from workbench.core.processor import Maybe, Processor, State, Stream, event
 from workbench.core.term import Term
@@ -25,6 +25,9 @@ class Cast(Processor):
 
     keyword: ClassVar[str] = "cast"
     lockstep: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        see_domain(self.domain, "domain")
 
     @property
     def label(self) -> str:
