@@ -36,7 +36,7 @@ def test_the_first_broken_contract_ends_a_run(backend: str) -> None:
             with pytest.raises(Overflow) as caught:
                 wb.run(PROGRAM, data, backend=backend, check_contracts=True)
             assert caught.value.step == step
-            assert f"it breaks: {which}" in caught.value.what
+            assert caught.value.what == f"step {step}: it breaks: {which}"
         assert wb.run(PROGRAM, {"y": events}, backend=backend)["out"] == list(np.cumsum(events))
 
 

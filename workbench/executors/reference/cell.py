@@ -17,6 +17,7 @@ from workbench.core.pipeline import Node
 from workbench.core.processor import NOTHING, SHAPE, Emission, Maybe, Processor, State, events_of, misshapen
 from workbench.errors import Overflow, PipelineError, WorkbenchError
 from workbench.executors.backend import Oracle
+from workbench.processors.held.contracts import EnforcedContract
 
 Emissions = tuple[Emission, ...]
 Saved = tuple[list[list[Value]], bool]
@@ -239,6 +240,8 @@ def _locate_error(
         ports, front = zip(*heard, strict=True)
     front_text = ", ".join(f"{port} = {value!r}" for port, value in zip(ports, front, strict=False))
     start = f"step {when}: processor '{node.name}' ({node.processor})" + (f" on {front_text}" if front else "")
+    if isinstance(node.processor, EnforcedContract):  # which the user has not written
+        start = f"step {when}"
     if isinstance(error, Overflow) and isinstance(node.processor, Keeping) and error.queue in node.capacities:
         # its own queue, not one of an inner processor
         queue, capacity = f"{node.name}.{error.queue}", node.capacities[error.queue]

@@ -254,7 +254,7 @@ def hazards(system: System) -> tuple[Hazard, ...]:
                     escapes = disjunction([escapes, _escaping_in(pipe.rows, kind)])
             contract = system.watched.get(instance.removesuffix(MONITOR)) if instance.endswith(MONITOR) else None
             if escapes is not FALSE and contract is not None and kind is Overflowing.CHECKED:
-                candidates.append(Hazard(f"processor '{instance}': {breaks(contract.text)}", UNMONITORED, escapes))
+                candidates.append(Hazard(breaks(contract.text), UNMONITORED, escapes))
             elif escapes is not FALSE:
                 message = f"processor '{instance}': a result {what}"
                 candidates.append(Hazard(message, hint, escapes, exceeds_64_bits=kind is Integers))
