@@ -30,7 +30,7 @@ ELSEWHERE = {
     ("language/annotate", "_read_back"): "a defect of ours, which no text has",
     ("language/faults", "faultless"): "asked of a program, not of a text: tests/cli/test_faults.py",
     ("language/front", "mistake"): "only passes the hint of its callers on",
-    ("language/load", "load"): "about the name of a file: tests/language/test_source.py",
+    ("language/load", "read_file"): "about the name of a file: tests/cli/test_followed_hints.py",
     ("language/load", "parameters"): "about --param: tests/cli/test_check.py",
     ("language/mistakes", "explain"): "its hints are those of `SLIPS` and `_habit`, and tested one by one",
     ("language/parser", "parse_trouble"): "about --fault: tests/cli/test_faults.py",

@@ -24,6 +24,14 @@ def test_a_pipeline_on_several_backends(workbench: Run) -> None:
     ]
 
 
+def test_one_of_a_kind_has_no_plural(workbench: Run) -> None:
+    threaded = ("--backend", "threaded", "--examples", "1")
+    assert workbench("conform", MODELS / "figure_2a.pipe", *threaded).out.endswith(" of figure_2a: 1 trace\n")
+    assert workbench("conform", "--random", "1", *threaded[:2]).out.endswith(" of random pipelines: 1 pipeline\n")
+    rules = workbench("conform", MODELS.parent / "tesla" / "base.tesla", "--examples", "1", "--backend", "cdp")
+    assert rules.out.endswith("base.tesla: 1 stream\n")
+
+
 @pytest.mark.slow
 def test_what_differs_is_shown_and_kept(workbench: Run, tmp_path: Path) -> None:
     mine = tmp_path / "mine.py"

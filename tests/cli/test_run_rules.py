@@ -181,6 +181,8 @@ def test_what_a_log_lacks_is_told(run):
     assert rows == []
     assert "ignored rows of types that are not declared: Z (1)" in told
     assert "no event of type A has a 'x': it is null in all of them" in told
+    nameless = [event("", 1), {"time": 1, "y": 7}]
+    assert "ignored rows of types that are not declared: no type (2)" in run([*nameless, *PAIR])[1]
     _, told = run([event("A", 1, y=7), event("A", 2, y=7)])
     assert "no event of type A has a 'x' so far: it is null" in told
     assert "ignored columns: y" in told

@@ -113,7 +113,7 @@ def test_unknown_inputs_of_any_program(tmp_path):
     merge, source = Merge(), tmp_path / "in.jsonl"
     with pytest.raises(PipelineError, match=r"rule set merge has no input 'yy'\s*hint: did you mean 'y'\?"):
         Merging(merge).run({"yy": [1]})
-    with pytest.raises(PipelineError, match=r"rule set merge has 2 inputs \(x, y\), 1 streams were given"):
+    with pytest.raises(PipelineError, match=r"rule set merge has 2 inputs \(x, y\), 1 stream given"):
         Merging(merge).run([[1]])
     for executor in (wb.executors.Reference, wb.executors.Compiled):
         with pytest.raises(PipelineError, match="rule set merge has no input 'yy'"):

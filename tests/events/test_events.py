@@ -141,7 +141,7 @@ BAD = [
     ("a.csv", "x,C2\n", r"column 'C2'"),
     ("a.csv", "x\n", r"no column 'c'[\s\S]*its columns are: x;"),
     ("a.csv", "x,x,c\n", r"two columns are called 'x'"),
-    ("a.csv", "x,c\n1\n", r"a\.csv:2: this line has 1 cells, the header has 2"),
+    ("a.csv", "x,c\n1\n", r"a\.csv:2: this line has 1 cell, the header has 2"),
     ("a.csv", 'x,c\n"1,0\n', r"not a line of CSV"),
     ("a.csv", b"x,c\n\xff\xfe,1\n", "not UTF-8"),
     ("a.jsonl", '{"x": 1}\n{"x": 9}\n', r"a\.jsonl:2: input 'x': expected an integer 0\.\.3, not 9"),

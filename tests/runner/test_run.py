@@ -255,7 +255,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "no column": ({"y": [1]}, r"there is no column 'x'[\s\S]*y"),
     "no list": ({"x": 3}, r"column 'x' is 3"),
     "a text for a list": ({"x": "abc"}, r"column 'x' is 'abc'"),
-    "no data": (3, r"data is a int"),
+    "no data": (3, "data of type int cannot be read"),
 }
 
 

@@ -121,7 +121,7 @@ def test_facts_are_given_as_the_log_may_be(kind):
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [("f.csv", "not a str.*TYPE=FILE"), ({"x": [1]}, "not a dict"), (3, "not a int"), ([3], "mapping")],
+    [("f.csv", "of type str.*TYPE=FILE"), ({"x": [1]}, "of type dict"), (3, "of type int"), ([3], "mapping")],
 )
 def test_facts_of_another_kind_are_refused(given, said):
     with pytest.raises(InputError, match=f"(?s)facts of type 'F'.*{said}"):

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.core.domain import Domain, Value
+from workbench.core.readable import plural
 from workbench.errors import Location, PipelineError, did_you_mean
 
 if TYPE_CHECKING:
@@ -156,7 +157,8 @@ class Ports:
         streams = list(sources)
         if len(streams) != len(names):
             listed = ", ".join(names)
-            raise PipelineError(f"{self.of} has {len(names)} inputs ({listed}), {len(streams)} streams were given")
+            streams_given = plural(len(streams), "stream")
+            raise PipelineError(f"{self.of} has {len(names)} inputs ({listed}), {streams_given} given")
         return dict(zip(names, streams, strict=True))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from workbench.core.domain import Domain
 from workbench.core.program import Ported
+from workbench.core.readable import plural
 from workbench.errors import did_you_mean, listed
 from workbench.events.account import Reporter
 from workbench.events.cells import plain_cell
@@ -78,7 +79,7 @@ class InspectedFile:
             )
         widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
         lines = ("  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows)
-        return "\n".join([f"{self.file}, first {self.rows:,} rows", *lines, *self.missing])
+        return "\n".join([f"{self.file}, first {plural(f'{self.rows:,}', 'row')}", *lines, *self.missing])
 
 
 def look(path: LogPath | Sequence[LogPath], program: Ported, reading: Reading) -> Iterator[InspectedFile]:

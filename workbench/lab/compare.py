@@ -15,6 +15,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.core.readable import plural
 from workbench.errors import InputError
 from workbench.lab.result import Result
 from workbench.lab.rows import as_text
@@ -67,7 +68,7 @@ class Comparison:
     @property
     def summary(self) -> str:
         """A summary in one paragraph."""
-        parts = [f"{self.points} points in both runs, {len(self.changes)} changes"]
+        parts = [f"{plural(self.points, 'point')} in both runs, {plural(len(self.changes), 'change')}"]
         parts += [f"{self.only_before} only in the first"] * bool(self.only_before)
         parts += [f"{self.only_after} only in the second"] * bool(self.only_after)
         parts += [f"{self.once} measured once, where only a factor of two stands out from noise"] * bool(self.once)

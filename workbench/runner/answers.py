@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Domain, Enum, Value
+from workbench.core.readable import plural
 from workbench.display import Displayed
 from workbench.events.columns import arrays_of, arrow_type, has_array, rows_to_columns
 from workbench.events.values import standard_json, to_json
@@ -249,4 +250,4 @@ class RunOutputs(Displayed):
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} rows of {', '.join(self.domains)}, by the {self.backend} backend>"
+        return f"<{plural(len(self), 'row')} of {', '.join(self.domains)}, by the {self.backend} backend>"

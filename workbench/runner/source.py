@@ -98,7 +98,7 @@ class DataSource(LogSource):
         kind = type(data).__name__
         if kind == "LazyFrame" or hasattr(type(data), "dtype"):
             hint = "collect() it" if kind == "LazyFrame" else "give this one column a name: {'x': data}"
-            raise InputError(f"data is a {kind}", hint=hint)
+            raise InputError(f"data of type {kind} cannot be read", hint=hint)
         self._data = data
         self.rereadable = not answers_as_it_comes(data)
         self.columns = not isinstance(data, Sequence | Iterator)
@@ -120,7 +120,9 @@ class DataSource(LogSource):
             reader = RowsReader(program, reading, reporter, self._data)
         else:
             kind = type(self._data).__name__
-            raise InputError(f"data is a {kind}", hint="give a table, a frame, arrays by name, or rows")
+            raise InputError(
+                f"data of type {kind} cannot be read", hint="give a table, a frame, arrays by name, or rows"
+            )
         return count_blocks(reader.blocks(cast(Any, None), self.name), self.name, reading, reporter.account)
 
     def key_domain(self, name: str, reading: Reading) -> Domain | None:

@@ -12,7 +12,7 @@ from html import escape
 from itertools import islice
 
 from workbench.core.pipeline import Pipeline
-from workbench.core.readable import show_value
+from workbench.core.readable import plural, show_value
 from workbench.errors import WorkbenchError
 from workbench.language.source import Loaded
 from workbench.runner.answers import RunOutputs
@@ -87,7 +87,7 @@ def _(outputs: RunOutputs) -> str:
     rows = [
         [show_value(row[n], outputs.domains[n]) if n in row else "" for n in names] for row in islice(outputs, ROWS)
     ]
-    more = f"{len(outputs)} rows" + (f", of which the first {ROWS}" if len(outputs) > ROWS else "")
+    more = plural(len(outputs), "row") + (f", of which the first {ROWS}" if len(outputs) > ROWS else "")
     return table(names, rows, more)
 
 

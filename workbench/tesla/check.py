@@ -15,6 +15,7 @@ from pathlib import Path
 
 from workbench.core.domain import BOOL, FLOAT, INT, Domain
 from workbench.core.findings import Findings, FollowUp
+from workbench.core.readable import plural
 from workbench.errors import LanguageError, did_you_mean
 from workbench.named_files import allow
 from workbench.tesla import tree as t
@@ -356,7 +357,7 @@ def _name_attribute(value: t.Expression, declared: t.Declaration) -> t.Expressio
     if isinstance(value, t.OwnAttribute) and value.name.isdecimal():
         at = int(value.name)
         if at >= len(declared.attributes):
-            what = f"{declared.name} has {len(declared.attributes)} attributes"
+            what = f"{declared.name} has {plural(len(declared.attributes), 'attribute')}"
             raise LanguageError(what, where=value.where, hint="name the attribute: attribute = $x")
         return replace(value, name=declared.attributes[at].name)
     return value

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from workbench.core.domain import Value
+from workbench.core.readable import plural
 from workbench.errors import InputError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.formulas import Happened, satisfying, selections
@@ -117,7 +118,7 @@ class _Course:
             hint = did_you_mean(event.type, self.past.rules.events, "declared are: ")
             raise InputError(f"no type '{event.type}' of events is declared", hint=hint)
         if len(event.values) != len(declared.attributes):
-            raise InputError(f"an event of type {declared} has {len(event.values)} values")
+            raise InputError(f"an event of type {declared} has {plural(len(event.values), 'value')}")
         if self.past.history and event.time < self.past.history[-1].time:
             before = self.past.history[-1].time
             raise InputError(f"time goes back from {before} to {event.time}", hint="sort the events by time")

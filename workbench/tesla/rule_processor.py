@@ -30,6 +30,10 @@ from workbench.core.form import Form
 from workbench.core.kinds import FileProcessor
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Emission, State, Stream, emission
+
+
+from workbench.core.processor import Emission, Form, State, Stream, emission
+from workbench.core.readable import plural
 from workbench.errors import InputError, PipelineError, TypingError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.formulas import TREX
@@ -267,7 +271,7 @@ class RuleProcessor(FileProcessor):
         """Make a processor as `of_file` does, from a rule set."""
         types = rules.primitives
         if ordered > len(types):
-            what = f"{rules.name} takes {len(types)} streams, {ordered} are given"
+            what = f"{rules.name} takes {plural(len(types), 'stream')}, {ordered} are given"
             raise PipelineError(what, hint=f"streams are, in this order: {', '.join(types)}")
         stream_names = list(types[:ordered])
         for name in named:

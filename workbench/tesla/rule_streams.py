@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from workbench.core.domain import BOOL, FLOAT, Domain, Enum, Value
 from workbench.core.fields import Nullable, Record, Tuple, without_null
+from workbench.core.readable import plural
 from workbench.core.types import type_row
 from workbench.errors import TypingError, did_you_mean
 from workbench.tesla import tree as t
@@ -42,7 +43,8 @@ def list_attributes(
     """
     names = list(declared.domains)
     if isinstance(domain, Tuple) and not isinstance(domain, Record) and len(domain.fields) != len(names):
-        raise TypingError(f"{declared.name} has {len(names)} attributes, and events of {domain} another number")
+        attributes = plural(len(names), "attribute")
+        raise TypingError(f"{declared.name} has {attributes}, and events of {domain} another number")
     for i, (name, target) in enumerate(declared.domains.items()):
         index: int | None = i
         if isinstance(domain, Record):

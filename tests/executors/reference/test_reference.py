@@ -96,7 +96,7 @@ def test_run_over_whole_streams(two, squares):
     assert Reference(squares).run({"x": range(4)}) == {"out": [1, 4]}
     with pytest.raises(PipelineError, match="has no input 'z'"):
         Reference(two).run({"z": [1]})
-    with pytest.raises(PipelineError, match=r"2 inputs [(]x, y[)], 1 streams"):
+    with pytest.raises(PipelineError, match=r"2 inputs [(]x, y[)], 1 stream given"):
         Reference(two).run([[1]])
 
 

@@ -50,6 +50,8 @@ def _state(lab: Lab, program: str = "") -> str:
 
 
 def _show_suite(lab: Lab) -> None:
+    from workbench.core.readable import plural
+
     suite = lab.suite
     print(f"{suite.name}: {suite.title}\n  {' '.join(_state(lab).split())} with the code as it is now")
     for experiment in suite.experiments.values():
@@ -58,7 +60,7 @@ def _show_suite(lab: Lab) -> None:
             text = ", ".join(map(str, values[:8])) + (", ..." if len(values) > 8 else "")
             print(f"    {axis}: {text}")
         times = f", each measured {experiment.repeat} times" if experiment.repeat > 1 else ""
-        print(f"    {len(experiment.region)} points{times}")
+        print(f"    {plural(len(experiment.region), 'point')}{times}")
         for name, output in experiment.outputs.items():
             print(f"    -> {name}{f' ({output.unit})' if output.unit else ''}: {output.description}")
     products = {what: ", ".join(getattr(suite, what)) for what in ("tables", "plots", "claims", "macros")}

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from workbench.core.readable import plural
+
 if TYPE_CHECKING:
     from workbench.conformance.compare.differential import Disagreement
     from workbench.conformance.compare.rule_engines import RuleDisagreement
@@ -70,8 +72,8 @@ class Conformity:
         if self.refused:
             return f"– refused  {head}: {self.refused}" + (f"\n    hint: {self.hint}" if self.hint else "")
         if self.failure is None:
-            kind = "pipelines" if self.pipeline == RANDOM_PIPELINES else "traces"
-            return f"✓ agrees   {head}: {self.agreements} {kind}{over}"
+            kind = "pipeline" if self.pipeline == RANDOM_PIPELINES else "trace"
+            return f"✓ agrees   {head}: {plural(self.agreements, kind)}{over}"
         failure, text = self.failure, "\n".join(self._account(self.failure))
         return f"✗ differs  {head}{over}: {failure.what} at step {failure.step}\n\n{textwrap.indent(text, '    ')}\n"
 
@@ -160,7 +162,7 @@ class RuleConformity:
             return f"– refused  {among}  on {self.rules}"
         if self.failure is None:
             refused = (f"; {name} refused {self._share(count)}" for name, count in self.refused.items())
-            return f"✓ agree    {among}  on {self.rules}: {self.streams} streams{''.join(refused)}"
+            return f"✓ agree    {among}  on {self.rules}: {plural(self.streams, 'stream')}{''.join(refused)}"
         rules = textwrap.indent(str(self.failure.case.rules), "    ")
         return f"✗ differs  {self.failure.engine}  on {self.rules}: {self.failure}\n\n{rules}"
 

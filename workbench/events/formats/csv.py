@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from workbench.core.domain import Domain, Value
 from workbench.core.program import TABLE, Ported
+from workbench.core.readable import plural
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import lines as lines_of
 from workbench.events.account import Reporter
@@ -325,7 +326,7 @@ def names(row: Sequence[str]) -> list[str]:
 def see_width(row: Sequence[str], width: int) -> None:
     """Raise InputError if a row does not have as many cells as the header."""
     if len(row) != width:
-        raise InputError(f"this line has {len(row)} cells, the header has {width}")
+        raise InputError(f"this line has {plural(len(row), 'cell')}, the header has {width}")
 
 
 ROW = FormatRow(

@@ -181,7 +181,7 @@ class RuleLog:
     def notes(self) -> Iterator[str]:
         """Yield remarks about the log, when it has been read."""
         if self.unknown:
-            counts = ", ".join(f"{name or 'none'} ({count:,})" for name, count in self.unknown.most_common(5))
+            counts = ", ".join(f"{name or 'no type'} ({count:,})" for name, count in self.unknown.most_common(5))
             yield f"ignored rows of types that are not declared: {counts}"
         for name, attribute in sorted(self._lacking()):
             yield f"no event of type {name} has a '{attribute}': it is null in all of them"

@@ -16,6 +16,7 @@ from heapq import heapify, heappop, heappush
 from time import process_time
 from typing import Any, NamedTuple
 
+from workbench.core.readable import plural
 from workbench.errors import InputError, LanguageError, PipelineError, did_you_mean
 from workbench.extensions import later
 from workbench.stored import checksum, seal, unseal
@@ -326,7 +327,7 @@ def check_event(event: Occurrence, rules: RuleSet, now: int | None, passed: int 
         hint = did_you_mean(event.type, rules.events, "declared are: ")
         raise InputError(f"no type '{event.type}' of events is declared", hint=hint)
     if len(event.values) != len(declared.attributes):
-        what = f"an event of type {event.type} has {len(event.values)} values"
+        what = f"an event of type {event.type} has {plural(len(event.values), 'value')}"
         raise InputError(what, hint=f"it is declared as {declared}")
     check_time(event.time, now, passed)
 
