@@ -25,10 +25,6 @@ pipeline whole(x: int) -> int { return x div 2 }
 """,
     "one.pipe": "pipeline one(x: 1..9) -> 1..9 { return x }",
     "m.pipe": "machine m(x: 0..9) -> int { state a: x }",
-
-
-
-
     "windows.tesla": "declare A(v: int)\ndeclare B(v: int)\nfrom A and last B within 5 s from A emit B(v = A.v)\n",
     "facts.tesla": """
 declare A(v: int)

@@ -30,9 +30,6 @@ from workbench.core.form import Form
 from workbench.core.kinds import FileProcessor
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Emission, State, Stream, emission
-
-
-from workbench.core.processor import Emission, Form, State, Stream, emission
 from workbench.core.readable import plural
 from workbench.errors import InputError, PipelineError, TypingError, did_you_mean
 from workbench.tesla import tree as t
