@@ -59,6 +59,10 @@ BODIES = [
     "return cumulate(x, «maxx→max»)",
     "return window(x, 2, «max→cumulate(max)»)",
     "return «avg(x)→window(x, 3, cumulate(+)) / 3»",
+    "return x - «lag(x)→insert(x, 0)»",
+    "return x + «next(x)→trim(x, 1)»",
+    "return «latest(x)→sample(x, x)»",
+    "return «rolling(x, 3)→window(x, 3, cumulate(+))»",
     "return window(«x > 3→(if x > 3 then 1 else 0)», 2, cumulate(+))",
     # statements
     "return x«\n a = y→»",

@@ -122,6 +122,7 @@ def test_parameters(workbench: Run) -> None:
         ("always (z = 1)", "no pipe 'z'"),
         ("always (thrid = 1)", "third"),
         ("ctl(AG EF z.present)", "no pipe 'z.present'"),
+        ("always (yesterday(third = 1))", "give yesterday(...) a name in the pipeline"),
         ("ltl(G F queue(add.lft).length = 0)", "add.left"),
         ("livenes", "did you mean 'liveness'?"),
         ("bounded-liveness", "bounded-liveness(3)"),
@@ -492,3 +493,14 @@ def test_an_option_that_is_not_repeatable_is_given_once(workbench: Run, tmp_path
     assert (done.code, "--key is given twice: user and day" in done.err, "two columns" in done.err) == (2, True, True)
     rejected(workbench(*run, "--head", 1, "--head", 2), "--head is given twice: 1 and 2")
     assert workbench(*run, "--head", 1, "--head", 1, "--carry", "user", "--carry", "day").code == 0
+
+
+def test_a_column_for_two_inputs_is_noted(workbench: Run, pipe: Pipe, tmp_path: Path) -> None:
+    """Seldom intended: someone has a file for each input, with a column of one name. A key or a time is not meant."""
+    file, log = pipe("pipeline p(a: int, b: int) -> int { return a - b }"), tmp_path / "log.csv"
+    log.write_text("time,value\n1,5\n")
+    done = workbench("run", file, "--input", log, "--column", "a=value", "--column", "b=value")
+    assert (done.code, done.out) == (0, "out\n0\n")
+    assert "inputs a and b read the same column 'value'" in done.err
+    assert "same column" not in workbench("run", file, "--input", log, "--column", "a=value", "--column", "b=time").err
+    rejected(workbench("run", file, "--input", f"a={log}"), f"rows of a pipeline have all inputs: --input {log}")

@@ -125,6 +125,9 @@ def _files(entry: LogPath) -> list[LogPath]:
 
 def suggest_file(path: str) -> str:
     """Return a hint for the name of a file that is not there: one beside it with a similar name; empty if none has."""
+    name, _, file = path.partition("=")
+    if name.isidentifier() and os.path.exists(file):
+        return f"{name}=FILE is for rules, for events of one type; rows of a pipeline have all inputs: --input {file}"
     beside = os.listdir(_folder(path)) if os.path.isdir(_folder(path)) else []
     close = did_you_mean(os.path.basename(path), beside)
     return close if close.startswith("did") else ""

@@ -91,6 +91,7 @@ class RowReader(ABC):
         ports = with_clock(program.ports, self.reading.clock)
         self.ports = limit_to_64_bits(ports) if self.reading.only_64_bits else ports
         self.domains = self.ports.domains
+        self._report_shared_columns()
         for name, domain in self.domains.items():
             if isinstance(domain, Nullable):
                 self.reporter.report_once(
@@ -276,6 +277,14 @@ class RowReader(ABC):
         assert self.columns is not None
         del path
         return f"column '{self.columns.names[column]}'"
+
+    def _report_shared_columns(self) -> None:
+        """Report a column that is given for two inputs: seldom intended where these have files of their own."""
+        clocks = {port.name for port in self.ports.inputs if port.clock}
+        readers: dict[str, str] = {}
+        for path, column in self.reading.columns.items():
+            if path not in clocks and (first := readers.setdefault(column, path)) != path:
+                self.reporter.report_once(f"inputs {first} and {path} read the same column '{column}'")
 
     def _empty(self, path: str) -> InputError:
         return InputError(f"'{path}' is empty", hint="without --null error there is no event then")

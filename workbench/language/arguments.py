@@ -29,13 +29,19 @@ from workbench.language.types import domain
 _INTERNAL = frozenset({"integers", "most", "ways"})
 """Fields that are not parameters: typing fills them in, or the number of streams determines them."""
 
-_MEAN = "a mean is window(x, 3, cumulate(+)) / 3"
-AGGREGATES = {
+FOREIGN_NAMES = {
     "sum": "a sum is cumulate(x, +), of a window window(x, 3, cumulate(+))",
     "count": "a count is cumulate(turn(x, 1), +)",
-    **dict.fromkeys(("avg", "average", "mean"), _MEAN),
+    **dict.fromkeys(("avg", "average", "mean"), "a mean is window(x, 3, cumulate(+)) / 3"),
+    **dict.fromkeys(("rolling", "moving"), "the last three events are window(x, 3, cumulate(+)), with any function"),
+    **dict.fromkeys(
+        ("lag", "shift", "delay", "prev", "previous"),
+        "the previous event is insert(x, 0), and 0 at first; insert(x, 0, 2) is the one before it",
+    ),
+    **dict.fromkeys(("lead", "next"), "the next event is trim(x, 1)"),
+    **dict.fromkeys(("latest", "last_value"), "the latest event of x at each event of y is sample(x, y)"),
 }
-"""Common names of aggregates, with a hint how to write each in this language."""
+"""Names that other systems have, with a hint how to write each in this language."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,8 +189,8 @@ class Reader(Evaluator):
 
     def _suggest_function(self, name: str, names: list[str]) -> str:
         """Return a hint for a place that needs a function; `name` is what was written, empty if that is no name."""
-        if name in AGGREGATES:
-            return AGGREGATES[name]
+        if name in FOREIGN_NAMES:
+            return FOREIGN_NAMES[name]
         operators = f"functions are + - * div mod = != < <= > >= -> and or not, {', '.join(names)}"
         hint = did_you_mean(name, names, "functions and names are: ") if name else operators
         above = f"write it above: function {name or 'NAME'}(...) = ..."

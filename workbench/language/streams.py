@@ -115,7 +115,7 @@ class StreamReader(args.Reader):
 
     def no_function(self, e: s.Call) -> LanguageError:
         what = f"there is no processor, pipeline or function '{e.name}'"
-        hint = args.AGGREGATES.get(e.name) or did_you_mean(e.name, self.file.callables())
+        hint = args.FOREIGN_NAMES.get(e.name) or did_you_mean(e.name, self.file.callables())
         return LanguageError(what, where=e.name_place, hint=hint)
 
     def field(self, e: s.Field) -> Any:
@@ -308,7 +308,7 @@ class StreamReader(args.Reader):
         if isinstance(e, s.Identifier) and e.name in self.functions:
             return ApplyFunction(self.functions[e.name])
         name = e.name if isinstance(e, s.Identifier | s.Call | s.Instantiation) else ""
-        hint = args.AGGREGATES.get(name) or did_you_mean(name, self.file.callables())
+        hint = args.FOREIGN_NAMES.get(name) or did_you_mean(name, self.file.callables())
         hint = f"write cumulate({e})" if isinstance(e, s.Sign) else hint
         raise e.error(f"{what} is a processor or pipeline, not '{e}'", hint)
 

@@ -24,6 +24,7 @@ from workbench.language.evaluate import Evaluator, at
 from workbench.language.properties import PROPERTIES, join_dotted
 from workbench.language.syntax import Expression, PipelineReference, PropertySyntax
 from workbench.language.types import constants
+from workbench.processors import PROCESSORS
 from workbench.smv.engines.engine import QueryKind
 from workbench.verify.ask.equivalence import Equivalence
 from workbench.verify.ask.formula import BOOLEAN, Formula, atom, build
@@ -191,6 +192,12 @@ class Labels(Evaluator):
             if all(isinstance(each, Term) and isinstance(each.domain, Enum) for each in others):
                 return self.labels[path]
         return self.value(e)
+
+    def no_function(self, e: s.Call) -> LanguageError:
+        error = super().no_function(e)
+        if e.name in PROCESSORS:
+            error.hint = f"a property reads pipes: give {e.name}(...) a name in the pipeline, and write that name here"
+        return error
 
     def _pipe(self, e: s.Expression, parts: list[str]) -> Any:
         if parts == ["overflow"] and "overflow" not in self.pipes:
