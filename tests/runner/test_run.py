@@ -306,6 +306,26 @@ def test_bad_arrays_and_tables(backend: Any) -> None:
         wb.run(small, {"x": np.array([1, 12])}, backend=backend)
 
 
+@pytest.mark.parametrize("backend", ["auto", "reference", "compiled"])
+def test_mixed_columns_of_a_pandas_frame(backend: Any) -> None:
+    """One that nothing needs is not converted; the cells of others are read as those of lists."""
+    np, pd = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    rise, note = wb.parse("pipeline rise(x: int) -> y: int { return trim(x, 1) - x }").get(), [1, "a", None, "a", 1]
+    frame = pd.DataFrame({"x": [1, 4, 9, 16, 25], "note": note})
+    assert wb.run(rise, frame, backend=backend)["y"].tolist() == [3, 5, 7, 9]
+    assert wb.run(rise, frame, backend=backend, carry="note")["note"].tolist() == ["a", None, "a", "1"]
+    keyed = wb.run(rise, frame[frame.note.notna()], backend=backend, key="note")
+    assert [keyed["note"].tolist(), keyed["y"].tolist()] == [["a", "1"], [12, 24]]
+    mixed = frame.assign(x=[np.int64(1), None, "nine", float("nan"), 2**40])
+    with pytest.raises(InputError, match=r"row:3: column 'x': expected a whole number, not 'nine'"):
+        wb.run(rise, mixed, backend=backend)
+    assert wb.run(rise, mixed, backend=backend, bad_rows="skip")["y"].tolist() == [2**40 - 1]
+    with pytest.raises(InputError, match=r"row:1: column 'note': expected a number, or a date such as .*, not 'day'"):
+        wb.run(rise, frame.assign(note=["day", 1, 2, 3, 4]), backend=backend, time="note")
+    with pytest.raises(InputError, match="column 'note' is no input"):
+        wb.run(rise, frame, strict=True, backend=backend)
+
+
 def test_numbers_beyond_64_bits() -> None:
     """What has no place in a column is an error."""
     np, pa = pytest.importorskip("numpy"), pytest.importorskip("pyarrow")

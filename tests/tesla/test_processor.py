@@ -209,6 +209,9 @@ def test_rules_have_the_facts_of_the_run(folder, tmp_path):
         wb.run(pipeline, rows)
     facts: list[dict[str, Any]] = [{"x": 7, "y": 1}, {"x": 9, "y": 2}, {"x": 8, "y": None}]
     assert [row["out"] for row in wb.run(pipeline, rows, facts={"F": facts})] == [1, None]
+    frame = pytest.importorskip("pandas").DataFrame({"x": [7, 9, 8], "y": [4, 5, None], "note": [1, "a", None]})
+    frame = frame.astype({"y": "Int64"})
+    assert [row["out"] for row in wb.run(pipeline, rows, facts={"F": frame})] == [4, None]
     with sqlite3.connect(tmp_path / "f.db") as made:
         made.execute("CREATE TABLE F (x INTEGER, y INTEGER)")
         made.execute("INSERT INTO F VALUES (7, 3)")

@@ -35,7 +35,7 @@ class TableReader(TypedReader):
     Parameters
     ----------
     schema: the columns.
-    batches: each is read before the next one is requested.
+    batches: each is read before the next one is requested; a pandas frame is a `FrameBatch`.
     """
 
     called = "a table"
@@ -64,6 +64,48 @@ class TableReader(TypedReader):
         for start in range(0, count, LARGE):
             some = {i: column.slice(start, LARGE) for i, column in columns.items()}
             yield from self._steps(first + start, some, file_name)
+
+    def _arrays(self, columns: Mapping[int, Any]) -> Columns | None:
+        return None if any(isinstance(each, MixedCells) for each in columns.values()) else super()._arrays(columns)
+
+
+class MixedCells(list[Any]):
+    """The cells of a column without a common type, with the methods of an Arrow column."""
+
+    type = None
+
+    def slice(self, start: int, size: int) -> MixedCells:
+        return MixedCells(self[start : start + size])
+
+    def to_pylist(self) -> list[Any]:
+        return self
+
+
+class FrameBatch:
+    """A pandas frame without its index, with the methods of an Arrow batch and its schema.
+
+    A column is converted when it is read: one that no input needs may have any cells.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        self._frame, self.names, self.num_rows = frame, list(map(str, frame.columns)), len(frame)
+
+    def column(self, index: int) -> Any:
+        import pyarrow as pa
+
+        cells = self._frame.iloc[:, index]
+        try:
+            column = pa.array(cells, from_pandas=True)
+            return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        except (pa.ArrowException, OverflowError, UnicodeError):
+            cells = cells.astype(object)
+            return MixedCells(map(_plain, cells.where(cells.notna(), None)))
+
+    field = column
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        columns = (self.column(i).to_pylist() for i in range(len(self.names)))
+        return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 class RowsReader(JsonReader):
@@ -138,13 +180,17 @@ class ArraysReader(RowReader):
 
 def event(cell: Any, domain: Domain) -> Value | None:
     """Convert a Python value to an event: a value of the domain, or its JSON form; None for no event."""
-    if type(cell).__module__ == "numpy":
-        cell = cell.item()
+    cell = _plain(cell)
     if cell is None or isinstance(domain, Anything):
         return cell
     if isinstance(cell, tuple | FrozenMap) and cell in domain:
         return cell
     return from_json(cell, domain)
+
+
+def _plain(cell: Any) -> Any:
+    """Return a value of numpy as one of Python."""
+    return cell.item() if type(cell).__module__ == "numpy" else cell
 
 
 def _sequence(cells: Any, name: str) -> Any:

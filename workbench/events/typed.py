@@ -189,7 +189,8 @@ def column_domain(schema: Any, name: str) -> Domain:
 
     from workbench.events.buffers import is_text_type
 
-    kind = dict(zip(schema.names, schema.types, strict=True)).get(name, pa.string())
+    kind = schema.field(schema.names.index(name)).type if name in schema.names else None
+    kind = pa.string() if kind is None else kind
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     if pa.types.is_boolean(kind):
         return BOOL

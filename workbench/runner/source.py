@@ -16,7 +16,7 @@ from workbench.core.domain import BOOL, FLOAT, INT, Domain
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.account import Reporter
-from workbench.events.data import ArraysReader, RowsReader, TableReader
+from workbench.events.data import ArraysReader, FrameBatch, RowsReader, TableReader
 from workbench.events.decoding import count_blocks
 from workbench.events.files import display_name
 from workbench.events.inputs import LogPath, list_named_files
@@ -168,8 +168,8 @@ def record_batches(data: Any) -> tuple[Any, Iterator[Any]] | None:
 
     if isinstance(data, pa.RecordBatch):
         return data.schema, iter([data])
-    if find_package(data) == "pandas":  # its own stream has the index as a column
-        data = pa.Table.from_pandas(data, preserve_index=False)
+    if find_package(data) == "pandas":
+        return (batch := FrameBatch(data)), iter([batch])
     reader = data if isinstance(data, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(data)
     return reader.schema, iter(reader)
 
