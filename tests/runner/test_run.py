@@ -339,9 +339,54 @@ def test_numbers_beyond_64_bits() -> None:
         assert wb.run(total, {"x": np.array(large)}, backend=backend)["out"].tolist()[-1] == 2**64
 
 
-def test_a_name_that_is_misspelt_in_a_row_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    assert wb.run(wb.parse(TOTAL).get(), [{"X": 1}]) == []
-    assert "ignored columns: X" in caplog.text
+@pytest.mark.parametrize("make", [list, iter])
+def test_a_name_that_is_misspelt_in_all_rows(make: Any) -> None:
+    """It is an error, as in JSON lines; a row without events is none."""
+    total = wb.parse(TOTAL).get()
+    refused: list[tuple[list[Any], dict[str, Any]]] = [
+        ([{"X": 1}, {"X": 2}], {}),
+        ([{"X": 1}], {"head": 2}),
+        ([{"x": 1}], {"columns": {"x": "X"}}),
+    ]
+    for rows, options in refused:
+        with pytest.raises(InputError, match=r"no row has a key '[xX]'"):
+            list(wb.run(total, make(rows), **options))
+    accepted: list[tuple[list[Any], dict[str, Any], list[Any]]] = [
+        ([], {}, []),
+        ([{}, {}], {}, []),
+        ([{"X": 1}, {"x": 2}], {}, [{"out": 2}]),
+        ([{"X": 1}, {"x": 2}], {"head": 1}, []),
+        ([{"X": 1}, 5], {"head": 2, "bad_rows": "skip"}, []),
+    ]
+    for rows, options, answer in accepted:
+        assert list(wb.run(total, make(rows), **options)) == answer
+
+
+def test_what_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Skipped rows, and events that are missing in front of a join; columns that are ignored are none."""
+    file, total, late = tmp_path / "a.jsonl", wb.parse(TOTAL).get(), wb.parse(LATE).get()
+    file.write_text('{"x": 1, "z": 1}\n{"x": "q", "z": 1}\n')
+    rows: list[Any] = [{"x": 1, "z": 1}, {"x": "q", "z": 1}]
+    skipped = "1 of 2 rows were skipped; the first one: "
+    all_data: list[Any] = [rows, iter(rows), {"x": [1, "q"], "z": [1, 1]}, str(file)]
+    for data in all_data:
+        list(wb.run(total, data, bad_rows="skip"))
+        (message,) = caplog.messages
+        assert message.startswith(skipped)
+        caplog.clear()
+    for data in (rows, str(file)):
+        wb.run(total, data, bad_rows="skip", output=tmp_path / "out.csv")
+        assert [each[: len(skipped)] for each in caplog.messages] == [skipped]
+        caplog.clear()
+    wb.run(late, [{"x": 1, "y": 2, "z": 0}] * 3 + [{"x": 1, "z": 0}])
+    (message,) = caplog.messages
+    assert message.startswith("1 of 8 events of inputs are missing")
+    caplog.clear()
+    with caplog.at_level("INFO", "workbench"):
+        wb.run(total, [{"x": 1, "z": 1}])
+    assert [(each.levelname, each.getMessage()[:18]) for each in caplog.records if "ignored" in each.getMessage()] == [
+        ("INFO", "ignored columns: z")
+    ]
 
 
 EVENTS = {"x": st.integers(-5, 5), "y": st.booleans(), "z": st.floats(-2, 2), "l": st.sampled_from(["low", "high"])}

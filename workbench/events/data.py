@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import IO, Any
 
-from workbench.core.domain import FLOAT, INT, Anything, Bool, Domain, Enum, Integer, Range, Reals, Value
+from workbench.core.domain import ANY, FLOAT, INT, Anything, Bool, Domain, Enum, Integer, Range, Reals, Value
 from workbench.core.fields import FrozenMap
 from workbench.core.program import Ported
 from workbench.errors import InputError
@@ -19,6 +19,7 @@ from workbench.events.account import Reporter
 from workbench.events.batch import Columns, EventArray
 from workbench.events.clock import Times
 from workbench.events.columns import arrays_of, text_array
+from workbench.events.decoding import enough
 from workbench.events.formats.jsonl import JsonReader
 from workbench.events.reading_options import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
@@ -72,8 +73,6 @@ class TableReader(TypedReader):
 class MixedCells(list[Any]):
     """The cells of a column without a common type, with the methods of an Arrow column."""
 
-    type = None
-
     def slice(self, start: int, size: int) -> MixedCells:
         return MixedCells(self[start : start + size])
 
@@ -82,10 +81,7 @@ class MixedCells(list[Any]):
 
 
 class FrameBatch:
-    """A pandas frame without its index, with the methods of an Arrow batch and its schema.
-
-    A column is converted when it is read: one that no input needs may have any cells.
-    """
+    """A pandas frame, with the methods of an Arrow batch and its schema; a column is converted when it is read."""
 
     def __init__(self, frame: Any) -> None:
         self._frame, self.names, self.num_rows = frame, list(map(str, frame.columns)), len(frame)
@@ -99,7 +95,7 @@ class FrameBatch:
             return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         except (pa.ArrowException, OverflowError, UnicodeError):
             cells = cells.astype(object)
-            return MixedCells(map(_plain, cells.where(cells.notna(), None)))
+            return MixedCells(event(cell, ANY) for cell in cells.where(cells.notna(), None))
 
     field = column
 
@@ -118,7 +114,12 @@ class RowsReader(JsonReader):
         self._data = data
 
     def blocks(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[LogBlock]:
-        yield LogBlock(lambda: self.located(enumerate(self._data, 1), file_name))
+        yield LogBlock(lambda: self._steps(file_name))
+
+    def _steps(self, file_name: str) -> Iterator[InputEvents]:
+        yield from self.located(enumerate(self._data, 1), file_name)
+        if not enough(self.reading, self.account):
+            self.end()
 
     def cells(self, row: Any) -> Sequence[Any]:
         if not isinstance(row, Mapping):
@@ -180,17 +181,13 @@ class ArraysReader(RowReader):
 
 def event(cell: Any, domain: Domain) -> Value | None:
     """Convert a Python value to an event: a value of the domain, or its JSON form; None for no event."""
-    cell = _plain(cell)
+    if type(cell).__module__ == "numpy":
+        cell = cell.item()
     if cell is None or isinstance(domain, Anything):
         return cell
     if isinstance(cell, tuple | FrozenMap) and cell in domain:
         return cell
     return from_json(cell, domain)
-
-
-def _plain(cell: Any) -> Any:
-    """Return a value of numpy as one of Python."""
-    return cell.item() if type(cell).__module__ == "numpy" else cell
 
 
 def _sequence(cells: Any, name: str) -> Any:

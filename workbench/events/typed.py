@@ -189,8 +189,8 @@ def column_domain(schema: Any, name: str) -> Domain:
 
     from workbench.events.buffers import is_text_type
 
-    kind = schema.field(schema.names.index(name)).type if name in schema.names else None
-    kind = pa.string() if kind is None else kind
+    column = schema.field(schema.names.index(name)) if name in schema.names else None
+    kind = getattr(column, "type", pa.string())  # mixed cells have no type
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     if pa.types.is_boolean(kind):
         return BOOL

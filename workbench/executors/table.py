@@ -79,6 +79,7 @@ class Start:
     stays: returns how many bytes of an output file to keep: those of earlier runs, when this run resumes from them.
     follower: reads the followed log from where earlier runs have read it, when this run resumes from them.
     report: shows the user a message, apart from the output.
+    warn: shows a message that the output may not be the intended one.
     strike: reports a fault that has struck.
     progress: a context that shows a text, or the result of a function, during slow work.
     reporter: holds the account of the rows of the log.
@@ -90,6 +91,7 @@ class Start:
     stays: Callable[[str | Path], int] | None = None
     follower: Follower | None = None
     report: Callable[[str], object] = lambda _: None
+    warn: Callable[[str], object] = lambda _: None
     strike: Callable[[str], object] = lambda _: None
     progress: Callable[..., Any] = nullcontext
     reporter: Reporter = field(default_factory=Reporter)

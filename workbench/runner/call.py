@@ -132,7 +132,8 @@ def _ran(program: Program | RuleSet, data: Any, output: Place | Mapping[str, Pla
     if options.follow and output is None and options.head is None:
         raise InputError("--follow: an answer in memory would have no end", hint="name an output, or add head=N")
     if output is not None:
-        write() if list_named_files(data) else run().write()
+        with start.closing:
+            write() if list_named_files(data) else run().write()
         return {name: Path(file) for name, file in output.items()} if isinstance(output, Mapping) else Path(output)
     running = run()
     collected = (answers.listed, answers.mask_arrays) if by_rows else (answers.streams, answers.arrays)

@@ -112,7 +112,7 @@ class LogRun:
         for note in session.notes():
             self.start.report(note)
         if remark := self._rows.remark(reporter.account):
-            self.start.report(remark)
+            self.start.warn(remark)
 
     def answers(self) -> Generator[BatchOutput]:
         """Yield the outputs for Python; the state is saved when all have been taken."""

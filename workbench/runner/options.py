@@ -98,4 +98,7 @@ def make_start(data: Any, output: Place | Mapping[str, Place] | None, options: M
     """Build the `Start` of a program on data, with the options of `wb.run`."""
     # the data may be an empty list
     all_options = replace(run_options({**options, "output": output}, LOG.warning), input=data)
-    return Start(all_options, report=LOG.info, reporter=Reporter(LOG.info))
+    start = Start(all_options, report=LOG.info, warn=LOG.warning, reporter=Reporter(LOG.info))
+    account = start.reporter.account
+    start.closing.callback(lambda: account.first_bad and start.warn(account.describe_bad()))
+    return start

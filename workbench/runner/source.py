@@ -26,7 +26,6 @@ from workbench.events.rows import LogBlock, RowReader
 from workbench.events.typed import column_domain
 from workbench.events.values import CopiedCells, KeyTexts
 from workbench.executors.session import BATCH
-from workbench.runner.options import LOG
 
 NAME_COLUMN = "name the one to read: columns={'%s': NAME}"
 
@@ -116,7 +115,6 @@ class DataSource(LogSource):
         elif (stream := record_batches(self._data)) is not None:
             reader = TableReader(program, reading, reporter, *stream)
         elif isinstance(self._data, Iterable):
-            reporter.report = LOG.warning  # a misspelt name is not detected in a row
             reader = RowsReader(program, reading, reporter, self._data)
         else:
             kind = type(self._data).__name__

@@ -122,7 +122,8 @@ def _run(program: Pipeline | RuleSet, args: argparse.Namespace, options: RunOpti
     # an isinstance check would import the class
     rules = cast("RuleSet", program) if program.kind == "rule set" else None
     pipeline = cast("Pipeline", program)
-    start = Start(options, report=o.note, progress=partial(Progress, always=args.progress), reporter=reporter)
+    progress = partial(Progress, always=args.progress)
+    start = Start(options, report=o.note, warn=o.note, progress=progress, reporter=reporter)
     if args.list_columns:
         from workbench.events.inspection import look
 
