@@ -282,3 +282,32 @@ for seconds in (60, 0.1):
 def test_what_comes_after_a_budget_can_be_profiled() -> None:
     """In Python 3.11 that hangs where an interrupt was taken back."""
     subprocess.run([sys.executable, "-c", PROFILED], check=True, timeout=60)
+
+
+COLLECTING = """
+import gc, threading, time
+from workbench import budget
+
+def leave_garbage():
+    cycle = []
+    cycle += [cycle, threading.local()]
+    cycle[1].value = 1
+
+other = threading.Thread(target=time.sleep, args=(60,), daemon=True)
+other.start()
+gc.set_threshold(1, 1, 1)
+with budget.Budget(60):
+    for _ in range(2000):
+        leave_garbage()
+        budget.remaining()
+        leave_garbage()
+        budget._frame_of(other.ident)
+assert gc.isenabled()
+print("no deadlock")
+"""
+
+
+def test_no_garbage_is_freed_while_frames_are_read() -> None:
+    """Python 3.11 would wait for itself: the garbage is local to threads (python/cpython#106883)."""
+    run = [sys.executable, "-c", COLLECTING]
+    assert subprocess.run(run, capture_output=True, text=True, timeout=60, check=True).stdout == "no deadlock\n"

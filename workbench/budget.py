@@ -10,6 +10,7 @@ Foreign code that holds Python's lock cannot be interrupted by a thread; it ends
 from __future__ import annotations
 
 import _thread
+import gc
 import os
 import sys
 import threading
@@ -368,10 +369,27 @@ class _LostInterrupts:
 
 def _under_way(thread: int, frame: FrameType | None) -> FrameType | None:
     """Return the place of a thread if it still runs a function or its callees: blocks may be left without their end."""
-    top = caller = sys._current_frames().get(thread)
+    top = caller = _frame_of(thread)
     while caller is not None and caller is not frame:
         caller = caller.f_back
     return top if caller is not None else None
+
+
+def _frame_of(thread: int) -> FrameType | None:
+    """Return the frame that a thread executes; of another thread only one call at a time.
+
+    Python 3.11 holds a lock of its own while it collects the frames of all threads, and hangs if it frees garbage
+    meanwhile that needs this lock (python/cpython#106883).
+    """
+    if thread == threading.get_ident():
+        return sys._getframe()
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames().get(thread)
+    finally:
+        if collects:
+            gc.enable()
 
 
 def cores() -> int:
