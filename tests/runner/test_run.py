@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -465,3 +466,29 @@ def test_no_bad_rows_are_left_of_rules_that_have_no_output(tmp_path: Path) -> No
 def test_an_iterator_without_rows_has_no_key() -> None:
     """An empty row is none: with `null="error"` it would be refused."""
     assert list(wb.run(wb.parse(TOTAL).get(), iter(()), key="k", null="error")) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"key": ["x", "y"]}, "the option key cannot be .*\n.*it is a text; a key of two columns"),
+        ({"head": "1"}, "the option head cannot be '1'\n.*a whole number"),
+        ({"head": -1}, "from 1 on"),
+        ({"head": True}, "a whole number"),
+        ({"strict": "yes"}, "True or False"),
+        ({"carry": 5}, "a text or a list"),
+        ({"null": 5}, "a text or a list"),
+        ({"columns": 3}, "a dictionary or a list"),
+        ({"state": 3}, "a text or a path"),
+        ({"rate": "a", "fault": ["lose x"]}, "a number"),
+    ],
+)
+def test_options_of_a_wrong_type_are_refused(options: dict[str, Any], told: str) -> None:
+    """Each with what it may be; numbers of numpy are numbers, and a lateness may be one."""
+    total = wb.parse("pipeline total(x: int) -> int { return cumulate(x, +) }").get()
+    rows = [{"x": 1, "t": 3}, {"x": 2, "t": 1}]
+    with pytest.raises(InputError, match=told):
+        wb.run(total, rows, **options)
+    one: Any = np.int64(1)
+    assert wb.run(total, rows, head=one) == [{"out": 1}]
+    assert wb.run(total, rows, late=5, time="t") == [{"t": 1, "out": 2}, {"t": 3, "out": 3}]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from numbers import Integral, Real
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,7 +160,7 @@ class RunOptions:
     read as seconds since 1970."""
     year: int | None = _of(TIMES)
     """The year of times that have none; without it, the latest year in which they are not in the future."""
-    late: str | None = _of(TIMES)
+    late: str | int | float | None = _of(TIMES)
     """Allowed lateness: how late events may arrive."""
     late_output: str | Path | None = _of(TIMES)
     """The file for events beyond the allowed lateness."""
@@ -252,11 +254,41 @@ class RunOptions:
 
         return Follower(find_followed_file(self.input))
 
-    def clock(self, late: str | None = None) -> Clock:
+    def clock(self, late: str | int | float | None = None) -> Clock:
         """Return the parser of event times in the log; see `Clock`."""
         from workbench.events.clock import Clock
 
-        return Clock(self.time or Clock.column, self.time_unit, late, self.time_format or Clock.format, self.year)
+        lateness = None if late is None else str(late)
+        return Clock(self.time or Clock.column, self.time_unit, lateness, self.time_format or Clock.format, self.year)
+
+
+KINDS: Mapping[str, tuple[tuple[Any, ...], str]] = {
+    "str": ((str, PathLike), "a text"),
+    "Path": ((PathLike,), "a path"),
+    "int": ((Integral,), "a whole number"),
+    "float": ((Real,), "a number"),
+    "bool": ((bool, Integral), "True or False"),
+    "Sequence": ((Sequence,), "a list"),
+    "Mapping": ((Mapping,), "a dictionary"),
+    "None": ((type(None),), ""),
+}
+"""For each kind of value in the types of `RunOptions`: the types of Python, and words for them."""
+POSITIVE = ("head", "infer_rows", "threads", "processes")
+"""The options that are numbers from 1 on."""
+
+
+def check_value(name: str, value: Any) -> None:
+    """Raise InputError if an option has a value of a wrong type, or a number that makes no sense."""
+    kinds = [each.partition("[")[0] for each in str(OPTIONS[name].type).split(" | ")]
+    if not all(kind in KINDS for kind in kinds):
+        return
+    allowed = tuple(each for kind in kinds for each in KINDS[kind][0])
+    if not isinstance(value, allowed) or (isinstance(value, bool) and "bool" not in kinds):
+        words = " or ".join(dict.fromkeys(KINDS[kind][1] for kind in kinds if kind != "None"))
+        more = "; a key of two columns needs a column with both" * (name == "key")
+        raise InputError(f"the option {name} cannot be {value!r}", hint=f"it is {words}{more}")
+    if name in POSITIVE and value is not None and value < 1:
+        raise InputError(f"the option {name} cannot be {value!r}", hint="it is a number from 1 on")
 
 
 _WRITTEN = ("--bad-rows", "--late-output", "--html", "--state")

@@ -28,6 +28,7 @@ from workbench.executors.run_options import (
     RULES,
     TIMES,
     RunOptions,
+    check_value,
     flag_name,
     output_files,
 )
@@ -300,6 +301,8 @@ def run_options(values: Mapping[str, Any], say: Callable[[str], object] = lambda
     empty = [name for name, value in values.items() if value is None or (isinstance(value, list) and not value)]
     options = {name: value for name, value in values.items() if name not in empty}
     more = {name: options.pop(name) for name in options.keys() - OPTIONS.keys()}
+    for name, value in options.items():
+        check_value(name, value)
     return RunOptions(**options, more=more)
 
 

@@ -75,7 +75,7 @@ class RunKeywords(TypedDict, total=False):
     time_unit: str
     time_format: str
     year: int
-    late: str
+    late: str | int | float
     late_output: str
     until: str | int
     facts: Mapping[str, Any] | Sequence[str] | Place
