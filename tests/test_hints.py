@@ -192,6 +192,8 @@ PIPES = [
     # machines
     "machine m(x: int) -> int { var n«→: int» = 0\n state a: n }",
     "machine m(x: int) { var n: int = 0\n state a\n a -> a when x > 3 «{ n := 1 }→/ n := 1» }",
+    "machine m(x: int) { var n: int = 0\n state a\n a -> a when x > 3«, n := 1→ / n := 1» }",
+    "machine m(x: {a, b}«→)» -> bool { state a: true }",
     "machine m(x: 0..9) -> «int mod 4→0..9» { state a: x }",
     "machine m(x: 0..9) { var n: int mod «4→10» = 0\n state a\n a -> a / n := x }",
     "machine m(«state→x»: int) { state a }",
