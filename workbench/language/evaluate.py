@@ -123,10 +123,10 @@ class Evaluator:
 
     def unknown(self, e: s.Identifier) -> LanguageError:
         """Build the error about a name that is not defined here."""
-        constants = {name.title(): name for name in ("true", "false")}
-        hint = did_you_mean(e.name, [*self.scope, *self.labels, *constants.values()], "the names here are: ")
-        if e.name in constants:
-            hint = f"write {constants[e.name]}"
+        hint = did_you_mean(e.name, [*self.scope, *self.labels], "the names here are: ")
+        constant = did_you_mean(e.name.lower(), ("true", "false"))
+        if constant.startswith("did") and not hint.startswith("did"):
+            hint = constant
         if self.is_table(e):
             hint = f"'{e.name}' is a table: read an entry, {e.name}[0]"
         elif e.name in self.functions:
