@@ -76,7 +76,7 @@ def _sort_pair(one: ModelRow, other: ModelRow, by: t.OrderedBy) -> list[ModelRow
     def before(a: Any, b: Any) -> bool:
         return bool(a > b if by.descending else a < b)
 
-    swap = both(other[0], apply(before, (other[1][by.name], one[1][by.name])).is_true)
+    swap = both(other[0], apply(before, (other[1][by.name], one[1][by.name]), f"the order by {by.name}").is_true)
     if swap is FALSE:
         return [one, other]
     first = {name: choose_value(swap, other[1][name], value) for name, value in one[1].items()}

@@ -135,12 +135,17 @@ class GuardedValue:
         return index, disjunction(outside) if outside else FALSE
 
 
-def apply(function: Callable[..., Value | None], operands: Sequence[GuardedValue]) -> GuardedValue:
-    """Apply a function to values."""
+def apply(
+    function: Callable[..., Value | None],
+    operands: Sequence[GuardedValue],
+    what: str,
+    attribute: str = "TYPE.ATTRIBUTE",
+) -> GuardedValue:
+    """Apply a function to values; `what` it computes, of which attribute, is for the error about too many."""
     count = math.prod(max(len(each.cases), 1) for each in operands)
     if count > MAXIMUM:
-        hint = "give its attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
-        raise Refused(f"an expression of rules has {count} combinations of values", hint=hint)
+        hint = f"give its attributes fewer values: --values {attribute}=1..4"
+        raise Refused(f"{what} in rules has {count} combinations of values", hint=hint)
     combinations = itertools.product(*(each.cases.values() for each in operands))
     return GuardedValue.of(
         (function(*(v for v, _ in each)), conjunction(when for _, when in each)) for each in combinations
@@ -194,7 +199,7 @@ def evaluate(expression: t.Expression, look: Lookup) -> GuardedValue:
         if table is not None and table == other.table and (table.sorted or (equality and table.distinct)):
             truth = COMPARISONS["=" if row.symbol == "==" else row.symbol](one.index, other.index)
             return GuardedValue.of([(True, truth), (False, negate(truth))])
-    return apply(lambda *values: apply_operator(row, values), operands)
+    return apply(lambda *values: apply_operator(row, values), operands, f"'{expression}'")
 
 
 def holds(conditions: Iterable[t.Expression], look: Lookup) -> Term:

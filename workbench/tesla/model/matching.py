@@ -218,15 +218,16 @@ class RuleMatching:
     def _aggregate(self, partial: GuardedMatch, index: int, part: t.Aggregate) -> ReadsValue:
         """Return a reader of an aggregate's parameter."""
         domain = self.rule.declarations[part.type].domains.get(part.attribute or "")
-        aggregate = aggregate_row(part)
+        aggregate, named = aggregate_row(part), f"{part.type}.{part.attribute or 'ATTRIBUTE'}"
+        what = f"{part.function} of {named if part.attribute else part.type}"
         bag = GuardedValue.constant(())
         for there, own, slot in self._sources(partial, index):
             when = both(there, holds(self._open_constraints(part, slot), partial.look(own)))
             if when is not FALSE:
                 value = own(part.attribute) if part.attribute else GuardedValue.constant(True)
-                more = apply(lambda one, other: _add_member(aggregate, domain, one, other), (bag, value))
+                more = apply(lambda one, other: _add_member(aggregate, domain, one, other), (bag, value), what, named)
                 bag = choose_value(when, more, bag)
-        parameter = apply(lambda values: aggregate.over(values, domain), (bag,))
+        parameter = apply(lambda values: aggregate.over(values, domain), (bag,), what, named)
         return lambda _: parameter
 
 
