@@ -8,6 +8,7 @@ import threading
 import time
 import weakref
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -311,3 +312,13 @@ def test_no_garbage_is_freed_while_frames_are_read() -> None:
     """Python 3.11 would wait for itself: the garbage is local to threads (python/cpython#106883)."""
     run = [sys.executable, "-c", COLLECTING]
     assert subprocess.run(run, capture_output=True, text=True, timeout=60, check=True).stdout == "no deadlock\n"
+
+
+@pytest.mark.parametrize(("file", "name", "can"), [
+    ("/lib/z3/z3.py", "__init__", False), ("/lib/z3/z3.py", "check", True), ("/lib/other.py", "__init__", True),
+])  # fmt: skip
+def test_a_limit_leaves_no_object_of_z3_half_made(file: str, name: str, can: bool) -> None:
+    """Its deletion needs what it lacks, and Python would print that."""
+    names: dict[str, Any] = {"is_open": lambda: budget._can_be_interrupted(sys._getframe(), None)}
+    exec(compile(f"def {name}(self): return is_open()", file, "exec"), names)
+    assert names[name](None) is can

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ContextDecorator
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
 from workbench.errors import LimitMet
@@ -309,11 +309,16 @@ def _can_be_interrupted(top_frame: FrameType, work: FrameType | None) -> bool:
     frame: FrameType | None = top_frame
     inside = True
     while frame is not None and frame.f_code not in _UNINTERRUPTIBLE:
-        if inside and frame.f_code.co_filename == _IMPORT:
+        if inside and (frame.f_code.co_filename == _IMPORT or _is_constructor_of_z3(frame.f_code)):
             return False
         inside = inside and frame is not work
         frame = frame.f_back
     return frame is None
+
+
+def _is_constructor_of_z3(code: CodeType) -> bool:
+    """Whether an interrupt leaves an object of z3 there whose deletion fails, which Python prints."""
+    return code.co_name == "__init__" and code.co_filename.replace("\\", "/").endswith("/z3/z3.py")
 
 
 _IMPORT = "<frozen importlib._bootstrap>"
