@@ -161,6 +161,12 @@ def test_what_is_printed_is_not_printed_again_where_the_process_is_killed() -> N
         assert "workbench: time limit of 0.5 s met while counting" in done.err
 
 
+def test_a_process_that_has_printed_everything_and_ends_slowly_says_no_more() -> None:
+    """Its code counts; it releases memory, for example, and was not interrupted."""
+    done = attended('import atexit, time; atexit.register(time.sleep, 9); print("{}", flush=True); return 1', 60, None)
+    assert done == Ended(1, "{}\n", "")
+
+
 def test_foreign_code_that_takes_memory_is_killed() -> None:
     done = attended('with phase("filling"): set(range(10 ** 10))', None, 100)
     assert done.code == 3

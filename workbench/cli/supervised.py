@@ -137,7 +137,8 @@ class _Attendant:
             if self.passed and time.monotonic() > self.passed[1] + MERCY:
                 leave(self.passed[0])
             if (limit := self._limit()) and not self.asked:
-                os.kill(self.child, signal.SIGTERM)  # which also interrupts waiting
+                done = self.printed is not None  # it would say that it was interrupted, and it was not
+                os.kill(self.child, signal.SIGKILL if done else signal.SIGTERM)  # which also interrupts waiting
                 self.asked = limit, time.monotonic()
             if self.asked and (self._reckless() or time.monotonic() > self.asked[1] + GRACE):
                 os.kill(self.child, signal.SIGKILL)

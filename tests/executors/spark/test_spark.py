@@ -223,7 +223,8 @@ STREAM = ["--key", "k", "--stream", "--checkpoint", "ck", "--output", "y"]
 
 def command(files, *more):
     read = [] if "--input" in more else ["--input", str(files / "in")]
-    given = ["run", str(files / "p.pipe"), *read, "--backend", "spark", *map(str, more)]
+    backend = [] if "--backend" in more else ["--backend", "spark"]
+    given = ["run", str(files / "p.pipe"), *read, *backend, *map(str, more)]
     return [each for each in given if each != "None"]
 
 

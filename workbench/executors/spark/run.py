@@ -148,7 +148,7 @@ def run_stream(run: SparkRun, spark: SparkSession, format: str) -> None:
         while not query.awaitTermination(_POLL):
             pass
     except KeyboardInterrupt:
-        print("stopped; the same command goes on from there", file=sys.stderr)
+        print("stopped; run the same command again to continue", file=sys.stderr)
         raise
     finally:
         with contextlib.suppress(Exception):
