@@ -473,7 +473,8 @@ def test_an_iterator_without_rows_has_no_key() -> None:
     [
         ({"key": ["x", "y"]}, "the option key cannot be .*\n.*it is a text; a key of two columns"),
         ({"head": "1"}, "the option head cannot be '1'\n.*a whole number"),
-        ({"head": -1}, "from 1 on"),
+        ({"head": -1}, "from 0 on"),
+        ({"threads": 0, "backend": "threaded"}, "from 1 on"),
         ({"head": True}, "a whole number"),
         ({"strict": "yes"}, "True or False"),
         ({"carry": 5}, "a text or a list"),

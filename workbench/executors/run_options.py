@@ -273,8 +273,8 @@ KINDS: Mapping[str, tuple[tuple[Any, ...], str]] = {
     "None": ((type(None),), ""),
 }
 """For each kind of value in the types of `RunOptions`: the types of Python, and words for them."""
-POSITIVE = ("head", "infer_rows", "threads", "processes")
-"""The options that are numbers from 1 on."""
+LEAST = {"head": 0, "infer_rows": 1, "threads": 1, "processes": 1}
+"""The least values of options that are numbers."""
 
 
 def check_value(name: str, value: Any) -> None:
@@ -287,8 +287,8 @@ def check_value(name: str, value: Any) -> None:
         words = " or ".join(dict.fromkeys(KINDS[kind][1] for kind in kinds if kind != "None"))
         more = "; a key of two columns needs a column with both" * (name == "key")
         raise InputError(f"the option {name} cannot be {value!r}", hint=f"it is {words}{more}")
-    if name in POSITIVE and value is not None and value < 1:
-        raise InputError(f"the option {name} cannot be {value!r}", hint="it is a number from 1 on")
+    if name in LEAST and value is not None and value < LEAST[name]:
+        raise InputError(f"the option {name} cannot be {value!r}", hint=f"it is a number from {LEAST[name]} on")
 
 
 _WRITTEN = ("--bad-rows", "--late-output", "--html", "--state")
