@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import workbench as wb
 from tests.cli.conftest import BANNER, MODELS, Run, program, script
 from workbench.errors import Location, WorkbenchError
 
@@ -468,6 +469,12 @@ def test_options_are_suggested_that_the_command_has(workbench: Run) -> None:
         ("run p.pipe --input x.csv --state p.pipe", "--state would overwrite the program"),
         ("run p.pipe --input x.csv --output x.csv", "--output would overwrite what is read"),
         ("run p.pipe --input x.csv --output out=x.csv", "--output out would overwrite what is read"),
+        ("run r.tesla --input e.csv --facts L=l.csv --output l.csv", "--output would overwrite what is read"),
+        ("run r.tesla --input e.csv --facts L=l.csv --bad-rows l.csv", "--bad-rows would overwrite what is read"),
+        (
+            "run r.tesla --input e.csv --facts L=l.csv --rules-control c.csv --output c.csv",
+            "--output would overwrite what is read",
+        ),
     ],
 )
 def test_what_a_command_reads_it_does_not_overwrite(
@@ -476,12 +483,28 @@ def test_what_a_command_reads_it_does_not_overwrite(
     monkeypatch.chdir(tmp_path)
     files = {"p.pipe": "pipeline p(x: 0..9) -> 0..9 { return x }\n", "x.csv": "x\n1\n"}
     files["q.pipe"] = files["p.pipe"]
+    files["r.tesla"] = (
+        "declare A(v: int) declare fact L(n: int) declare B(v: int) rule r: from A and each L(n == A.v) emit B(v = A.v)"
+    )
+    files |= {"l.csv": "n\n1\n", "e.csv": "type,time,v\nA,1,1\n", "c.csv": "time,do,rule\n1,remove,r\n"}
     for name, text in files.items():
         Path(name).write_text(text)
     done = workbench(*command.split())
     assert done.code == 2
     assert refused in done.err
     assert {name: Path(name).read_text() for name in files} == files
+
+
+@pytest.mark.parametrize("program", ["p.pipe", "p.pipe:p"])
+def test_from_python_a_run_does_not_overwrite_its_program(
+    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "pipeline p(x: int) -> int { return x }"
+    Path("p.pipe").write_text(text)
+    with pytest.raises(WorkbenchError, match="--output would overwrite what is read"):
+        wb.run(program, [{"x": 1}], output="p.pipe")
+    assert Path("p.pipe").read_text() == text
 
 
 def test_an_option_that_is_not_repeatable_is_given_once(workbench: Run, tmp_path: Path) -> None:

@@ -260,7 +260,8 @@ def _protect_programs(args: argparse.Namespace) -> None:
             if isinstance(value, str) and value not in ("", "-"):
                 from workbench.events.files import refuse_overwriting
 
-                refuse_overwriting(option, value if os.path.exists(value) else value.rpartition("=")[2], {**roles})
+                path = value if os.path.exists(value) else value.rpartition("=")[2]  # NAME=FILE
+                refuse_overwriting(option, path, {**roles})  # the commands compare the options with each other
 
 
 def _report_progress(args: argparse.Namespace) -> contextlib.AbstractContextManager[object]:

@@ -76,14 +76,14 @@ class PagedParser(argparse.ArgumentParser):
         return parser
 
 
-class _StoreOnce(argparse._StoreAction):
+class _StoreOnce(argparse.Action):
     """Stores the value of an option that is not repeatable; a second value would replace the first in silence."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, flag: str | None = None) -> None:
         if flag is not None and isinstance(parser, PagedParser) and parser.once.setdefault(flag, values) != values:
             hint = "leave one out" + "; a key of two columns needs a column with both" * (flag == "--key")
             raise UsageError(f"{flag} is given twice: {parser.once[flag]} and {values}", hint=hint)
-        super().__call__(parser, namespace, values, flag)
+        setattr(namespace, self.dest, values)
 
 
 class _Help(argparse.Action):

@@ -66,10 +66,10 @@ def estimate_rows(log: Any) -> int | None:
     return total
 
 
-def see_apart(read: object, option_files: Mapping[str, LogPath | None]) -> None:
-    """Raise InputError if a file named by an option would replace another one that is read or written."""
+def see_apart(read: Iterable[object], option_files: Mapping[str, LogPath | None]) -> None:
+    """Raise InputError if a file named by an option would replace what is read, or the file of another option."""
     files = {option: file for option, file in option_files.items() if file not in (None, "error", "skip")}
-    roles = {os.path.realpath(each): "what is read" for each in read_files(read)} if files else {}
+    roles = {os.path.realpath(each): "what is read" for log in read for each in read_files(log)} if files else {}
     for option, file in files.items():
         refuse_overwriting(option, str(file), roles)
 

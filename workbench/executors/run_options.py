@@ -214,6 +214,12 @@ class RunOptions:
     def _has(self, name: str) -> bool:
         return bool(self.value(name) != (OPTIONS[name].default if name in OPTIONS else None))
 
+    @property
+    def written(self) -> dict[str, str | Path | None]:
+        """The files that a run writes, by their options; None where an option is not given."""
+        outputs = {f"--output {name}": file for name, file in dict(self.outputs).items()}
+        return (outputs or {"--output": self.output}) | {flag: getattr(self, flag_name(flag)) for flag in _WRITTEN}
+
     def reading(self, program: Ported | None = None, follower: Follower | None = None) -> Reading:
         """Return how to read the log; for a program with a clock, with the time column.
 
@@ -228,9 +234,8 @@ class RunOptions:
         from workbench.events.inputs import see_apart
         from workbench.events.text_options import resolve_reading
 
-        own = {f"--output {name}": file for name, file in dict(self.outputs).items()}
-        beside = {flag: getattr(self, flag_name(flag)) for flag in _WRITTEN}
-        see_apart(self.input, (own or {"--output": self.output}) | beside)
+        facts = self.facts.values() if isinstance(self.facts, Mapping) else [self.facts]
+        see_apart([self.input, self.rules_control, *facts], self.written)
         null, nulls = nulls_of(self.null)
         header = self.header.split(",") if isinstance(self.header, str) and self.header else self.header
         reading = Reading(
@@ -239,7 +244,7 @@ class RunOptions:
             clock=self.clock(), dated=self.time_format is not None, header=tuple(map(str.strip, header)),
             pattern=self.pattern, xml=self.xml, nulls=nulls, delimiter=self.delimiter, quote=self.quote,
             decimal=self.decimal, thousands=self.thousands, encoding=self.encoding, skip_lines=self.skip_lines,
-            comment=self.comment,            follow=follower or self._follower(),
+            comment=self.comment, follow=follower or self._follower(),
         )  # fmt: skip
         reading = resolve_reading(reading)
         if self.time is None or program is None:
@@ -279,6 +284,7 @@ LEAST = {"head": 0, "infer_rows": 1, "threads": 1, "processes": 1}
 
 def check_value(name: str, value: Any) -> None:
     """Raise InputError if an option has a value of a wrong type, or a number that makes no sense."""
+    # the types are texts, and some of their names would have to be imported to evaluate them
     kinds = [each.partition("[")[0] for each in str(OPTIONS[name].type).split(" | ")]
     if not all(kind in KINDS for kind in kinds):
         return

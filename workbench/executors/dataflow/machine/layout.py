@@ -1,7 +1,7 @@
 """The arrays of machine code, and the offsets of numbers in them.
 
-The rule of this module: this module only defines names. Machine code uses the offsets as constants; its functions
-    receive related arrays as one argument..
+The rule of this module: it defines names only. Machine code uses the offsets as constants; its functions receive
+related arrays as one argument.
 """
 
 from __future__ import annotations
