@@ -40,9 +40,8 @@ class Schedule:
         self._switches = None if isinstance(seed, int) else list(seed)
         self._random = random.Random(seed if isinstance(seed, int) else 0)
         self._switching = self._random.choice((0.05, 0.3, 0.9)) if switching is None else switching
-        self._fibers: list[_Fiber] = []
-        self._current = _Fiber("caller")
-        self._caller = ScheduledThread(self, lambda: None, "caller")
+        self._threads: list[ScheduledThread] = []
+        self._current = ScheduledThread(self, lambda: None, "caller")
         self._dead = ""
         self._failures: list[BaseException] = []
         self._interrupt: BaseException | None = None
@@ -61,7 +60,7 @@ class Schedule:
 
     def current_thread(self) -> ScheduledThread:
         """Return the running thread; the caller has a thread object of its own."""
-        return self._current.thread or self._caller
+        return self._current
 
     def Thread(self, *, target: Callable[[], None], name: str, daemon: bool) -> ScheduledThread:  # noqa: N802
         """Return a thread that is scheduled."""
@@ -78,13 +77,13 @@ class Schedule:
         Deadlock: no thread could continue. AssertionError: a thread failed, or has not ended when `body` has.
         """
         caller = self._current
-        self._fibers = [caller]
+        self._threads = [caller]
         try:
             result = body()
         finally:
             if self._interrupt is not None:  # otherwise the cleanup after it fails
                 raise self._interrupt
-        left = [fiber.name for fiber in self._fibers if fiber is not caller]
+        left = [thread.name for thread in self._threads if thread is not caller]
         if left:
             self._die(f"{len(left)} threads have not ended: {', '.join(left)}")
             raise AssertionError(self._dead)
@@ -110,15 +109,10 @@ class Schedule:
             switches[0] = (points - 1, which)
             return
         switches[:] = rest
-        able = [fiber for fiber in self._fibers if fiber.blocked is None]
+        able = [thread for thread in self._threads if thread.blocked is None]
         self._go_on(able[which % len(able)])
 
     # --- for locks and threads ---
-
-    @property
-    def current(self) -> _Fiber:
-        """The running thread."""
-        return self._current
 
     def block(self, why: object) -> None:
         """Block the current thread until it is unblocked."""
@@ -127,17 +121,17 @@ class Schedule:
 
     def unblock(self, why: object) -> None:
         """Unblock the threads that are blocked for this reason."""
-        for fiber in self._fibers:
-            if fiber.blocked is why:
-                fiber.blocked = None
+        for thread in self._threads:
+            if thread.blocked is why:
+                thread.blocked = None
 
     def switch(self) -> None:
         """Switch to a thread that the seed chooses."""
         if self._dead:
             raise Deadlock(self._dead)
-        self._go_on(self._choose_fiber())
+        self._go_on(self._choose_thread())
 
-    def _go_on(self, successor: _Fiber | None) -> None:
+    def _go_on(self, successor: ScheduledThread | None) -> None:
         """Let the chosen thread run, and wait until the current one is chosen again."""
         me = self._current
         if successor is not None and successor is not me:
@@ -151,66 +145,58 @@ class Schedule:
         if self._dead:
             raise Deadlock(self._dead)
 
-    def _choose_fiber(self) -> _Fiber | None:
-        able = [fiber for fiber in self._fibers if fiber.blocked is None]
+    def _choose_thread(self) -> ScheduledThread | None:
+        able = [thread for thread in self._threads if thread.blocked is None]
         if able:
             return self._random.choice(able) if self._switches is None else able[0]
-        waiting = ", ".join(f"{fiber.name} for {fiber.blocked}" for fiber in self._fibers)
+        waiting = ", ".join(f"{thread.name} for {thread.blocked}" for thread in self._threads)
         self._die(f"no thread can go on; waiting: {waiting}")
         return None
 
     def _die(self, why: str) -> None:
         """Release all threads, so that they fail."""
         self._dead = why
-        for fiber in self._fibers:
-            if fiber is not self._current:
-                fiber.baton.release()
+        for thread in self._threads:
+            if thread is not self._current:
+                thread.baton.release()
 
-    def began(self, fiber: _Fiber) -> None:
+    def began(self, thread: ScheduledThread) -> None:
         """Make a thread available for scheduling."""
-        self._fibers.append(fiber)
+        self._threads.append(thread)
 
-    def end_fiber(self, fiber: _Fiber, failure: BaseException | None) -> None:
+    def end_thread(self, thread: ScheduledThread, failure: BaseException | None) -> None:
         """End the current thread."""
         if self._dead:
             return
         if failure is not None:
             self._failures.append(failure)
-        self._fibers.remove(fiber)
-        self.unblock(fiber)
-        successor = self._choose_fiber()
+        self._threads.remove(thread)
+        self.unblock(thread)
+        successor = self._choose_thread()
         if successor is not None:
             self._current = successor
             successor.baton.release()
-
-
-class _Fiber:
-    """The schedule's record of a thread."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.thread: ScheduledThread | None = None
-        self.baton = threading.Semaphore(0)
-        self.blocked: object = None
-
-    def __str__(self) -> str:
-        return f"the end of {self.name}"
 
 
 class ScheduledThread:
     """A replacement for `threading.Thread`."""
 
     def __init__(self, schedule: Schedule, target: Callable[[], None], name: str) -> None:
+        self.name = name
+        self.baton = threading.Semaphore(0)
+        self.blocked: object = None
+        """What it waits for; None: it can run."""
         self._schedule = schedule
         self._target = target
-        self._fiber = _Fiber(name)
-        self._fiber.thread = self
         self._begun = self._over = False
+
+    def __str__(self) -> str:
+        return f"the end of {self.name}"
 
     def start(self) -> None:
         """Start the thread; it runs now or later."""
         self._begun = True
-        self._schedule.began(self._fiber)
+        self._schedule.began(self)
         threading.Thread(target=self._run, daemon=True).start()
         self._schedule.point()
 
@@ -222,20 +208,20 @@ class ScheduledThread:
         """Wait until the thread has ended; raise RuntimeError where `threading.Thread` does."""
         if not self._begun:
             raise RuntimeError("cannot join thread before it is started")
-        if self._fiber is self._schedule.current:
+        if self is self._schedule.current_thread():
             raise RuntimeError("cannot join current thread")
         while not self._over:
-            self._schedule.block(self._fiber)
+            self._schedule.block(self)
 
     def _run(self) -> None:
-        self._fiber.baton.acquire()
+        self.baton.acquire()
         failure: BaseException | None = None
         try:
             self._target()
         except BaseException as error:  # reported by `Schedule.run`
             failure = error
         self._over = True
-        self._schedule.end_fiber(self._fiber, failure)
+        self._schedule.end_thread(self, failure)
 
 
 class ScheduledLock:
@@ -245,13 +231,13 @@ class ScheduledLock:
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
-        self._owner: _Fiber | None = None
+        self._owner: ScheduledThread | None = None
 
     def acquire(self) -> bool:
         """Acquire the lock when it is free. No point here: the maker of a lock acquires it before any other thread."""
         while self._owner is not None:
             self._schedule.block(self)
-        self._owner = self._schedule.current
+        self._owner = self._schedule.current_thread()
         return True
 
     def release(self) -> None:
@@ -284,13 +270,13 @@ class ScheduledRLock(ScheduledLock):
 
     def acquire(self) -> bool:
         self._schedule.point()
-        if self._owner is not self._schedule.current:
+        if self._owner is not self._schedule.current_thread():
             super().acquire()
         self._depth += 1
         return True
 
     def release(self) -> None:
-        assert self._owner is self._schedule.current
+        assert self._owner is self._schedule.current_thread()
         self._depth -= 1
         if not self._depth:
             super().release()
