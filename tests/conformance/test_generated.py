@@ -16,7 +16,8 @@ from workbench.builder import Builder
 from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import Denoting, Running, Seen
 from workbench.conformance.generate import functions
-from workbench.conformance.generate.pipelines import pipelines, pipelines_and_traces, state_bits, traces
+from workbench.conformance.generate.construction import state_bits
+from workbench.conformance.generate.pipelines import pipelines, pipelines_and_traces, traces
 from workbench.conformance.generate.python_source import body
 from workbench.core.determinism import same
 from workbench.core.domain import Range

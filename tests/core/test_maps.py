@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.conformance.generate.pipelines import values
+from workbench.conformance.generate.domains import values
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, STR, Enum, Integer, Overflowing, Range
 from workbench.core.fields import FrozenMap, Map, Record, Tuple, join_parts, resolve, scalars, split

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from workbench.builder import Builder
-from workbench.conformance.generate.pipelines import domains, values
+from workbench.conformance.generate.domains import domains, values
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Range
 from workbench.core.fields import FrozenMap, Map, Nullable, Record, Tuple
 from workbench.errors import DomainError, InputError

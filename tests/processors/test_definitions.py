@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.processors.common import machined, stepped
-from workbench.conformance.generate.pipelines import values
+from workbench.conformance.generate.domains import values
 from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range
 from workbench.core.fields import Tuple
 from workbench.core.form import Form

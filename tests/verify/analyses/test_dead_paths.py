@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from workbench import BOOL, Integer, Outcome, Pipeline, Settings, parse, read_file
-from workbench.conformance.generate.pipelines import pipelines, values
+from workbench.conformance.generate.domains import values
+from workbench.conformance.generate.pipelines import pipelines
 from workbench.core.pipeline import Node
 from workbench.errors import Overflow
 from workbench.executors import Reference

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from workbench import Pipeline, Settings, parse
-from workbench.conformance.generate.pipelines import pipelines, values
+from workbench.conformance.generate.domains import values
+from workbench.conformance.generate.pipelines import pipelines
 from workbench.core.pipeline import Node
 from workbench.errors import Overflow
 from workbench.executors import Reference

@@ -17,8 +17,7 @@ from workbench.builder import Builder, BuiltStream
 from workbench.conformance.generate import functions as g
 from workbench.conformance.generate import single
 from workbench.conformance.generate.domains import values
-from workbench.conformance.generate.samples import fitting
-from workbench.conformance.generate.single import Draw, cumulation, numbers
+from workbench.conformance.generate.single import Draw, cumulation, fitting, numbers
 from workbench.core import function as f
 from workbench.core.domain import Bool, Domain, Integer, Integers, Range
 from workbench.core.fields import IndexedTuple, Map, Tuple

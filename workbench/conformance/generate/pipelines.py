@@ -1,9 +1,7 @@
-"""Hypothesis strategies for well-typed pipelines and for traces of their inputs.
+"""Hypothesis strategies for well-typed pipelines (see `construction`) and for traces of their inputs.
 
-The rule of this module: pipelines are built by the `Builder`, processor after processor, each reading earlier
-pipes with suitable domains; nothing is generated and then rejected. Choices are listed simplest first and
-counts start small, so failures shrink to few processors with small parameters. Everything stays small enough
-for a model checker: domains of at most `MAX_VALUES` values and at most `max_bits` bits of state.
+The rule of this module: choices are listed simplest first and counts start small, so failures shrink to few processors
+with small parameters.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from workbench.conformance.generate import functions as g
-from workbench.conformance.generate.construction import MAX_EVENTS, Growing, state_bits
+from workbench.conformance.generate.construction import MAX_EVENTS, Growing
 from workbench.conformance.generate.domains import EXTREMES, REGROUPED, Extremes, domains, unbounded, values
 from workbench.conformance.generate.single import Draw
 from workbench.core.domain import Domain, Integers, Reals, Texts, Value
@@ -169,15 +167,3 @@ def pipelines_and_traces(draw: st.DrawFn, /, **options: Any) -> tuple[Pipeline, 
     """Draw a pipeline and a trace for it."""
     pipeline = draw(pipelines(**options))
     return pipeline, draw(traces(pipeline, max_steps=16 if options.get("large") else 8))
-
-
-__all__ = [
-    "domains",
-    "faults",
-    "long_traces",
-    "pipelines",
-    "pipelines_and_traces",
-    "state_bits",
-    "traces",
-    "values",
-]

@@ -1,11 +1,13 @@
-"""Random processors without inner processors, for pipes of given domains.
+"""Random processors without inner processors, for pipes of given domains; and samples of all others.
 
-The rule of this module: a processor suits the domain of its input; simplest ones come first.
+The rule of this module: a processor suits the domain of its input; simplest ones come first. Processors for which the
+generator has no rule of its own are drawn from their `samples`, so that pipelines include every registered one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
+from itertools import product
 from typing import Any
 
 from hypothesis import strategies as st
@@ -15,8 +17,11 @@ from workbench.conformance.generate.domains import integers, scalars, values
 from workbench.core import function as f
 from workbench.core.domain import Bool, Domain, Integer, Integers, Range, Reals, Texts
 from workbench.core.fields import Map, Tuple
+from workbench.core.form import Form
 from workbench.core.processor import Processor
 from workbench.core.typing_rules import has_bits
+from workbench.errors import WorkbenchError
+from workbench.processors import CLASSES
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cast import Cast
 from workbench.processors.count_decimate import CountDecimate
@@ -168,3 +173,21 @@ def _cast(draw: Draw, domain: Domain) -> Processor:
     lo = domain.lo + draw(st.integers(-1, 1))
     other = Range(lo, max(lo, domain.hi + draw(st.integers(-1, 1))))
     return Cast(draw(st.one_of(integers, st.just(other))))
+
+
+def fitting(domains: Sequence[Domain], ruled: Collection[type[Processor]]) -> list[tuple[Processor, tuple[int, ...]]]:
+    """Return the samples that have a model on pipes of these domains, each with the positions of its input pipes."""
+    integers = next((domain for domain in reversed(domains) if isinstance(domain, Integer)), Integer(4))
+    samples = (sample for kind in CLASSES.values() if kind not in ruled for sample in kind.samples())
+    able = [sample.resolve(integers) for sample in samples if not sample.refusal(Form.MODEL)]
+    indices = range(len(domains) - 1, -1, -1)
+    tried = ((sample, read) for sample in able for read in product(indices, repeat=sample.in_arity))
+    return [(sample, read) for sample, read in tried if _suits(sample, tuple(domains[index] for index in read))]
+
+
+def _suits(processor: Processor, inputs: tuple[Domain, ...]) -> bool:
+    try:
+        processor.specialise(inputs).machine(inputs)
+    except WorkbenchError:
+        return False
+    return True
