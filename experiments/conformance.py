@@ -171,15 +171,16 @@ def _compiled(pipeline: Pipeline, steps: Any, data: Any) -> None:
 
 
 def _threads(pipeline: Pipeline, steps: Any, data: Any) -> None:
-    from hypothesis import strategies as st
-
+    from workbench.conformance.compare.conform import plans
     from workbench.conformance.compare.differential import check
     from workbench.conformance.compare.executables import Running
     from workbench.conformance.compare.threaded import Scheduled
+    from workbench.processors.held.group import flatten
     from workbench.verify.analyses.certify import certify_nodes
 
-    seed = data.draw(st.integers(0, 2**32))
-    check(pipeline, steps, Running(pipeline), Scheduled(pipeline, seed, certify_nodes(pipeline)))
+    certificates = certify_nodes(pipeline)
+    plan = data.draw(plans(flatten(pipeline), tuple(certificates), seeded=True))
+    check(pipeline, steps, Running(pipeline), Scheduled(pipeline, plan, certificates))
 
 
 COMPARISONS: dict[str, Callable[[Pipeline, Any, Any], None]] = dict(

@@ -13,6 +13,7 @@ import workbench as wb
 from tests.executors.threaded.interrupts import everywhere
 from tests.executors.threaded.test_executor import STEPS, broken_at, figure, outcome
 from workbench.builder import Builder, pipeline
+from workbench.conformance.compare.conform import plans
 from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import Running
 from workbench.conformance.compare.schedules import Schedule
@@ -30,7 +31,7 @@ from workbench.executors.threaded.manager import ThreadManager
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
-from workbench.processors.held.group import Group
+from workbench.processors.held.group import Group, flatten
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.trim import Trim
 
@@ -42,16 +43,16 @@ def manager():
     assert found.threads == 0
 
 
-@given(pipelines_and_traces(max_nodes=5), st.integers(0, 2**32))
-def test_any_pipeline_under_any_schedule_is_the_reference(given_, seed):
+@given(pipelines_and_traces(max_nodes=5), st.data())
+def test_any_pipeline_under_any_schedule_is_the_reference(given_, data):
     pipeline, steps = given_
-    check(pipeline, steps, Running(pipeline), ScheduledFlow(pipeline, seed))
+    plan = data.draw(plans(flatten(pipeline), seeded=True))
+    check(pipeline, steps, Running(pipeline), ScheduledFlow(pipeline, plan))
 
 
-@pytest.mark.sampled(15)
-@pytest.mark.parametrize("seed", range(40))
-def test_the_figure_under_many_schedules(seed):
-    check(figure, [*STEPS[:12], {}, END], Running(figure), ScheduledFlow(figure, seed))
+@given(plans(flatten(figure), seeded=True))
+def test_the_figure_under_many_schedules(plan):
+    check(figure, [*STEPS[:12], {}, END], Running(figure), ScheduledFlow(figure, plan))
 
 
 @pytest.mark.parametrize("ahead", [1, 3, 256])

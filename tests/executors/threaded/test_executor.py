@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.builder import Builder, pipeline
+from workbench.conformance.compare.conform import plans
 from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import Running
 from workbench.conformance.compare.threaded import Scheduled
@@ -25,6 +26,7 @@ from workbench.executors.threaded.placement import Placement, balance_cuts
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
+from workbench.processors.held.group import flatten
 from workbench.processors.held.history import History
 from workbench.processors.held.quantifiers import ForAll
 from workbench.processors.held.spawn import GloballyOf
@@ -45,16 +47,17 @@ def figure(x):
 STEPS = [{"x": i * 7 % 11} for i in range(60)]
 
 
-@given(pipelines_and_traces(max_nodes=5), st.integers(0, 2**32))
-def test_every_placement_under_every_schedule_is_the_reference(given_, seed):
+@given(pipelines_and_traces(max_nodes=5), st.data())
+def test_every_placement_under_every_schedule_is_the_reference(given_, data):
     pipeline, steps = given_
-    check(pipeline, steps, Running(pipeline), Scheduled(pipeline, seed, certify_nodes(pipeline)))
+    certificates = certify_nodes(pipeline)
+    plan = data.draw(plans(flatten(pipeline), tuple(certificates), seeded=True))
+    check(pipeline, steps, Running(pipeline), Scheduled(pipeline, plan, certificates))
 
 
-@pytest.mark.sampled(20)
-@pytest.mark.parametrize("seed", range(60))
-def test_the_figure_under_many_schedules(seed):
-    check(figure, [*STEPS[:12], {}, END], Running(figure), Scheduled(figure, seed))
+@given(plans(flatten(figure), seeded=True))
+def test_the_figure_under_many_schedules(plan):
+    check(figure, [*STEPS[:12], {}, END], Running(figure), Scheduled(figure, plan))
 
 
 def test_it_runs_as_the_reference_with_real_threads(manager):

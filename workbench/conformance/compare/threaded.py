@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -41,21 +40,13 @@ class Plan:
     ahead: int = 1
     schedule: int | Switches = ()
 
-    @classmethod
-    def of_seed(cls, flat: Pipeline, certified: Mapping[str, Certificate], seed: int) -> Plan:
-        """Draw a plan that a seed determines."""
-        chance = random.Random(seed)
-        cuts = tuple(node.name for node in flat.nodes if chance.random() < 0.6)
-        pipelined = tuple(name for name in certified if chance.random() < 0.7)
-        return cls(cuts, pipelined, chance.choice((1, 2, 3, None)), chance.choice((1, 2, 5)), seed)
-
 
 class Scheduled:
     """The threaded executor with scheduled threads.
 
     Parameters
     ----------
-    plan: the cuts of the pipeline, the number of threads, and the schedule; a seed determines all of that.
+    plan: the cuts of the pipeline, the number of threads, and the schedule.
     certificates: the certificates of processors that may be pipelined.
     """
 
@@ -64,14 +55,14 @@ class Scheduled:
     def __init__(
         self,
         pipeline: Pipeline,
-        plan: int | Plan,
+        plan: Plan,
         certificates: Mapping[str, Certificate] | None = None,
         capacities: Mapping[str, int] | None = None,
     ) -> None:
         self.pipeline = pipeline
         self.certificates = certificates or {}
         self.capacities = capacities
-        self.plan = plan if isinstance(plan, Plan) else Plan.of_seed(flatten(pipeline), self.certificates, plan)
+        self.plan = plan
         argument = "certify_nodes(pipeline)" if self.certificates else "{}"
         self.source = f"{type(self).__name__}(pipeline, {plan!r}, {argument}, {capacities!r})"
 
