@@ -7,7 +7,7 @@ seed can be repeated, and an interrupted search resumes from the seed of its rou
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hypothesis import strategies as st
 
@@ -96,13 +96,8 @@ def compare_trace(match: Match, steps: InputSequence, plan: Plan) -> Disagreemen
     return disagreement
 
 
-@dataclass(frozen=True)
-class _RandomRun:
-    """A random pipeline with a run."""
-
-    match: Match
-    steps: InputSequence
-    plan: Plan
+_RandomRun = tuple[Match, InputSequence, Plan]
+"""A random pipeline with a run."""
 
 
 @st.composite
@@ -117,7 +112,7 @@ def _random_runs(draw: st.DrawFn, /, among: Sequence[Contender], search: Search)
     steps = draw(long_traces(match.flat, search.steps, ends=contender.ends))
     seeded = draw(st.booleans())
     plan = draw(plans(match.flat, tuple(match.certificates), seeded=seeded)) if contender.threads else Plan()
-    return _RandomRun(match, steps, plan)
+    return match, steps, plan
 
 
 def conform_random(
@@ -155,18 +150,19 @@ def _search_randomly(
     """Return how many random pipelines a round compared, and the simplest failure."""
     tried = 0
 
-    def differs(drawn: _RandomRun | None) -> tuple[_RandomRun, Disagreement] | None:
+    def differs(drawn: _RandomRun | None) -> tuple[Match, Disagreement] | None:
         nonlocal tried
-        tried += drawn is not None
-        difference = None if drawn is None else compare_trace(drawn.match, drawn.steps, drawn.plan)
-        return None if drawn is None or difference is None else (drawn, difference)
+        if drawn is None:
+            return None
+        tried += 1
+        difference = compare_trace(*drawn)
+        return None if difference is None else (drawn[0], difference)
 
     failure = smallest(_random_runs(among, search), differs, count, number)
     if failure is None:
         return tried, None
-    drawn, disagreement = failure
-    by_itself = _part(drawn.match, disagreement, search, number)
-    return tried, by_itself[1] if by_itself else disagreement
+    by_itself = _part(*failure, search, number)
+    return tried, by_itself[1] if by_itself else failure[1]
 
 
 def _part(match: Match, disagreement: Disagreement, search: Search, number: int) -> SmallestPart | None:
