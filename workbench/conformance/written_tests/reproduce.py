@@ -10,12 +10,13 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.conformance.written_tests.pytest_file import as_source
 from workbench.core.domain import Value
 from workbench.core.ops import AND, COMPARISONS, IMPLIES, NOT, OR
+from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import Overflow, WorkbenchError
 from workbench.executors.reference.executor import Reference
@@ -41,8 +42,10 @@ Outputs = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class _Played:
-    """A run as it is tested: every step with its outputs, and the Overflow that ends it, if any."""
+    """A run of a pipeline as it is tested: every step with its outputs, and the Overflow that ends it, if any."""
 
+    run: Trace
+    pipeline: Pipeline
     inputs: list[InputRow]
     outputs: list[OutputRow]
     overflow: str
@@ -52,21 +55,19 @@ class _Played:
 def single(run: Trace, function: str, property_name: str, syntax: s.PropertySyntax | None = None) -> Iterator[str]:
     """Yield the test of a run of one pipeline, which `function` builds."""
     played = _play(run)
-    yield from _run(run, played, f"{function}()")
+    yield from _run(played, f"{function}()")
     if not played.overflow:
-        yield from _write_violation(run, played, syntax or _parse_property(property_name))
+        yield from _write_violation(played, syntax or _parse_property(property_name))
 
 
 def write_replay(run: Trace, function: str) -> Iterator[str]:
     """Yield a test that a pipeline, built by `function`, has the same outputs on these inputs as now."""
-    assert run.pipeline is not None
-    inputs: list[InputRow] = [step.inputs for step in run.steps]
-    outputs, overflow = _execute(Reference(run.pipeline, run.capacities), inputs)
-    yield from _run(run, _Played(inputs[: len(outputs) + bool(overflow)], outputs, overflow), f"{function}()")
+    yield from _run(_execute_run(run, [step.inputs for step in run.steps]), f"{function}()")
 
 
-def _run(run: Trace, played: _Played, pipeline: str) -> Iterator[str]:
+def _run(played: _Played, pipeline: str) -> Iterator[str]:
     """Yield the steps, and the assertion of their outputs."""
+    run = played.run
     line = f"capacities = {as_source(dict(run.capacities))}"
     each = (f"    {as_source(queue)}: {size}," for queue, size in run.capacities.items())
     yield from [line] if len(line) <= MAX_ON_A_LINE else ["capacities = {", *each, "}"]
@@ -83,30 +84,34 @@ def _run(run: Trace, played: _Played, pipeline: str) -> Iterator[str]:
 def _table(what: str, run: Trace, *columns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the steps, one per line."""
     yield f"steps = [  # {what}"
-    for step, parts in enumerate(zip(*columns, strict=False)):
-        yield f"    ({', '.join(map(as_source, parts))}),{_note(run, step)}"
+    for (_, note), parts in zip(number_steps(run), zip(*columns, strict=False), strict=False):
+        yield f"    ({', '.join(map(as_source, parts))}),{note}"
     yield "]"
 
 
-def _note(run: Trace, step: int) -> str:
-    """Return a comment that names the step of the run."""
-    if step < len(run.steps):
-        return f"  # step {step}" + (", where the loop begins" if step == run.loop else "")
-    assert run.loop is not None
-    rounds, past = divmod(step - len(run.steps), len(run.steps) - run.loop)
-    return f"  # step {run.loop + past} in round {2 + rounds}"
+def number_steps(run: Trace) -> Iterator[tuple[int, str]]:
+    """Yield the number of each step that is tested, those of a loop several times, and the comment that names it."""
+    loop = [] if run.loop is None else list(range(run.loop, len(run.steps)))
+    for number in range(len(run.steps)):
+        yield number, f"  # step {number}" + (", where the loop begins" if number == run.loop else "")
+    for count in range(2, ROUNDS + 1):
+        yield from ((number, f"  # step {number} in round {count}") for number in loop)
 
 
 def _play(run: Trace) -> _Played:
     """Return the expected outputs: those of the run, and in later rounds of a loop those of an execution."""
     inputs = [END if step.ends else dict(step.inputs) for step in run.steps]
-    if run.loop is not None:
-        inputs += inputs[run.loop :] * (ROUNDS - 1)
+    played = _execute_run(run, [inputs[number] for number, _ in number_steps(run)])
+    run_outputs = [_collect_outputs(step, played.pipeline.outputs) for step in run.steps]
+    outputs = [*run_outputs[: len(played.outputs)], *played.outputs[len(run_outputs) :]]
+    return replace(played, outputs=outputs)
+
+
+def _execute_run(run: Trace, inputs: list[InputRow]) -> _Played:
+    """Execute the pipeline of a run on these inputs."""
     assert run.pipeline is not None
     outputs, overflow = _execute(Reference(run.pipeline, run.capacities), inputs)
-    run_outputs = [_collect_outputs(step, run.pipeline.outputs) for step in run.steps]
-    all_outputs = [*run_outputs[: len(outputs)], *outputs[len(run_outputs) :]]
-    return _Played(inputs[: len(all_outputs) + bool(overflow)], all_outputs, overflow)
+    return _Played(run, run.pipeline, inputs[: len(outputs) + bool(overflow)], outputs, overflow)
 
 
 def _collect_outputs(step: TraceStep, outputs: Iterable[tuple[str, str]]) -> OutputRow:
@@ -138,33 +143,32 @@ def _parse_property(name: str) -> s.PropertySyntax | None:
 # --- violations of the property ---------------------------------------------------------------------------
 
 
-def _write_violation(run: Trace, played: _Played, syntax: s.PropertySyntax | None) -> Iterator[str]:
+def _write_violation(played: _Played, syntax: s.PropertySyntax | None) -> Iterator[str]:
     """Yield the assertion that the property is violated."""
-    name = syntax.name if syntax else ""
+    name, shows = syntax.name if syntax else "", played.run.shows
     if name == "always" and syntax and isinstance(syntax.argument, s.Expression):
-        yield from _condition(run, syntax.argument, str(syntax))
+        yield from _condition(played, syntax.argument, str(syntax))
     elif name == "no-full-queues":
-        yield from _full(run)
+        yield from _full(played.run)
     elif name == "bounded-liveness" and syntax and isinstance(syntax.argument, int):
         yield from _silent(played, syntax.argument)
     elif name == "response":
-        yield from _falls_silent(run)
+        yield from _falls_silent(played)
     elif name == "liveness":
-        yield from _dead(run, played)
-    elif run.shows:
-        yield f"# so {run.shows}" if name not in ("ctl", "ltl") else f"# {run.shows}"
+        yield from _dead(played)
+    elif shows:
+        yield f"# so {shows}" if name not in ("ctl", "ltl") else f"# {shows}"
 
 
-def _condition(run: Trace, e: s.Expression, text: str) -> Iterator[str]:
-    assert run.pipeline is not None
-    pipes = run.steps[-1].pipes
-    names = {**{pipe: pipe for pipe in pipes}, **dict(run.pipeline.outputs)}
+def _condition(played: _Played, e: s.Expression, text: str) -> Iterator[str]:
+    pipes = played.run.steps[-1].pipes
+    names = {**{pipe: pipe for pipe in pipes}, **dict(played.pipeline.outputs)}
     yield f"# {text}: the last step violates it"
     yield "now = {pipe: maybe.value for pipe, maybe in seen[-1].pipes.items() if maybe.present}"
     try:
         if any(isinstance(value, list) for value in pipes.values()):
             raise Untranslated  # several events on a pipe
-        condition = translate(e, names, run.capacities)
+        condition = translate(e, names, played.run.capacities)
     except Untranslated:
         yield f"assert now == {as_source({pipe: value for pipe, value in pipes.items() if value is not None})}"
         return
@@ -190,26 +194,25 @@ def _silent(played: _Played, bound: int) -> Iterator[str]:
     yield f"assert not any(any(record.outputs.values()) for record in seen[{first}:])"
 
 
-def _falls_silent(run: Trace) -> Iterator[str]:
-    assert run.pipeline is not None
+def _falls_silent(played: _Played) -> Iterator[str]:
+    run, pipeline = played.run, played.pipeline
     assert run.loop is not None
     around = run.steps[run.loop :]
-    silent = [name for name, pipe in run.pipeline.outputs if all(step.pipes[pipe] is None for step in around)]
+    silent = [name for name, pipe in pipeline.outputs if all(step.pipes[pipe] is None for step in around)]
     yield f"# every round of the loop feeds every input, and {', '.join(silent)} stays silent"
     yield f"rounds = [seen[i : i + {len(around)}] for i in range({run.loop}, len(seen), {len(around)})]"
     yield f"assert len(rounds) == {ROUNDS}"
     yield "for records in rounds:"
-    for name, _ in run.pipeline.inputs:
+    for name, _ in pipeline.inputs:
         yield f"    assert any(record.pipes[{as_source(name)}].present for record in records)"
     for name in silent:
         yield f"    assert not any(record.outputs[{as_source(name)}] for record in records)"
 
 
-def _dead(run: Trace, played: _Played) -> Iterator[str]:
+def _dead(played: _Played) -> Iterator[str]:
     """Yield the assertion that no continuation has an output: it tries random inputs, as many steps as run now."""
-    assert run.pipeline is not None
-    choices = {name: _sample_values(domain.values()) for name, domain in run.pipeline.inputs}
-    executor = Reference(run.pipeline, run.capacities)
+    choices = {name: _sample_values(domain.values()) for name, domain in played.pipeline.inputs}
+    executor = Reference(played.pipeline, played.run.capacities)
     _execute(executor, played.inputs)
     choose = random.Random(0)
     inputs = [{name: choose.choice(values) for name, values in choices.items()} for _ in range(TRIES)]
@@ -236,11 +239,11 @@ def comparison(run: Trace, left: str, right: str, mode: EquivalenceMode) -> Iter
     played = _play(run)
     if played.overflow:
         yield f"both, _ = wb.side_by_side({left}(), {right}(), {as_source(mode)})"
-        yield from _run(run, played, "both")
+        yield from _run(played, "both")
         return
-    sides = _sides(run)
+    sides = _sides(played.pipeline)
     outs = [[_collect_outputs(step, outputs) for step in run.steps] for _, outputs in sides]
-    inputs = [_collect_inputs(run, played, name) for name, _ in sides]
+    inputs = [_collect_inputs(played, name) for name, _ in sides]
     yield f"left, right = (wb.executors.Reference(side(), capacities={{}}) for side in ({left}, {right}))"
     if inputs[0] == inputs[1]:
         yield from _table("what comes in, what comes out left and right", run, inputs[0], *outs)
@@ -284,20 +287,18 @@ def _stream(run: Trace, pipe: str) -> list[Value]:
     return [value for step in run.steps for value in events_of(step.pipes[pipe])]
 
 
-def _sides(run: Trace) -> list[tuple[str, Outputs]]:
+def _sides(pipeline: Pipeline) -> list[tuple[str, Outputs]]:
     """Return the name of each side, and its outputs with the pipes that carry them in the run."""
-    assert run.pipeline is not None
-    sides = [(node, node.processor.body) for node in run.pipeline.nodes if isinstance(node.processor, Group)]
+    sides = [(node, node.processor.body) for node in pipeline.nodes if isinstance(node.processor, Group)]
     return [
         (node.name, [(name, pipe) for (name, _), pipe in zip(body.outputs, node.outputs, strict=True)])
         for node, body in sides[:2]
     ]
 
 
-def _collect_inputs(run: Trace, played: _Played, side: str) -> list[InputRow]:
+def _collect_inputs(played: _Played, side: str) -> list[InputRow]:
     """Return the inputs of one side, step by step: the events, and those of its own oracles."""
-    assert run.pipeline is not None
-    names = {name: name for name, _ in run.pipeline.inputs}
+    names = {name: name for name, _ in played.pipeline.inputs}
     for step in played.inputs:
         names |= {name: name.removeprefix(f"{side}.") for name in step if name.startswith(f"{side}.")}
     return [

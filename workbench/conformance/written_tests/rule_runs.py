@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.conformance.written_tests.pytest_file import Recipe, as_source, identifier
-from workbench.conformance.written_tests.reproduce import MAX_ON_A_LINE, ROUNDS, write_replay
+from workbench.conformance.written_tests.reproduce import MAX_ON_A_LINE, number_steps, write_replay
 from workbench.core.domain import FLOAT, INT, Domain, Value
 from workbench.core.fields import Tuple
 from workbench.core.pipeline import Pipeline
@@ -114,12 +114,8 @@ def _rows(run: Trace, model: ModelledRules) -> Iterator[tuple[EventRow, str]]:
     The times of events advance the clock; for rules with absences, there are rows that only advance it, too.
     """
     _, size = _unit(model)
-    numbers = list(range(len(run.steps)))
-    rounds = [numbers] + [numbers[run.loop :]] * (ROUNDS - 1 if run.loop is not None else 0)
     now = 0
-    for count, number in ((count, number) for count, round in enumerate(rounds, 1) for number in round):
-        note = f"  # step {number}" + (f" in round {count}" if count > 1 else "")
-        note += ", where the loop begins" if number == run.loop and count == 1 else ""
+    for number, note in number_steps(run):
         for name, content in run.steps[number].inputs.items():
             if name != model.ports[0]:
                 values = model.event(name, content, now).values
@@ -194,10 +190,8 @@ def _iterate_timed_rows(run: Trace, side: Pipeline) -> Iterator[tuple[int, Mappi
     """Yield the number of each step of the run, and its inputs with the time."""
     assert run.pipeline is not None
     tick = next(node.processor.tick for node in run.pipeline.nodes if isinstance(node.processor, RulesInPipeline))
-    numbers = list(range(len(run.steps)))
-    numbers += numbers[run.loop :] * (ROUNDS - 1) if run.loop is not None else []
     indices, now = {name: index for index, (name, _) in enumerate(run.pipeline.inputs)}, 0
-    for number in numbers:
+    for number, _ in number_steps(run):
         inputs = dict(run.steps[number].inputs)
         now += ticks_of(inputs.pop(ELAPSED, 0)) * tick
         own = {side.inputs[indices[name]]: value for name, value in inputs.items()}
