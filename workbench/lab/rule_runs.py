@@ -6,7 +6,7 @@ clock is stopped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from time import process_time
 from typing import Any
@@ -55,7 +55,7 @@ def rule_run(
         running.process(event)
     before = sum(cost.matches for cost in running.profile())
     seconds, count, composites, checksum = 0.0, 0, 0, 0
-    for some in _stretches(stream):
+    while some := list(islice(stream, AT_ONCE)):
         began = process_time()
         emissions = [composite for event in some for composite in running.process(event)]
         seconds += process_time() - began
@@ -69,8 +69,3 @@ def rule_run(
         "composites": composites,
         "told": f"{checksum:08x}",
     }
-
-
-def _stretches(events: Iterator[Occurrence]) -> Iterator[Sequence[Occurrence]]:
-    while some := list(islice(events, AT_ONCE)):
-        yield some

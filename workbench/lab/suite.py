@@ -121,7 +121,8 @@ class Suite:
     ) -> Table:
         """Add a table of results; see `Table`."""
         title, where, doc = _complete(name, options)
-        table = Table(name, title, self.get(of), _tuple(rows), dict(cells), columns, where, tuple(beside), doc)
+        axes = (rows,) if isinstance(rows, str) else tuple(rows)
+        table = Table(name, title, self.get(of), axes, dict(cells), columns, where, tuple(beside), doc)
         return self._add(self.tables, table)
 
     def plot(
@@ -195,7 +196,3 @@ def _complete(name: str, options: DisplayFields) -> tuple[str, Chosen, str]:
     for each in options:
         refuse_unknown("option", each, DisplayFields.__annotations__)
     return options.get("title") or name, dict(options.get("where") or {}), options.get("doc", "")
-
-
-def _tuple(names: str | Iterable[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)

@@ -5,7 +5,7 @@ A table is a description; `query` returns it as SQL, `arrange` puts the rows tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -52,50 +52,29 @@ class Statistic:
         return replace(self, scale=scale, unit=unit, of_numbers=True)
 
 
-def median(column: str) -> Statistic:
-    """Return the statistic for the median."""
-    return Statistic(column, "median({})", "median")
+def _statistic(form: str, word: str, *, of_numbers: bool = True) -> Callable[[str], Statistic]:
+    """Return the function from a column to one of its statistics."""
+    return lambda column: Statistic(column, form, word, of_numbers=of_numbers)
 
 
-def mean(column: str) -> Statistic:
-    """Return the statistic for the arithmetic mean."""
-    return Statistic(column, "avg({})", "mean")
-
-
-def least(column: str) -> Statistic:
-    """Return the statistic for the minimum."""
-    return Statistic(column, "min({})", "least", of_numbers=False)
-
-
-def most(column: str) -> Statistic:
-    """Return the statistic for the maximum."""
-    return Statistic(column, "max({})", "most", of_numbers=False)
-
-
-def total(column: str) -> Statistic:
-    """Return the statistic for the sum."""
-    return Statistic(column, "sum({})", "total")
-
-
-def deviation(column: str) -> Statistic:
-    """Return the statistic for the standard deviation of a sample; empty for a single value."""
-    return Statistic(column, "stddev_samp({})", "standard deviation")
-
-
-def spread(column: str) -> Statistic:
-    """Return the statistic for the difference between the maximum and the minimum."""
-    return Statistic(column, "(max({0}) - min({0}))", "spread")
+median = _statistic("median({})", "median")
+mean = _statistic("avg({})", "mean")
+total = _statistic("sum({})", "total")
+least = _statistic("min({})", "least", of_numbers=False)
+most = _statistic("max({})", "most", of_numbers=False)
+deviation = _statistic("stddev_samp({})", "standard deviation")
+"""The standard deviation of a sample; empty for a single value."""
+spread = _statistic("(max({0}) - min({0}))", "spread")
+"""The difference between the maximum and the minimum."""
+only = _statistic(
+    "CASE WHEN min({0}) <> max({0}) THEN 'varies' ELSE CAST(min({0}) AS STRING) END", "", of_numbers=False
+)
+"""The common value of all results, `varies` if they differ."""
 
 
 def number(column: str = "id") -> Statistic:
     """Return the statistic for the number of results."""
     return Statistic(column, "count({})", "number", of_numbers=False)
-
-
-def only(column: str) -> Statistic:
-    """Return the statistic for the common value of all results, `varies` if they differ."""
-    form = "CASE WHEN min({0}) <> max({0}) THEN 'varies' ELSE CAST(min({0}) AS STRING) END"
-    return Statistic(column, form, "", of_numbers=False)
 
 
 @dataclass(frozen=True)
