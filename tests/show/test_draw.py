@@ -11,7 +11,7 @@ from workbench.cli.main import main
 from workbench.errors import InputError, WorkbenchError
 from workbench.language import parse
 from workbench.processors import CLASSES
-from workbench.show.draw import draw, render
+from workbench.show.draw import draw, svg, write_picture
 
 TEXT = """
 pipeline total(x: int) -> int { return cumulate(x, +) }
@@ -106,10 +106,12 @@ def test_every_processor_can_be_drawn(processor):
 @pytest.mark.skipif(DOT is None, reason="graphviz is not installed")
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf", ".dot"])
 def test_render(pipeline, tmp_path, suffix):
-    path = render(pipeline, tmp_path / f"p{suffix}", {"x": "a & b"})
+    path = tmp_path / f"p{suffix}"
+    write_picture(pipeline, path)
     head = path.read_bytes()[:400]
     assert {".svg": b"<svg", ".png": b"PNG", ".pdf": b"%PDF", ".dot": b"digraph"}[suffix] in path.read_bytes()
     assert head
+    assert "a &amp; b" in svg(pipeline, {"x": "a & b"})
 
 
 @pytest.mark.skipif(DOT is None, reason="graphviz is not installed")
@@ -120,10 +122,10 @@ def test_graphviz_has_no_complaints(pipeline):
 
 def test_refusals(pipeline, tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"end in \.svg"):
-        render(pipeline, tmp_path / "p.bmp")
+        write_picture(pipeline, tmp_path / "p.bmp")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(WorkbenchError, match=r"(?s)not installed.*graphviz.*\.dot"):
-        render(pipeline, tmp_path / "p.svg")
+        write_picture(pipeline, tmp_path / "p.svg")
 
 
 def test_an_ending_that_is_no_drawing_is_told_as_it_was_given(tmp_path, capsys):

@@ -85,22 +85,16 @@ def inline(svg: str) -> str:
     return re.sub(r'width="([\d.]+)pt" height="[\d.]+pt"', r'style="width:\1pt"', text, count=1).strip()
 
 
-def write_picture(drawn: Drawn, path: str) -> None:
-    """Draw a program, or the plan of rules, into a file; its suffix determines the format."""
-    with replacing(Path(os.path.realpath(path))) as name:
-        render(drawn, str(name))
-
-
-def render(pipeline: Drawn, path: str | Path, values: Mapping[str, str] | None = None) -> Path:
+def write_picture(drawn: Drawn, path: str | Path) -> None:
     """Write the picture to a file: `.svg`, `.png` or `.pdf` by graphviz, `.dot` as text."""
-    path, text = Path(path), draw(pipeline, values)
-    if path.suffix in (".dot", ".gv"):
-        path.write_text(text, encoding="utf-8")
-        return path
-    if path.suffix not in FORMATS:
-        raise InputError(f"no drawing ends in '{path.suffix}'", hint="let it end in .svg, .png, .pdf or .dot")
-    path.write_bytes(run_graphviz(pipeline.name, text, FORMATS[path.suffix]))
-    return path
+    with replacing(Path(os.path.realpath(path))) as aside:
+        text, suffix = draw(drawn), aside.suffix
+        if suffix in (".dot", ".gv"):
+            aside.write_text(text, encoding="utf-8")
+        elif suffix in FORMATS:
+            aside.write_bytes(run_graphviz(drawn.name, text, FORMATS[suffix]))
+        else:
+            raise InputError(f"no drawing ends in '{suffix}'", hint="let it end in .svg, .png, .pdf or .dot")
 
 
 @dataclasses.dataclass(frozen=True)
