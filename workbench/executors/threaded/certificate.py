@@ -150,10 +150,7 @@ def _list_domains(domains: tuple[Domain, ...]) -> str:
 
 def _same(a: Any, b: Any) -> bool:
     """Whether parameters are equal, ignoring the domains for which functions are typed, and derived domains."""
-    if isinstance(a, TypedFunction):
-        a = a.function
-    if isinstance(b, TypedFunction):
-        b = b.function
+    a, b = (each.function if isinstance(each, TypedFunction) else each for each in (a, b))
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(_same, a, b))
     if is_dataclass(a) and type(a) is type(b) and not isinstance(a, Function | Domain):

@@ -51,7 +51,7 @@ def overhead(threads: int = 1, seconds: float = LEAST, events: int = 30) -> Over
         manager.start(int).wait_for()
         task = measure_seconds(lambda: [manager.start(int).wait_for() for _ in each]) / events
         idle = measure_seconds(lambda: list(Ahead(iter(range(10 * events)), manager))) / (10 * events)
-        wide = measure_seconds(lambda: _beside(manager, threads, lambda: list(map(work, each)))) / events
+        wide = measure_seconds(lambda: manager.run_all([lambda: list(map(work, each))] * (threads + 1))) / events
         cores = max(1.0, (threads + 1) * own / wide)
         both = measure_seconds(lambda: list(map(work, Ahead(map(work, each), manager)))) / events
     return Overhead(task, max(idle, both - 2 * own / min(2.0, cores)), cores)
@@ -74,11 +74,3 @@ def _work(seconds: float) -> tuple[Callable[[object], object], float]:
         return hashlib.sha256(buffer)
 
     return work, min(measure_seconds(lambda: list(map(work, range(10)))) for _ in range(3)) / 10
-
-
-def _beside(manager: ThreadManager, threads: int, work: Callable[[], object]) -> None:
-    """Do the work in this many threads and in the caller."""
-    others = [manager.start(work) for _ in range(threads)]
-    work()
-    for pending in others:
-        pending.wait_for()
