@@ -215,15 +215,14 @@ class Join:
         return tuple(part for n, store in zip(counters, stores, strict=True) for part in (n, *store))
 
     def _binary(self, state: State, left: Maybe, right: Maybe, share: Share) -> JoinStep:
-        lead, *rest = state
+        (lead,), own = self._parts(state)
         (ql, qr), a, b = self.capacities, left.present, right.present
         left_ahead, right_ahead = GT(lead, 0), LT(lead, 0)
         only_left, only_right = share("only_first", both(a, negate(b))), share("only_second", both(b, negate(a)))
         together = share("together", both(a, b))
         if together is TRUE and EQ(lead, 0) is TRUE:  # nothing waits: the code below would find that out slot by slot
             return JoinStep(state, TRUE, (left.value, right.value), (0, 0), (FALSE, FALSE))
-        width = self._sizes()[0]
-        lefts, rights = rest[:width], rest[:width] if self._has_shared_store else rest[width:]
+        lefts, rights = own[0], own[-1]
 
         def written(i: int, sign: int, alone: Any) -> Any:
             """Return whether an arrival is stored at slot i: it came alone, or after the oldest event was consumed."""
@@ -235,6 +234,7 @@ class Join:
         eat_left, eat_right = both(b, left_ahead), both(a, right_ahead)
         if self._has_shared_store:
             eat = either(eat_left, eat_right)
+            width = len(lefts)
             pad = [FALSE] * width
             stores = [
                 ite(w1, left.value, ite(w2, right.value, content))
@@ -261,10 +261,7 @@ class Join:
         )
 
     def _general(self, state: State, arrivals: Sequence[Maybe], share: Share) -> JoinStep:
-        parts, position = [], 0
-        for size in self._sizes():
-            parts.append((state[position], state[position + 1 : position + 1 + size]))
-            position += 1 + size
+        parts = list(zip(*self._parts(state), strict=True))
         ready = (either(arrival.present, GT(n, 0)) for arrival, (n, _) in zip(arrivals, parts, strict=True))
         fires = share("fires", conjunction(ready))
         after: list[Any] = []
