@@ -3,7 +3,7 @@
 import pytest
 
 import workbench as wb
-from workbench.processors.held.warnings import division_warnings, pattern_warnings
+from workbench.processors.held.warnings import term_warnings
 
 TEXT = """
 function half(v) = v div 2
@@ -37,17 +37,17 @@ pipeline divided(x: float, y: int) -> float {{ return floor(x / y) }}
 )
 def test_a_division_that_rounds_floats_down_is_warned_of(name: str, line: int, at: str) -> None:
     text = TEXT.format("div", "div", "half(x)", "div")
-    (warning,) = division_warnings(wb.parse(text).get(name).pipeline)
+    (warning,) = term_warnings(wb.parse(text).get(name).pipeline)
     place = f"<text>:{line}:{text.splitlines()[line - 1].index(at) + 1}"
     assert str(warning).startswith(f"{place}: 'div' of floats rounds down: 7.5 div 2 is 3.0")
     assert warning.hint == "write x / y for the quotient, floor(x / y) to round it down"
     mended = wb.parse(TEXT.format("/", "/", "floor(x / 2)", "/"))
-    assert not division_warnings(mended.get(name).pipeline)
+    assert not term_warnings(mended.get(name).pipeline)
 
 
 @pytest.mark.parametrize("name", ["whole", "rest", "divided"])
 def test_other_divisions_are_not(name: str) -> None:
-    assert not division_warnings(wb.parse(MEANT.format()).get(name).pipeline)
+    assert not term_warnings(wb.parse(MEANT.format()).get(name).pipeline)
 
 
 def test_it_rounds_down_as_before(caplog: pytest.LogCaptureFixture) -> None:
@@ -59,7 +59,7 @@ def test_it_rounds_down_as_before(caplog: pytest.LogCaptureFixture) -> None:
 def test_python_means_it() -> None:
     """`//` of Python's floats rounds down, too."""
 
-    assert not division_warnings(wb.pipeline(x=wb.FLOAT)(lambda x: x // 2).pipeline)
+    assert not term_warnings(wb.pipeline(x=wb.FLOAT)(lambda x: x // 2).pipeline)
 
 
 def matching(pattern: str) -> wb.Source:
@@ -70,14 +70,14 @@ def matching(pattern: str) -> wb.Source:
 
 @pytest.mark.parametrize("pattern", [r"\\bdisk\\b", r"^a \\d+", r"(\\w+)"])
 def test_a_backslash_that_is_escaped_is_warned_of(pattern: str) -> None:
-    (warning,) = pattern_warnings(matching(pattern).get().pipeline)
+    (warning,) = term_warnings(matching(pattern).get().pipeline)
     assert str(warning).startswith("<text>:2:37: '\\\\' in a pattern is one backslash of the log")
-    assert not pattern_warnings(matching(pattern.replace("\\\\", "\\")).get().pipeline)
+    assert not term_warnings(matching(pattern.replace("\\\\", "\\")).get().pipeline)
 
 
 @pytest.mark.parametrize("pattern", [r"C:\\Users", r"[\\]bin", r"\bdisk\b", "disk"])
 def test_other_patterns_are_not(pattern: str) -> None:
-    assert not pattern_warnings(matching(pattern).get().pipeline)
+    assert not term_warnings(matching(pattern).get().pipeline)
 
 
 def test_patterns_mean_what_is_written(caplog: pytest.LogCaptureFixture) -> None:

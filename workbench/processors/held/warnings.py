@@ -40,32 +40,20 @@ def report_warnings(pipeline: Pipeline, say: Callable[[str], object] = LOG.warni
         texts[MAX_JOIN_WARNINGS:] = [
             f"{more} more joins in {pipeline.name} pair events of different times (draw marks them all)"
         ]
-    texts += map(str, pipeline.derive("division warnings", lambda: division_warnings(pipeline)))
-    texts += map(str, pipeline.derive("pattern warnings", lambda: pattern_warnings(pipeline)))
+    texts += map(str, pipeline.derive("term warnings", lambda: term_warnings(pipeline)))
     for text in texts:
         if text not in _issued:
             _issued.append(text)
             say(text)
 
 
-def division_warnings(pipeline: Pipeline) -> list[PipelineError]:
-    """Return a warning for each place in a text that divides floats by `div`, which rounds down."""
-    locations = dict.fromkeys(_places(pipeline, _divides_floats))
-    what, hint = (
-        "'div' of floats rounds down: 7.5 div 2 is 3.0",
-        "write x / y for the quotient, floor(x / y) to round it down",
-    )
-    return [PipelineError(what, where=where, hint=hint) for where in locations]
-
-
-def pattern_warnings(pipeline: Pipeline) -> list[PipelineError]:
-    """Return a warning for each place in a text whose pattern escapes the backslash of a class."""
-    locations = dict.fromkeys(_places(pipeline, _escapes_a_backslash))
-    what, hint = (
-        r"'\\' in a pattern is one backslash of the log: a text in a pipeline has no escapes",
-        r"write \b, \d, \s, \w with one backslash, and [\\] for a backslash of the log",
-    )
-    return [PipelineError(what, where=where, hint=hint) for where in locations]
+def term_warnings(pipeline: Pipeline) -> list[PipelineError]:
+    """Return a warning for each place in a text with a term of `TERM_WARNINGS`."""
+    return [
+        PipelineError(what, where=where, hint=hint)
+        for is_warned_of, what, hint in TERM_WARNINGS
+        for where in dict.fromkeys(_places(pipeline, is_warned_of))
+    ]
 
 
 def _places(pipeline: Pipeline, is_warned_of: Callable[[Term], bool]) -> Iterator[Location]:
@@ -101,3 +89,18 @@ def _divides_floats(term: Term) -> bool:
 
 def _escapes_a_backslash(term: Term) -> bool:
     return term.op is MATCHES and _ESCAPED.search(str(term.args[1].payload)) is not None
+
+
+TERM_WARNINGS = (
+    (
+        _divides_floats,
+        "'div' of floats rounds down: 7.5 div 2 is 3.0",
+        "write x / y for the quotient, floor(x / y) to round it down",
+    ),
+    (
+        _escapes_a_backslash,
+        r"'\\' in a pattern is one backslash of the log: a text in a pipeline has no escapes",
+        r"write \b, \d, \s, \w with one backslash, and [\\] for a backslash of the log",
+    ),
+)
+"""The terms that are seldom meant: which, what is wrong, and what to write."""
