@@ -329,6 +329,17 @@ def on_values(function: Function | TypedFunction) -> Callable[..., Any]:
     return function.plain if isinstance(function, TypedFunction) else function
 
 
+def require_typed(function: Function | TypedFunction) -> TypedFunction:
+    """Return a function that has been typed, as those of a typed processor have."""
+    assert isinstance(function, TypedFunction)
+    return function
+
+
+def remove_types(function: Function | TypedFunction) -> Function:
+    """Return the function without the domains for which it may have been typed."""
+    return function.function if isinstance(function, TypedFunction) else function
+
+
 def same_domain(a: Domain, b: Domain) -> bool:
     """Whether two domains hold the same values under the same arithmetic (record names aside)."""
     return remove_names(a) == remove_names(b)

@@ -8,16 +8,16 @@ from __future__ import annotations
 import itertools
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 from workbench.core.domain import Domain, Value
-from workbench.core.function import Function, TypedFunction, as_function
+from workbench.core.function import Function, TypedFunction, as_function, remove_types, require_typed
 from workbench.core.ops import both, disjunction, either, ite, negate
-from workbench.core.processor import NOTHING, Maybe, Processor, State, Stepped, event
+from workbench.core.processor import NOTHING, Maybe, Processor, State, Stepped, Stream, event
 from workbench.core.term import TRUE
-from workbench.errors import Overflow
+from workbench.errors import Overflow, PipelineError
 
 T = TypeVar("T")
 
@@ -122,7 +122,11 @@ class Functional(Processor):
 
     @property
     def _function(self) -> Function:
-        return self.function.function if isinstance(self.function, TypedFunction) else self.function
+        return remove_types(self.function)
+
+    @property
+    def _typed(self) -> TypedFunction:
+        return require_typed(self.function)
 
     @property
     def label(self) -> str:
@@ -162,12 +166,10 @@ class Keeping(Processor):
 
     def queue_contents(self, state: State) -> tuple[Sequence[Value], ...]:
         """Return the content of these queues in a state, oldest first."""
-        del state
         return ()
 
     def growing(self, steps: Sequence[Mapping[str, Value]]) -> Mapping[str, Sequence[str]]:
         """Return the growth inside at each step of a run, by name, as text; a step is the events on its ports."""
-        del steps
         return {}
 
 
@@ -215,6 +217,44 @@ class Deferring(Keeping):
     @abstractmethod
     def with_capacity(self, capacity: int) -> Self:
         """Return the processor with another capacity."""
+
+
+class PendingVerdicts(Deferring):
+    """A processor that emits the verdict of every position, in order, as soon as it is known.
+
+    Its parameter `pending` is the maximum number of positions that wait for their verdict: more are an overflow. A
+    model needs it where positions wait.
+    """
+
+    pending: int | None
+
+    def __post_init__(self) -> None:
+        if self.pending is not None and self.pending < 1:
+            raise PipelineError(f"at least one position has to be able to wait, not {self.pending}")
+
+    @property
+    def capacity(self) -> int | None:
+        return self.pending
+
+    def with_capacity(self, capacity: int) -> Self:
+        change: dict[str, Any] = {"pending": capacity}
+        return replace(self, **change)
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        length = min(map(len, streams))
+        if self.pending is not None and self.defers:
+            for n in range(length + 1):
+                self.check_capacity(n - len(self._list_known([stream[:n] for stream in streams])))
+        return (self._list_known([stream[:length] for stream in streams]),)
+
+    def _list_known(self, streams: Sequence[Stream]) -> list[Value]:
+        """Return the verdicts of the positions up to the first unknown one."""
+        verdicts = (self.verdict(tuple(stream[i:] for stream in streams)) for i in range(len(streams[0])))
+        return list(itertools.takewhile(lambda verdict: verdict is not None, verdicts))
+
+    @abstractmethod
+    def verdict(self, streams: tuple[Stream, ...]) -> bool | None:
+        """Return the verdict on the first position of these streams; None while it is unknown."""
 
 
 # --- made of a file ----------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from workbench.core.determinism import Determinism
 from workbench.core.domain import Domain, ModelScope, Value
 from workbench.core.fields import IndexedTuple, resolve
 from workbench.core.form import Form
-from workbench.core.function import Function, TypedFunction, on_values
+from workbench.core.function import Function, TypedFunction, on_values, remove_types
 from workbench.errors import Location, Overflow, PipelineError, Refused, WorkbenchError
 
 if TYPE_CHECKING:
@@ -495,8 +495,7 @@ def _show(value: Any) -> str:
 
 def specialise_function(function: Function | TypedFunction, inputs: Sequence[Domain]) -> TypedFunction:
     """Return a parameter function typed for the given domains (again, if it was typed for others)."""
-    plain = function.function if isinstance(function, TypedFunction) else function
-    return plain.specialise(inputs)
+    return remove_types(function).specialise(inputs)
 
 
 def run_in_range(

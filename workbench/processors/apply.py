@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 from workbench.core import function as f
 from workbench.core.determinism import Determinism
 from workbench.core.domain import Domain, Value
-from workbench.core.function import TypedFunction
 from workbench.core.kinds import Functional
 from workbench.core.processor import Maybe, State, Stream, event, specialise_function
 
@@ -34,19 +33,16 @@ class ApplyFunction(Functional):
         return replace(self, function=specialise_function(self.function, inputs))
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        assert isinstance(self.function, TypedFunction)
-        return (self.function.result,)
+        return (self._typed.result,)
 
     @property
     def determinism(self) -> Determinism:
-        assert isinstance(self.function, TypedFunction)
-        sums = self.in_arity == 1 and self._function.is_rounding(self.function.domains[0])
+        sums = self.in_arity == 1 and self._function.is_rounding(self._typed.domains[0])
         return Determinism.TOLERANCE if sums else Determinism.EXACT
 
     @property
     def on_values(self) -> Callable[..., Any]:
-        assert isinstance(self.function, TypedFunction)
-        return self.function.plain
+        return self._typed.plain
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         # a stream vector is as long as its shortest stream

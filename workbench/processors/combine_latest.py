@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Domain, Value, outside
 from workbench.core.fields import fit_value
-from workbench.core.function import TypedFunction
 from workbench.core.kinds import Functional, Listening, latest
 from workbench.core.ops import conjunction
 from workbench.core.processor import NOTHING, Machine, Maybe, Slot, State, Stream, event, specialise_function
@@ -72,8 +71,7 @@ class CombineLatest(Functional, Listening):
         return tuple(map(fit_value, inputs, each))
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        assert isinstance(self.function, TypedFunction)
-        return (self.function.result,)
+        return (self._typed.result,)
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         before: list[Maybe] = [NOTHING] * self.in_arity if self.start is None else [event(v) for v in self.start]

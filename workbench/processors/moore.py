@@ -18,7 +18,7 @@ from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, M
 from workbench.core.fields import fit_value, resolve
 from workbench.core.findings import Findings
 from workbench.core.form import Form
-from workbench.core.function import Function, TypedFunction, fits, same_domain
+from workbench.core.function import Function, TypedFunction, fits, remove_types, same_domain
 from workbench.core.ops import EQ, MIN, as_term, disjunction, ite, negate
 from workbench.core.pipeline import Node
 from workbench.core.processor import (
@@ -140,11 +140,8 @@ class Moore(Processor):
 
     def _check_arity(self, what: str, action: Action | None, where: Location | str) -> None:
         arity = self.ways + len(self.variables)
-        function = action.function if isinstance(action, TypedFunction) else action
-        if function is not None and function.arity != arity:
-            raise PipelineError(
-                f"{what} is a function of {function.arity}, not of the {arity} events and variables", where=where
-            )
+        if action is not None and (own := remove_types(action).arity) != arity:
+            raise PipelineError(f"{what} is a function of {own}, not of the {arity} events and variables", where=where)
 
     # --- shape ---
 

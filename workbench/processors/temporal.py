@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, Overflowing, Range, Value
 from workbench.core.form import Form
-from workbench.core.kinds import Deferring
+from workbench.core.kinds import PendingVerdicts
 from workbench.core.ops import EQ, GE, GT, both, either, ite, negate
 from workbench.core.processor import (
     NOTHING,
@@ -36,7 +36,7 @@ from workbench.core.processor import (
 )
 from workbench.core.term import FALSE, const, is_symbolic
 from workbench.core.typing_rules import advise_condition
-from workbench.errors import PipelineError, TypingError
+from workbench.errors import TypingError
 
 VERDICT = Enum(("unknown", "holds", "fails"))
 """The outputs of three-valued operators."""
@@ -97,26 +97,12 @@ class Truth(Processor):
 
 
 @dataclass(frozen=True)
-class Streaming(Truth, Deferring):
-    """Base of the operators that emit the verdict of every position as soon as it is known.
-
-    `pending` is the maximum number of positions that wait for their verdict: more are an overflow. A model needs it.
-    """
+class Streaming(Truth, PendingVerdicts):
+    """Base of the operators that emit the verdict of every position as soon as it is known."""
 
     pending: int | None = None
 
     shift: ClassVar[int] = 0
-
-    def __post_init__(self) -> None:
-        if self.pending is not None and self.pending < 1:
-            raise PipelineError(f"at least one position has to be able to wait, not {self.pending}")
-
-    @property
-    def capacity(self) -> int | None:
-        return self.pending
-
-    def with_capacity(self, capacity: int) -> Self:
-        return replace(self, pending=capacity)
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return self.bound_events(inputs, 1)
@@ -124,22 +110,9 @@ class Streaming(Truth, Deferring):
     def bound_events(self, inputs: tuple[Domain, ...], fronts: int) -> int | None:
         return None if self.pending is None else self.pending + fronts
 
-    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        length = min(map(len, streams))
-        if self.pending is not None:
-            for n in range(length + 1):
-                self.check_capacity(n - len(self._list_known([stream[:n] for stream in streams])))
-        return (self._list_known([stream[:length] for stream in streams]),)
-
-    def _list_known(self, streams: Sequence[Stream]) -> list[Value]:
-        """Return the verdicts of the positions up to the first unknown one."""
-        out: list[Value] = []
-        for i in range(len(streams[0])):
-            verdict = self.rule.suffix(*(stream[i:] for stream in streams))
-            if verdict is None:
-                break
-            out.append(verdict)
-        return out
+    def verdict(self, streams: tuple[Stream, ...]) -> bool | None:
+        verdict: bool | None = self.rule.suffix(*streams)
+        return verdict
 
     def first(self, max_fronts: int) -> Processor:
         return FirstVerdict(self)

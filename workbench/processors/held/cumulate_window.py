@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Range, Value
-from workbench.core.function import TypedFunction
+from workbench.core.function import TypedFunction, require_typed
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import NOTHING, Maybe, Processor, State
 from workbench.processors.cumulate import Cumulate
@@ -110,8 +110,7 @@ def associative(inner: Processor) -> Cumulate | None:
     cumulate = cumulation(inner)
     if cumulate is None or cumulate.domain is None:
         return None
-    function = cumulate.function
-    assert isinstance(function, TypedFunction)
+    function = require_typed(cumulate.function)
     # the operators on ranges are those of all integers, so what holds on the range of the totals holds on all ranges
     same = all(domain == cumulate.domain or isinstance(domain, Range) for domain in function.domains)
     return cumulate if same and not function.obliged and function.function.is_associative(cumulate.domain) else None
@@ -122,7 +121,5 @@ def fold_of(width: int, inner: Processor) -> CumulateWindow | None:
     cumulate = cumulation(inner)
     if cumulate is None:
         return None
-    assert isinstance(cumulate.function, TypedFunction)
-    return CumulateWindow(
-        width, cumulate.function.plain, cumulate.start, width > FLAT and associative(inner) is not None
-    )
+    function = require_typed(cumulate.function).plain
+    return CumulateWindow(width, function, cumulate.start, width > FLAT and associative(inner) is not None)

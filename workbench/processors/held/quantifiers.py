@@ -18,13 +18,13 @@ from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Anything, Domain, Value
 from workbench.core.fields import Map, Tuple
 from workbench.core.form import Form
-from workbench.core.function import Function, TypedFunction, as_function, on_values, same_domain
+from workbench.core.function import Function, TypedFunction, as_function, on_values, require_typed, same_domain
 from workbench.core.kinds import (
     Answers,
-    Deferring,
     Divisible,
     Each,
     FailedCopy,
+    PendingVerdicts,
     PlacePart,
     PlacesJoined,
     Push,
@@ -56,7 +56,7 @@ from workbench.processors.held.waiting_copies import WaitingCopies
 
 
 @dataclass(frozen=True)
-class ForAll(SingleHolder, Divisible, Deferring):
+class ForAll(SingleHolder, Divisible, PendingVerdicts):
     """Emits, for each front, whether the inner processor holds of every value that the front has.
 
     Parameters
@@ -86,8 +86,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
             raise PipelineError(
                 f"the processor in '{self.keyword}' reads a value and a stream, {self.inner} has one input"
             )
-        if self.pending is not None and self.pending < 1:
-            raise PipelineError(f"at least one position has to be able to wait, not {self.pending}")
+        super().__post_init__()
 
     @property
     def in_arity(self) -> int:
@@ -109,13 +108,6 @@ class ForAll(SingleHolder, Divisible, Deferring):
     @property
     def defers(self) -> bool:
         return self.lag != 0
-
-    @property
-    def capacity(self) -> int | None:
-        return self.pending
-
-    def with_capacity(self, capacity: int) -> Self:
-        return replace(self, pending=capacity)
 
     def waiting(self, state: State) -> tuple[int, ...]:
         return (len(state),) if self.defers else ()
@@ -152,19 +144,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
 
         return verdict
 
-    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        length = min(map(len, streams))
-        if self.pending is not None and self.defers:
-            for n in range(length + 1):
-                self.check_capacity(n - len(self._verdicts([stream[:n] for stream in streams])))
-        return (self._verdicts([stream[:length] for stream in streams]),)
-
-    def _verdicts(self, streams: Sequence[Stream]) -> list[Value]:
-        """Return the verdicts of the positions up to the first unknown one."""
-        verdicts = (self._verdict(tuple(stream[i:] for stream in streams)) for i in range(len(streams[0])))
-        return list(itertools.takewhile(lambda verdict: verdict is not None, verdicts))
-
-    def _verdict(self, streams: tuple[Stream, ...]) -> bool | None:
+    def verdict(self, streams: tuple[Stream, ...]) -> bool | None:
         """Return the verdict on the first position; the copies see the fronts from there on, until it is known."""
         waiting = self._values(tuple(stream[0] for stream in streams))
         for length in range(1, min(map(len, streams)) + 1):
@@ -306,8 +286,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
         reason = self.refusal(Form.ARRAYS)  # a model has been refused before, if its values are not finitely many
         if reason:
             raise Refused(f"{self} has no finite machine: {reason}")
-        assert isinstance(self.domain, TypedFunction)
-        element = _element(self.keyword, self.domain)
+        element = _element(self.keyword, require_typed(self.domain))
         if self.defers:
             return self._waiting_machine(inputs, element)
         inner = self._inner.machine((element, *inputs), 1)
@@ -336,13 +315,9 @@ class ForAll(SingleHolder, Divisible, Deferring):
 
     def _waiting_machine(self, inputs: tuple[Domain, ...], element: Domain) -> Machine:
         assert self.pending is not None
-        assert isinstance(self.domain, TypedFunction)
-        assert isinstance(self.domain.result, Map | Tuple)
-        inner, domain, collection = (
-            self._brief.machine((element, *inputs), self.pending + 1),
-            self.domain,
-            self.domain.result,
-        )
+        inner, domain = self._brief.machine((element, *inputs), self.pending + 1), require_typed(self.domain)
+        collection = domain.result
+        assert isinstance(collection, Map | Tuple)
         keys = [key for key, _ in collection.slots] if isinstance(collection, Map) else [None] * len(collection.fields)
         copies = WaitingCopies(self.pending, inner, element, keys, self.breaks)
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from workbench.core.domain import Domain, Integers, Range
-from workbench.core.function import TypedFunction
+from workbench.core.function import remove_types, require_typed
 from workbench.core.memory import Array, Cells
 from workbench.core.ops import EQ, LT, MOD, as_term, ite, restrict_to_range
 from workbench.core.processor import Machine, Maybe, Processor, Slot, State, Stored
@@ -41,14 +41,12 @@ def sliding(width: int, inner: Processor, inputs: tuple[Domain, ...]) -> Stored 
 
 def can_remove(cumulate: Cumulate, events: Domain) -> bool:
     """Whether events can be removed from a total: before the first event, the default must remove nothing."""
-    assert isinstance(cumulate.function, TypedFunction)
-    return cumulate.function.function.inverse is not None and events.default == 0
+    return remove_types(cumulate.function).inverse is not None and events.default == 0
 
 
 def can_double(cumulate: Cumulate, events: Domain) -> bool:
     """Whether folds of parts of a window are values like its result, and all of them fit into words."""
-    assert isinstance(cumulate.function, TypedFunction)
-    return events == cumulate.domain and not can_escape([cumulate.function.body], Integers)
+    return events == cumulate.domain and not can_escape([require_typed(cumulate.function).body], Integers)
 
 
 def _read_seen(width: int, count: Any) -> Any:
@@ -99,9 +97,8 @@ def _replace_oldest(cumulate: Cumulate, total: Any, value: Any, oldest: Any) -> 
 
 def _doubling(width: int, cumulate: Cumulate) -> Stored:
     """Maintain folds of the last 1, 2, 4, ... events; earlier folds are remembered for that number of steps."""
-    domain, function = cumulate.domain, cumulate.function
+    domain, function = cumulate.domain, require_typed(cumulate.function)
     assert domain is not None
-    assert isinstance(function, TypedFunction)
     sizes = [1 << i for i in range(width.bit_length())]
     delays = sizes[:-1] + [size for size in sizes if size & width and size > width & -width]
     largest = max(delays)

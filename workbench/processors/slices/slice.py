@@ -16,7 +16,7 @@ from workbench.core import function as f
 from workbench.core.domain import BOOL, Bool, Domain, Value
 from workbench.core.fields import MAX_KEYS, FrozenMap, Map
 from workbench.core.form import Form
-from workbench.core.function import Function, TypedFunction, as_function, on_values
+from workbench.core.function import Function, TypedFunction, as_function, on_values, remove_types, require_typed
 from workbench.core.kinds import (
     Answers,
     Divisible,
@@ -94,10 +94,8 @@ class Slice(SingleHolder, Divisible):
         object.__setattr__(self, "inner", wrap(self.keyword, self.inner))
         for name, arity in (("key", self.in_arity), ("to_all", self.in_arity), ("until", 1)):
             function = getattr(self, name)
-            if function is not None and _plain(function).arity != arity:
-                raise PipelineError(
-                    f"'{name}' of slice is a function of {arity}, '{function.name}' is one of {_plain(function).arity}"
-                )
+            if function is not None and (own := remove_types(function).arity) != arity:
+                raise PipelineError(f"'{name}' of slice is a function of {arity}, '{function.name}' is one of {own}")
         if self.forget and self.until is None:
             raise PipelineError("a slice that never ends is never forgotten", hint="define its end: until = ...")
 
@@ -118,8 +116,7 @@ class Slice(SingleHolder, Divisible):
 
     def map_of(self, inputs: tuple[Domain, ...]) -> Map:
         """Return the domain of the maps from slices to their last events."""
-        assert isinstance(self.key, TypedFunction)
-        return Map(self.key.result, self._inner.results(inputs)[0])
+        return Map(require_typed(self.key).result, self._inner.results(inputs)[0])
 
     # --- meaning ---
 
@@ -303,8 +300,7 @@ class Slice(SingleHolder, Divisible):
 
     def address(self, front: tuple[Any, ...]) -> tuple[Any, Any]:
         """Return the key of a symbolic front, and whether it goes to all slices."""
-        assert isinstance(self.key, TypedFunction)
-        key = as_term(self.key(*front), self.key.result)
+        key = as_term(self.key(*front), require_typed(self.key).result)
         everywhere = FALSE if self.to_all is None else as_term(self.to_all(*front), BOOL)
         mark_computed((everywhere,))
         mark_computed((key,), negate(everywhere))
@@ -329,10 +325,6 @@ class Slice(SingleHolder, Divisible):
             cls(even, CountDecimate(2, last=True)),
             cls(f.LT, ApplyFunction(f.MAX)),
         )
-
-
-def _plain(function: Function | TypedFunction) -> Function:
-    return function.function if isinstance(function, TypedFunction) else function
 
 
 def _condition(name: str, function: Function | TypedFunction, inputs: tuple[Domain, ...]) -> TypedFunction:

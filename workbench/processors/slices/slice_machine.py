@@ -168,11 +168,9 @@ class LastMachine(SliceMachine):
     """The machine of `SliceLast`: nothing is remembered."""
 
     def memory(self, inputs: tuple[Domain, ...]) -> Sequence[Slot]:
-        del inputs
         return ()
 
     def remember(self, copy: tuple[Any, ...], output: Maybe, over: Any) -> tuple[Any, ...]:
-        del copy, output, over
         return ()
 
     def show(self, slices: Sequence[FedCopy]) -> Emission:
