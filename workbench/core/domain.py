@@ -299,14 +299,10 @@ class Unknown(Enum):
 class SomeTexts(Enum):
     """The domain that replaces `str` in a model: these texts."""
 
-    __str__ = Enum.__str__
-
 
 @dataclass(frozen=True)
 class SomeFloats(Range):
     """The domain that replaces `float` in a model: the whole numbers lo..hi."""
-
-    __str__ = Range.__str__
 
 
 @dataclass(frozen=True)

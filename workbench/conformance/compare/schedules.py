@@ -64,7 +64,6 @@ class Schedule:
 
     def Thread(self, *, target: Callable[[], None], name: str, daemon: bool) -> ScheduledThread:  # noqa: N802
         """Return a thread that is scheduled."""
-        del daemon
         return ScheduledThread(self, target, name)
 
     # --- running ---

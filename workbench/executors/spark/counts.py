@@ -7,6 +7,7 @@ report of a name counts.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any, NamedTuple, Self
 
 from workbench.errors import InputError
@@ -38,7 +39,6 @@ class _ByName:
     """The merge operation of Spark for reports: by name."""
 
     def zero(self, value: dict[Any, Any]) -> dict[Any, Any]:
-        del value
         return {}
 
     def addInPlace(self, one: dict[Any, Any], two: dict[Any, Any]) -> dict[Any, Any]:  # noqa: N802 - Spark's name
@@ -72,7 +72,9 @@ class Counts:
 
     @property
     def _tasks(self) -> list[TaskCounts]:
-        return [rows for (what, _), rows in sorted(self._accumulator.value.items(), key=_name) if what == "read"]
+        return [
+            rows for (what, _), rows in sorted(self._accumulator.value.items(), key=itemgetter(0)) if what == "read"
+        ]
 
     def rows_before(self, task: int) -> int:
         """Return how many rows the tasks before this one have read; all of them must be done."""
@@ -104,10 +106,6 @@ class Counts:
             if what == "ran":
                 reporter.account.add(account)
         self._accumulator.value = {}
-
-
-def _name(report: tuple[tuple[str, int | str], Any]) -> tuple[str, int | str]:
-    return report[0]
 
 
 def error_text(error: InputError) -> ErrorText:

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
@@ -24,8 +24,6 @@ from workbench.executors.spark.error_transfer import carry
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-    from workbench.events.writers import RowWriter
 
 _UNMARKED = ("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
 """The option that keeps Spark from writing `_SUCCESS`."""
@@ -63,7 +61,9 @@ class RowLines:
         from pyspark import TaskContext
 
         text = io.StringIO(newline="")
-        writer = _writer(self.ports, text, self.format)
+        make = format_row(self.format).writer
+        assert make is not None
+        writer = make(self.ports, text)
         with carry():
             for batch in batches:
                 for row in batch.to_pylist():
@@ -72,12 +72,6 @@ class RowLines:
             if cast(Any, TaskContext.get()).partitionId() == 0:  # the header of a file is there even without rows
                 writer.end()
                 yield from _take_json(text)
-
-
-def _writer(ports: Ports, stream: IO[str], format: str) -> RowWriter:
-    make = format_row(format).writer
-    assert make is not None
-    return make(ports, stream)
 
 
 def _take_json(text: io.StringIO) -> Iterator[Any]:

@@ -83,7 +83,6 @@ class SparkRun(ABC):
 
     def locate(self, error: WorkbenchError, key: str | None, task: int, row: int | None) -> WorkbenchError:
         """Add the row of the log to an error, given its `RowPlace`."""
-        del key, task, row
         return error
 
 

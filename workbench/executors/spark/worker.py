@@ -82,7 +82,6 @@ class GroupStepper(JobWorker):
         """Run on the packed rows of a micro-batch in order, and pack the outputs."""
         import pandas as pd
 
-        del group  # rows have it
         with carry():
             run, outputs = self.job.open_group(), list[bytes]()
             if state.exists:
