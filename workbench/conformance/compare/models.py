@@ -5,7 +5,7 @@ Both run the whole system of a pipeline, as printed for the model checker, with 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench.conformance.compare.executables import InputSequence, Seen
@@ -73,29 +73,9 @@ class Simulated:
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """Yield the contents of every pipe and queue; raise Overflow at the step at which the flag is set."""
-        return self.traces([steps])[0]
-
-    def traces(self, runs: Sequence[InputSequence]) -> list[Iterator[Seen]]:
-        """Run several traces on the model, loaded once."""
         names = [self.smv.names[name] for name in self.watch]
-        inputs = [[self._fix_inputs(events) for events in steps] for steps in runs]
-        traces = get_simulator().simulate_many(self.smv.text, self.smv.order, inputs, names)
-        return [self._read_run(run) for run in traces]
-
-    def _fix_inputs(self, events: Mapping[str, Value]) -> dict[str, str]:
-        fixed: dict[str, str] = {}
-        for source in self.system.inputs:
-            present = source.name in events
-            value = events[source.name] if present else source.domain.default
-            chosen_parts = (present, *split(source.domain, value))
-            for leaf, part in zip(leaves((source.present, source.value)), chosen_parts, strict=True):
-                if leaf.name in self.smv.names:
-                    fixed[self.smv.names[leaf.name]] = self.smv.constant(leaf.name, part)
-        if self.system.end and self.system.end.now.name in self.smv.names:
-            fixed[self.smv.names[self.system.end.now.name]] = "TRUE" if events is END else "FALSE"
-        return fixed
-
-    def _read_run(self, run: Sequence[Mapping[str, str]]) -> Iterator[Seen]:
+        inputs = [self._fix_inputs(events) for events in steps]
+        (run,) = get_simulator().simulate_many(self.smv.text, self.smv.order, [inputs], names)
         for position, state in enumerate(run):
             if self.flag and self._read(state, self.flag):
                 raise Overflow(f"the flag is set at step {position}")
@@ -111,6 +91,19 @@ class Simulated:
                 for name, pipe in self.system.pipes.items()
             }
             yield Seen(pipes, {q.name: self._read(state, q.length.name) for q in self.system.queues.values()})
+
+    def _fix_inputs(self, events: Mapping[str, Value]) -> dict[str, str]:
+        fixed: dict[str, str] = {}
+        for source in self.system.inputs:
+            present = source.name in events
+            value = events[source.name] if present else source.domain.default
+            chosen_parts = (present, *split(source.domain, value))
+            for leaf, part in zip(leaves((source.present, source.value)), chosen_parts, strict=True):
+                if leaf.name in self.smv.names:
+                    fixed[self.smv.names[leaf.name]] = self.smv.constant(leaf.name, part)
+        if self.system.end and self.system.end.now.name in self.smv.names:
+            fixed[self.smv.names[self.system.end.now.name]] = "TRUE" if events is END else "FALSE"
+        return fixed
 
     def _read(self, state: Mapping[str, str], name: str) -> Any:
         return self.smv.value(name, state[self.smv.names[name]])
