@@ -200,6 +200,12 @@ class System:
     """The contracts whose streams are in the system (`held.contracts.watch`), by name."""
 
     @property
+    def symbols(self) -> list[Term]:
+        """The symbols that a step depends on: those of the variables, then those of the leaves of the inputs."""
+        domains = {variable.name: variable.domain for variable in self.variables} | dict(self.free)
+        return [var(name, domain) for name, domain in domains.items()]
+
+    @property
     def restrictions(self) -> tuple[str, ...]:
         """The names of the assumptions that restrict the runs of the system."""
         known = self.domains

@@ -17,10 +17,10 @@ from workbench.budget import phase
 from workbench.core.domain import Domain, Enum, Integer
 from workbench.core.fold import Fold, postorder
 from workbench.core.ops import AND, ITE, NOT
-from workbench.core.term import Term, leaves
+from workbench.core.term import Term, leaves, var
 from workbench.errors import TextTooLong
 from workbench.ir.reduce import FLAG
-from workbench.ir.system import Instance, System, by_instance, instance_of, local_of
+from workbench.ir.system import Definition, Instance, System, by_instance, instance_of, local_of
 from workbench.smv.terms import SmvTerms, as_word, bare, constant, enum_labels, type_of
 
 RESERVED = frozenset(
@@ -78,9 +78,15 @@ class SmvModel:
         """Return the Python value that NuSMV printed for a qualified name."""
         return self.terms.parse(self.domains[name], text)
 
-    def constant(self, name: str, value: object) -> str:
-        """Return the SMV text of a value of a qualified name's domain."""
-        return constant(self.domains[name], value, self.terms.labels)
+    def read(self, state: Mapping[str, str], name: str) -> object | None:
+        """Return the value of a qualified name in a state that an engine printed; None if it has none there."""
+        text = state.get(self.names.get(name, ""))
+        return None if text is None else self.value(name, text)
+
+    def write_state(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """Return the values of qualified names as an engine prints them."""
+        labels = self.terms.labels
+        return {self.names[name]: constant(self.domains[name], value, labels) for name, value in values.items()}
 
 
 @dataclass(frozen=True)
@@ -128,15 +134,20 @@ def _find_domains(system: System) -> list[Domain]:
     return list(dict.fromkeys(term.domain for term in postorder(terms)))
 
 
-class _OperatorCount(Fold[int]):
-    """The number of operators of a term that is written as a tree."""
+class OperatorCount(Fold[int]):
+    """The number of operators of a term that is written as a tree, with every definition expanded."""
+
+    def __init__(self, definitions: Sequence[Definition] = ()) -> None:
+        super().__init__()
+        for each in definitions:
+            self.memo[var(each.name, each.term.domain)] = self(each.term)
 
     def default(self, term: Term, *args: int) -> int:
         return bool(args) + sum(args)
 
 
 def _refuse_long(terms: Iterable[Any]) -> None:
-    count = _OperatorCount()
+    count = OperatorCount()
     size = sum(count(leaf) for term in terms for leaf in leaves(term))
     if size > MAX_OPERATORS:
         raise TextTooLong(f"its SMV text would have {size:,} operators; the most are {MAX_OPERATORS:,}")

@@ -24,10 +24,11 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Arrivals
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property, bounded_liveness, liveness, no_overflow
-from workbench.verify.decide.algebra.polynomial import Exhausted, Generators, Polynomial, Rules
+from workbench.verify.decide.algebra.polynomial import Generators, Polynomial, Rules
 from workbench.verify.decide.algebra.relations import AlgebraDecider, MonomialKind, Relations
 from workbench.verify.decide.algebra.translate import Translation
 from workbench.verify.decide.explicit.decider import ExplicitDecider
+from workbench.verify.decide.system_decider import OutOfLimits
 
 SOURCE = wb.parse("""
 pipeline sum_of_products(x: int, y: int) -> int { return x * x + x * y }
@@ -171,7 +172,7 @@ def found_for(system: System, kind: MonomialKind) -> Relations:
         if each <= kind:
             try:
                 found = Relations(system, (), generators, each, found)
-            except Exhausted:
+            except OutOfLimits:
                 break
     assume(found is not None)
     assert found is not None

@@ -93,17 +93,14 @@ class Simulated:
             yield Seen(pipes, {q.name: self._read(state, q.length.name) for q in self.system.queues.values()})
 
     def _fix_inputs(self, events: Mapping[str, Value]) -> dict[str, str]:
-        fixed: dict[str, str] = {}
+        values = {self.system.end.now.name: events is END} if self.system.end else {}
         for source in self.system.inputs:
             present = source.name in events
             value = events[source.name] if present else source.domain.default
             chosen_parts = (present, *split(source.domain, value))
-            for leaf, part in zip(leaves((source.present, source.value)), chosen_parts, strict=True):
-                if leaf.name in self.smv.names:
-                    fixed[self.smv.names[leaf.name]] = self.smv.constant(leaf.name, part)
-        if self.system.end and self.system.end.now.name in self.smv.names:
-            fixed[self.smv.names[self.system.end.now.name]] = "TRUE" if events is END else "FALSE"
-        return fixed
+            names = (leaf.name for leaf in leaves((source.present, source.value)))
+            values |= zip(names, chosen_parts, strict=True)
+        return self.smv.write_state({name: value for name, value in values.items() if name in self.smv.names})
 
     def _read(self, state: Mapping[str, str], name: str) -> Any:
         return self.smv.value(name, state[self.smv.names[name]])

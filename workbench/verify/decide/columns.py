@@ -16,7 +16,7 @@ from workbench.core.encoding import decode, encode, encode_ends
 from workbench.core.evaluate import PythonSource, compile_terms
 from workbench.core.fold import postorder
 from workbench.core.ops import as_term, conjunction
-from workbench.core.term import Term, var
+from workbench.core.term import Term
 from workbench.errors import Refused
 from workbench.executors.compiled.lower.words import refuse_large
 from workbench.verify.decide.part import Part
@@ -105,12 +105,10 @@ class RunColumns:
         self.system, self.rows = part.model.system, rows
         self.names, self._of = tuple(self.system.free), values_of_inputs(self.system)
         self._extremes = {name: _find_extremes(part, domain) for name, domain in self.system.free.items()}
-        symbols = [var(v.name, v.domain) for v in self.system.variables]
-        symbols += [var(name, domain) for name, domain in self.system.free.items()]
         self._count = len(labels)
 
         def compiled(*terms: Term) -> Callable[..., tuple[Any, ...]]:
-            return compile_terms(self.system.inline(terms), symbols, NumpySource)
+            return compile_terms(self.system.inline(terms), self.system.symbols, NumpySource)
 
         self._allows = compiled(as_term(conjunction(part.assume), BOOL))
         self._step = compiled(*labels, *(v.next for v in self.system.variables))

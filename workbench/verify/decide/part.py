@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple, Protocol
 
 from workbench.budget import remaining
-from workbench.core.fold import Fold
 from workbench.core.term import Term
 from workbench.ir.reduce import Model
-from workbench.ir.system import Definition
 from workbench.smv.engines.engine import Answer, EngineLimits, Query, QueryKind, Task
-from workbench.smv.printer import SmvModel
+from workbench.smv.printer import OperatorCount, SmvModel
 from workbench.verify.ask.formula import Formula, to_smv
 
 
@@ -39,22 +37,6 @@ _LONG = 10_000
 """Maximum length, in operators, of an atom that an LTL formula contains directly."""
 _BEFORE = "workbench_before_"
 """Prefix of the variables that store whether an atom was true a step ago."""
-
-
-class _Length(Fold[int]):
-    """The number of operators of a term with every definition expanded."""
-
-    def __init__(self, definitions: Sequence[Definition]) -> None:
-        super().__init__()
-        self.defined: dict[str, int] = {}
-        for each in definitions:
-            self.defined[each.name] = self(each.term)
-
-    def on_var(self, term: Term) -> int:
-        return self.defined.get(term.name, 0)
-
-    def default(self, term: Term, *args: int) -> int:
-        return bool(args) + sum(args)
 
 
 @dataclass(frozen=True)
@@ -103,7 +85,7 @@ class Part:
         NuSMV expands definitions to make an automaton of a formula. So each long atom has a variable of this name, true
         if the atom was true a step ago.
         """
-        length = _Length(self.model.system.definitions)
+        length = OperatorCount(self.model.system.definitions)
         atoms = (
             atom for question in self.questions.values() if question.kind == "ltl" for atom in question.formula.atoms()
         )

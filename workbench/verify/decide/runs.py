@@ -12,7 +12,7 @@ from typing import NamedTuple
 from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.evaluate import compile_terms
 from workbench.core.ops import as_term, conjunction
-from workbench.core.term import Term, leaves, var
+from workbench.core.term import Term, leaves
 from workbench.interrupts import checkpoint
 from workbench.ir.system import System
 from workbench.smv.engines.engine import RawTrace
@@ -53,12 +53,9 @@ class Runs:
         self.initial: tuple[Value, ...] = tuple(v.initial for v in system.variables)
         self.names = tuple(v.name for v in system.variables)
         self._inputs, self._of = tuple(system.free), values_of_inputs(system)
-        self._free = system.free
         assume = as_term(conjunction(part.assume), BOOL)
         outputs = system.inline((*(v.next for v in system.variables), assume, *labels))
-        symbols = [var(v.name, v.domain) for v in system.variables]
-        symbols += [var(name, domain) for name, domain in system.free.items()]
-        self._step = compile_terms(outputs, symbols)
+        self._step = compile_terms(outputs, system.symbols)
 
     def step(self, state: tuple[Value, ...], inputs: InputValues) -> tuple[tuple[Value, ...], bool, tuple[bool, ...]]:
         """Return the next state, whether the assumptions allow the step, and the labels."""
@@ -113,14 +110,5 @@ class Runs:
 
     def show(self, run: Sequence[RunStep], loop: int | None = None) -> RawTrace:
         """Return a run in the form of the SMV engines."""
-        smv = self.part.smv
-        return RawTrace(
-            tuple(
-                {
-                    smv.names[name]: smv.constant(name, value)
-                    for name, value in (*zip(self.names, step.state, strict=True), *step.inputs.items())
-                }
-                for step in run
-            ),
-            loop,
-        )
+        values = ({**dict(zip(self.names, step.state, strict=True)), **step.inputs} for step in run)
+        return RawTrace(tuple(map(self.part.smv.write_state, values)), loop)

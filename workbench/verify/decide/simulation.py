@@ -6,12 +6,11 @@ again in the same order. A run that is found is run again in Python, and steps t
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from workbench.budget import free_mb, report, resident_mb
+from workbench.budget import report
 from workbench.core.ops import NOT
 from workbench.core.term import Term
 from workbench.errors import EngineMissing, Refused, UnsupportedNode
@@ -21,6 +20,7 @@ from workbench.smv.engines.engine import Answer, EngineLimits, Reached
 from workbench.verify.ask.formula import evaluate_on_lasso
 from workbench.verify.decide.part import Decision, Part
 from workbench.verify.decide.runs import Runs, RunStep
+from workbench.verify.decide.system_decider import Allowance, OutOfLimits, SystemDecider
 
 ROWS = 256
 """The number of runs of a round."""
@@ -34,11 +34,7 @@ SHORTENING_SECONDS = 1.0
 """Maximum time to remove steps from a run."""
 
 
-class _Stop(Exception):
-    """A limit is met; the text says which."""
-
-
-class SimulationDecider:
+class SimulationDecider(SystemDecider):
     """A decider by random runs.
 
     Raises
@@ -46,29 +42,22 @@ class SimulationDecider:
     EngineMissing: numpy is not installed.
     """
 
-    name, version = "simulation", "built in"
+    name, subject = "simulation", "simulation knows"
 
     def __init__(self) -> None:
         if find_spec("numpy") is None:
             raise EngineMissing("the Python package numpy is not installed", hint=install_extra("smt"))
 
-    def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
-        """See `Decider.decide`."""
+    def answer(self, part: Part, limits: EngineLimits, *, count_states: bool) -> Decision:
         del count_states
-        begin, cpu = time.monotonic(), time.thread_time()
-        reason = "simulation knows pipelines, not the SMV system that drives the inputs"
-        answers = dict.fromkeys(part.questions, Answer(None, reason=reason))
-        if not part.driven:
-            answers |= _Simulation(part, limits).answers()
-        return Decision(answers, self.name, time.thread_time() - cpu, time.monotonic() - begin)
+        return Decision(_Simulation(part, limits).answers(), self.title)
 
 
 class _Simulation:
     """The rounds of runs for one part."""
 
     def __init__(self, part: Part, limits: EngineLimits) -> None:
-        self.part, self.limits, self.begin = part, limits, time.monotonic()
-        self.begun_mb, self.room_mb = resident_mb(), limits.memory_mb or free_mb() / 2
+        self.part, self.allowance = part, Allowance(limits, "no memory for more runs")
         self.found: dict[str, Answer] = {}
         self.invariants = {
             role: NOT(question.invariant) for role, question in part.questions.items() if question.invariant is not None
@@ -86,7 +75,7 @@ class _Simulation:
         try:
             self._refute_invariants()
             self._refute_formulas()
-        except _Stop as stop:
+        except OutOfLimits as stop:
             reason = str(stop)
         except (Refused, UnsupportedNode) as error:
             reason = error.what
@@ -98,11 +87,7 @@ class _Simulation:
 
     def _check_limits(self) -> None:
         checkpoint()
-        left = self.limits.seconds_left(self.begin)
-        if left is not None and left <= 0:
-            raise _Stop(self.limits.time)
-        if resident_mb() - self.begun_mb > self.room_mb:
-            raise _Stop(self.limits.memory or "no memory for more runs")
+        self.allowance.check_limits()
 
     def _rounds(self, labels: Sequence[Term], lengths: Sequence[int], *, periodic: bool) -> Iterator[tuple[Any, int]]:
         """Yield columns that begin, with the length of their runs."""
@@ -139,8 +124,7 @@ class _Simulation:
         runs = Runs(self.part, [self.invariants[role]])
         run = runs.find(inputs, 0)
         assert run is not None, "columns and Python differ"
-        left = self.limits.seconds_left(self.begin)
-        run = runs.shorten(run, 0, SHORTENING_SECONDS if left is None else min(SHORTENING_SECONDS, left / 4))
+        run = runs.shorten(run, 0, min(SHORTENING_SECONDS, self.allowance.seconds_left / 4))
         return Answer(False, runs.show(run), shortest=len(run) == 1)
 
     # --- lassos

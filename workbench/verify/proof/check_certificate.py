@@ -178,7 +178,8 @@ class _Certificate:
 
     def _decide_by_z3(self) -> str:
         """Have z3 decide the conditions, each by itself; return its name."""
-        from workbench.verify.decide.smt.session import OutOfLimits, Z3Session, z3_version
+        from workbench.verify.decide.smt.session import Z3Session, z3_version
+        from workbench.verify.decide.system_decider import OutOfLimits
 
         version, session = z3_version(), Z3Session(remaining_limits())
         for obligation, proof in self.pairs:

@@ -16,9 +16,10 @@ from workbench.smv.engines.engine import EngineLimits
 from workbench.verify.decide.part import Part
 from workbench.verify.decide.smt.induction import InductionSteps
 from workbench.verify.decide.smt.invariants import Invariants
-from workbench.verify.decide.smt.session import OutOfLimits, Z3Session
+from workbench.verify.decide.smt.session import Z3Session
 from workbench.verify.decide.smt.spacer import SpacerQuery
 from workbench.verify.decide.smt.transition import Z3Transition
+from workbench.verify.decide.system_decider import OutOfLimits
 from workbench.verify.proof.script import Obligation, Proof, list_conditions
 from workbench.verify.proof.smt_text import read
 
@@ -85,8 +86,7 @@ class _Search:
         """Yield the invariant of property-directed reachability, if it finds one in its share of the time."""
         session = self.transition.session
         deadline = session.deadline
-        if deadline is not None:
-            session.deadline = time.monotonic() + SPACER_SHARE * session.seconds_left
+        session.deadline = time.monotonic() + SPACER_SHARE * session.seconds_left
         try:
             invariant = SpacerQuery(self.transition, self.condition).find_invariant()
         except OutOfLimits:

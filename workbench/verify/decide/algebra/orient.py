@@ -20,10 +20,6 @@ def as_rules(
 
     A relation without a replaceable monomial is left out; that is sound, and only proves less. The choices for the
     order are added to it.
-
-    Raises
-    ------
-    Exhausted
     """
     rules = Rules(generators, known)
     waiting = list(relations)

@@ -12,15 +12,13 @@ from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from typing import TypeVar
 
+from workbench.verify.decide.system_decider import OutOfLimits
+
 Monomial = tuple[int, ...]
 """Generators, the greatest first; powers are repeated generators. () is 1."""
 Polynomial = dict[Monomial, int]
 """Coefficients by monomial, none of them 0."""
 UNIT: Monomial = ()
-
-
-class Exhausted(Exception):
-    """The allowed work or time is used up; the text says which."""
 
 
 class Generators:
@@ -83,12 +81,7 @@ class Generators:
         return tuple(generators)
 
     def times(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        """Return the product of two polynomials.
-
-        Raises
-        ------
-        Exhausted
-        """
+        """Return the product of two polynomials."""
         self.spend(len(a) * len(b))
         product: Polynomial = {}
         for left, factor in a.items():
@@ -103,13 +96,13 @@ class Generators:
 
         Raises
         ------
-        Exhausted: the limit of work or time is exceeded.
+        OutOfLimits: the limit of work or time is exceeded.
         """
         self._work -= work
         if self._work < 0:
-            raise Exhausted("the polynomials become too large")
+            raise OutOfLimits("the polynomials become too large")
         if self._deadline is not None and time.monotonic() > self._deadline:
-            raise Exhausted("the time was used up")
+            raise OutOfLimits("the time was used up")
 
 
 class Rules:
@@ -130,12 +123,7 @@ class Rules:
         return dropped
 
     def reduce(self, polynomial: Polynomial) -> Polynomial:
-        """Return the polynomial with the rules applied until none applies.
-
-        Raises
-        ------
-        Exhausted
-        """
+        """Return the polynomial with the rules applied until none applies."""
         if not self.rules:
             return polynomial
         done: Polynomial = {}

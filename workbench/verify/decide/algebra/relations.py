@@ -28,7 +28,6 @@ from workbench.smv.engines.engine import Answer, EngineLimits
 from workbench.verify.decide.algebra.orient import Ranking, as_rules
 from workbench.verify.decide.algebra.polynomial import (
     UNIT,
-    Exhausted,
     Generators,
     Monomial,
     Polynomial,
@@ -39,6 +38,7 @@ from workbench.verify.decide.algebra.polynomial import (
 from workbench.verify.decide.algebra.space import Vector, integral, kernel
 from workbench.verify.decide.algebra.translate import CoefficientRing, Translation, by_cases, codes_of, ring
 from workbench.verify.decide.part import Decision, Part
+from workbench.verify.decide.system_decider import OutOfLimits, SystemDecider
 
 MAXIMUM = 1000
 """Maximum number of monomials in relations."""
@@ -78,7 +78,7 @@ class Relations:
 
     Raises
     ------
-    Exhausted: there are too many monomials, or the generators' work or time is used up.
+    OutOfLimits: there are too many monomials, or the generators' work or time is used up.
     """
 
     def __init__(
@@ -102,12 +102,7 @@ class Relations:
             self._orient()
 
     def prove(self, term: Term) -> bool:
-        """Whether these relations prove that a condition is true at every step.
-
-        Raises
-        ------
-        Exhausted
-        """
+        """Whether these relations prove that a condition is true at every step."""
         wrong = plus(constant(1), self._translation.truth(self._system.inline(term)), -1)
         return not self._translation.under_guards(self._translation.times(self._input_polynomial(), wrong, None))
 
@@ -137,7 +132,7 @@ class Relations:
         replaced = Rules(self._generators, self._known.get(over, {}))
         monomials = [monomial for monomial in self._monomials(over, kind) if replaced.divisor(monomial) is None]
         if len(monomials) > MAXIMUM:
-            raise Exhausted(f"{len(monomials)} monomials are more than the limit of {MAXIMUM}")
+            raise OutOfLimits(f"{len(monomials)} monomials are more than the limit of {MAXIMUM}")
         return [self._difference(monomial) for monomial in monomials]
 
     def _monomials(self, over: CoefficientRing, kind: MonomialKind) -> list[Monomial]:
@@ -215,23 +210,18 @@ WORK = 1_000_000
 """Maximum number of products of monomials in a proof: a few seconds."""
 
 
-class AlgebraDecider:
+class AlgebraDecider(SystemDecider):
     """A decider by polynomial relations between the variables of a state. It proves invariants, or does not decide."""
 
-    name, version = "algebra", "built in"
+    name, subject = "algebra", "algebra knows"
 
-    def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
-        """See `Decider.decide`."""
+    def answer(self, part: Part, limits: EngineLimits, *, count_states: bool) -> Decision:
         del count_states
-        begin, cpu = time.monotonic(), time.thread_time()
         answers = {role: Answer(None, reason="it proves invariants only") for role in part.questions}
         invariants = [role for role, question in part.questions.items() if question.kind == "invar"]
-        if part.driven:
-            reason = "algebra knows pipelines, not the SMV system that drives the inputs"
-            answers = dict.fromkeys(part.questions, Answer(None, reason=reason))
-        elif invariants:
+        if invariants:
             answers |= _prove(part, invariants, limits)
-        return Decision(answers, self.name, time.thread_time() - cpu, time.monotonic() - begin)
+        return Decision(answers, self.title)
 
 
 def _prove(part: Part, roles: list[str], limits: EngineLimits) -> dict[str, Answer]:
@@ -251,6 +241,6 @@ def _prove(part: Part, roles: list[str], limits: EngineLimits) -> dict[str, Answ
                     answers[role] = Answer(True)
             if len(answers) == len(roles):
                 break
-    except Exhausted as stop:
+    except OutOfLimits as stop:
         reason = str(stop)
     return {role: answers.get(role, Answer(None, reason=reason)) for role in roles}

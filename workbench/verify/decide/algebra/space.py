@@ -17,12 +17,7 @@ Vector = dict[Monomial, Fraction]
 
 
 def kernel(space: list[Vector], images: Mapping[Monomial, Polynomial], generators: Generators) -> list[Vector]:
-    """Return a basis of the vectors that are mapped to 0 when each monomial is mapped to its image.
-
-    Raises
-    ------
-    Exhausted
-    """
+    """Return a basis of the vectors that are mapped to 0 when each monomial is mapped to its image."""
     pivots: dict[Monomial, tuple[Vector, Vector]] = {}
     basis = []
     for row in space:
@@ -50,12 +45,7 @@ def _image(row: Vector, images: Mapping[Monomial, Polynomial]) -> Vector:
 
 
 def integral(space: list[Vector], generators: Generators) -> list[Polynomial]:
-    """Return a basis in reduced echelon form, each vector as integers without a common divisor.
-
-    Raises
-    ------
-    Exhausted
-    """
+    """Return a basis in reduced echelon form, each vector as integers without a common divisor."""
     rows: dict[Monomial, Vector] = {}
     for vector in space:
         row = dict(vector)

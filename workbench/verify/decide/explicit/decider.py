@@ -27,9 +27,10 @@ from workbench.smv.engines.engine import Answer, EngineLimits, RawTrace, Reached
 from workbench.verify.ask.formula import Formula, nnf
 from workbench.verify.decide.explicit import machine
 from workbench.verify.decide.explicit.machine import CompiledSearch
-from workbench.verify.decide.explicit.search import Edge, Exploration, PlainSearch, Stopped
+from workbench.verify.decide.explicit.search import Edge, Exploration, PlainSearch
 from workbench.verify.decide.explicit.space import Space
 from workbench.verify.decide.part import ALWAYS, Decision, Part, PartQuestion
+from workbench.verify.decide.system_decider import OutOfLimits, SystemDecider
 
 REFUSAL = "the explicit engine decides invariants, AG EF, and what recurs for ever (GF, FG), no other formulas"
 MAX_CASES = 64
@@ -147,7 +148,7 @@ COMPILE_SECONDS = 2.0
 """Seconds that must be left for machine code to pay off."""
 
 
-class ExplicitDecider:
+class ExplicitDecider(SystemDecider):
     """The explicit-state decider.
 
     Parameters
@@ -155,26 +156,16 @@ class ExplicitDecider:
     plain_seconds: maximum time of the search in Python; None: unlimited, as without numba.
     """
 
-    name, version = "explicit", "built in"
+    name, subject = "explicit", "the explicit engine knows"
 
     def __init__(self, plain_seconds: float | None = PLAIN_SECONDS) -> None:
         self.plain_seconds = plain_seconds if machine.available() else None
 
-    def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
-        """See `Decider.decide`."""
-        begin, cpu = time.monotonic(), time.thread_time()
-        if part.driven:
-            reason = "the explicit engine knows pipelines, not the SMV system that drives the inputs"
-            return Decision(dict.fromkeys(part.questions, Answer(None, reason=reason)), self.name)
+    def answer(self, part: Part, limits: EngineLimits, *, count_states: bool) -> Decision:
         run = _Run(part, limits, self.plain_seconds)
         answers = run.answers(count_states)
-        return Decision(
-            {role: answers[role] for role in part.questions},
-            run.engine,
-            time.thread_time() - cpu,
-            time.monotonic() - begin,
-            run.count if count_states else None,
-        )
+        answers = {role: answers[role] for role in part.questions}
+        return Decision(answers, run.engine, reachable_states=run.count if count_states else None)
 
 
 class _Run:
@@ -231,7 +222,7 @@ class _Run:
         try:
             while not self.search.complete and (whole or not self._are_decided(goals)):
                 self._advance()
-        except Stopped as stop:
+        except OutOfLimits as stop:
             reason = str(stop)
         return {role: self._answer(goal, reason) for role, goal in goals.items()}
 
@@ -243,7 +234,7 @@ class _Run:
         """Explore some more states, and check the limits."""
         now = time.monotonic()
         if self.deadline is not None and now > self.deadline:
-            raise Stopped(self.too_late)
+            raise OutOfLimits(self.too_late)
         if now > self.reported + REPORTING:
             self.reported = now
             left = self.search.size - self.search.done
@@ -256,7 +247,7 @@ class _Run:
             self.engine = f"explicit (numba {machine.version()})"
             return
         if self.search.size * PLAIN_BYTES > self.memory_mb * 2**20:
-            raise Stopped(f"{self.search.size} states, and no memory for more")
+            raise OutOfLimits(f"{self.search.size} states, and no memory for more")
         self.search.advance(self._count_states(2000))
 
     def _compiles(self, now: float) -> bool:
@@ -278,7 +269,7 @@ class _Run:
             return Answer(None, reason=reason, reached=(reached,))
         try:
             return self._answer_on_graph(goal)
-        except Stopped as error:
+        except OutOfLimits as error:
             return Answer(None, reason=str(error))
 
     def _answer_on_graph(self, goal: Goal) -> Answer:
@@ -316,6 +307,5 @@ class _Run:
 
     def _show(self, step: Edge) -> SmvState:
         """Return a step in the form of the SMV engines."""
-        smv = self.part.smv
         values = self.space.layout.unpack(self.search.state(step.state)) | self.space.moves.values(step.move)
-        return {smv.names[name]: smv.constant(name, value) for name, value in values.items()}
+        return self.part.smv.write_state(values)

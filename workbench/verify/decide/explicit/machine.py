@@ -27,8 +27,9 @@ from workbench.verify.decide.explicit.records import (
     StateList,
     StateSet,
 )
-from workbench.verify.decide.explicit.search import Edge, Exploration, Stopped
+from workbench.verify.decide.explicit.search import Edge, Exploration
 from workbench.verify.decide.explicit.space import WORD, Space
+from workbench.verify.decide.system_decider import OutOfLimits
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.code.machine import MachineLoop
@@ -105,7 +106,7 @@ class CompiledSearch(Exploration):
             size = (1 << bits) // WORD if self._bitmap else capacity
             self._reserve = np.zeros(1 << size.bit_length(), np.int64)
         except MemoryError as error:
-            raise Stopped("no memory for the states") from error
+            raise OutOfLimits("no memory for the states") from error
         self._parents = self._listed.parents
         self._listed.states[:, 0] = [_to_signed(space.initial >> WORD * i) for i in range(words)]
         self._parents[0] = 0
@@ -132,7 +133,7 @@ class CompiledSearch(Exploration):
 
         Raises
         ------
-        Stopped: they do not fit into the memory.
+        OutOfLimits: they do not fit into the memory.
         """
         last = self.done + states
         while self.done < min(last, self.size):
@@ -170,7 +171,7 @@ class CompiledSearch(Exploration):
     def _afford(self, size: int) -> None:
         """Stop the search if it would exceed the memory limit."""
         if size > self._budget or self.size > _MAXIMUM - self._expander.block * self._many:
-            raise Stopped(f"{self.size} states, and no memory for more")
+            raise OutOfLimits(f"{self.size} states, and no memory for more")
 
     def hit(self, label: int) -> Edge | None:
         state, move = map(int, self._hits[label])
@@ -195,7 +196,7 @@ class CompiledSearch(Exploration):
 
         Raises
         ------
-        Stopped: the edges do not fit into the memory.
+        OutOfLimits: the edges do not fit into the memory.
         """
         if self._graph is None:
             self._graph = self._edges()
@@ -211,11 +212,11 @@ class CompiledSearch(Exploration):
         used = table.nbytes + index.slots.nbytes + self.size * (self._state_bytes + 4)
         limit = min(self.size * self._many, _MAXIMUM, (self._budget - used) // 12 - block)
         if limit <= 0:
-            raise Stopped(f"{self.size} states, and no memory for the steps between them")
+            raise OutOfLimits(f"{self.size} states, and no memory for the steps between them")
         edges = Edges(np.zeros(self.size + 1, np.int32), *(np.empty(limit + block, np.int32) for _ in range(2)))
         for steps in self._expand_blocks():
             if search_loop("join")(steps, index, self._listed.states, edges) > limit:
-                raise Stopped(f"{self.size} states, and no memory for the steps between them")
+                raise OutOfLimits(f"{self.size} states, and no memory for the steps between them")
         return Graph(edges, lambda n: np.zeros(n, np.int32), graph_functions(), self.space.void)
 
     def state(self, number: int) -> int:

@@ -15,10 +15,6 @@ from workbench.verify.decide.explicit.records import Edges
 from workbench.verify.decide.explicit.space import Space
 
 
-class Stopped(Exception):
-    """The error that a limit was met; the text says which."""
-
-
 class Edge(NamedTuple):
     """A step: the number of a state, and of the move made in it."""
 

@@ -54,7 +54,7 @@ class Candidates:
 
     Raises
     ------
-    Refused: the system has values that are no numbers of 64 bits. OutOfLimits
+    Refused: the system has values that are no numbers of 64 bits.
     """
 
     def __init__(self, transition: Z3Transition, part: Part, seed: int = 0) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from workbench.core.domain import Value
 from workbench.core.ops import NOT
@@ -14,13 +13,14 @@ from workbench.errors import EngineError, Refused, UnsupportedNode
 from workbench.smv.engines.engine import Answer, EngineLimits, limit_side_questions
 from workbench.verify.decide.part import Decision, Part
 from workbench.verify.decide.runs import Runs
-from workbench.verify.decide.smt.session import OutOfLimits, Z3Session, z3_version
+from workbench.verify.decide.smt.session import Z3Session, z3_version
 from workbench.verify.decide.smt.transition import Z3Transition
+from workbench.verify.decide.system_decider import OutOfLimits, SystemDecider
 
 REFUSAL = "the SMT engines decide invariants only"
 
 
-class SmtDecider(ABC):
+class SmtDecider(SystemDecider):
     """A decider of invariants that uses z3.
 
     Raises
@@ -28,32 +28,21 @@ class SmtDecider(ABC):
     EngineMissing: z3 is not installed.
     """
 
-    name: ClassVar[str]
+    subject = "the SMT engines know"
 
     def __init__(self) -> None:
         self.version = z3_version()
 
     @abstractmethod
     def solve(self, transition: Z3Transition, good: Term) -> Answer:
-        """Answer whether a condition is true at every step of every run.
+        """Answer whether a condition is true at every step of every run."""
 
-        Raises
-        ------
-        OutOfLimits
-        """
-
-    def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
-        """See `Decider.decide`."""
+    def answer(self, part: Part, limits: EngineLimits, *, count_states: bool) -> Decision:
         del count_states
-        begin, cpu = time.monotonic(), time.process_time()
         answers = dict.fromkeys(part.questions, Answer(None, reason=REFUSAL))
-        if part.driven:
-            reason = "the SMT engines know pipelines, not the SMV system that drives the inputs"
-            answers = dict.fromkeys(part.questions, Answer(None, reason=reason))
-        elif all(part.questions[role].invariant is not None for role in part.required):
+        if all(part.questions[role].invariant is not None for role in part.required):
             answers |= self._answer_all(part, limits)
-        seconds = time.monotonic() - begin
-        return Decision(answers, f"{self.name} ({self.version})", min(time.process_time() - cpu, seconds), seconds)
+        return Decision(answers, self.title)
 
     def _answer_all(self, part: Part, limits: EngineLimits) -> dict[str, Answer]:
         """Answer the questions about invariants; side questions get little time."""
@@ -73,8 +62,8 @@ class SmtDecider(ABC):
         for role, good in goods.items():
             question = part.questions[role]
             if question.side and not side:
-                side, until = True, time.monotonic() + limit_side_questions(0)
-                session.deadline = until if session.deadline is None else min(session.deadline, until)
+                side = True
+                session.deadline = min(session.deadline, time.monotonic() + limit_side_questions(0))
             unless = answers.get(question.unless)
             if unless is not None and unless.truth is False:
                 answers[role] = Answer(None, reason="its answer does not matter")

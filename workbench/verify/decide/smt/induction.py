@@ -18,8 +18,8 @@ from workbench.core.domain import Value
 from workbench.core.term import Term
 from workbench.smv.engines.engine import Answer, Reached
 from workbench.verify.decide.smt.decider import SmtDecider, refuted
-from workbench.verify.decide.smt.session import OutOfLimits
 from workbench.verify.decide.smt.transition import Instant, Z3Transition
+from workbench.verify.decide.system_decider import OutOfLimits
 
 DEEPEST = 1000
 """Maximum number of steps."""
@@ -27,43 +27,58 @@ STEP_SHARE, LEAST_SECONDS = 0.25, 0.5
 """The part of the time left that one attempt of a proof may take, and its least time."""
 
 
-class BaseCases:
-    """The search for shortest runs that break a condition.
+class Unrolling:
+    """Runs that become longer, and the question whether a condition can be false for the first time at their end.
+
+    Parameters
+    ----------
+    assumed: what holds at every step.
+    start: the first state; None: any.
 
     Attributes
     ----------
-    instants: the moments of the longest runs that have been searched.
+    instants: the moments of the longest runs so far.
+    model: of z3, if the condition can be false at their end.
     """
 
-    def __init__(self, transition: Z3Transition, condition: Any) -> None:
-        self.transition, self.condition = transition, condition
-        self.solver = transition.session.solver()
+    def __init__(
+        self, transition: Z3Transition, condition: Any, assumed: Any, start: tuple[Any, ...] | None = None
+    ) -> None:
+        self.transition, self.condition, self.assumed, self.start = transition, condition, assumed, start
+        self.solver, self.model = transition.session.solver(), None
         self.instants = list[Instant]()
 
-    def search(self) -> list[dict[str, Value]] | None:
-        """Return the inputs of a run of one more step that breaks the condition at its end, if there is one.
-
-        Raises
-        ------
-        OutOfLimits
-        """
-        transition, solver, depth = self.transition, self.solver, len(self.instants)
-        if depth:
+    def extend(self, seconds: float | None = None) -> bool | None:
+        """Add a step; return whether the condition can be false there, None if z3 does not decide it."""
+        transition, solver = self.transition, self.solver
+        if self.instants:
             solver.add(self.instants[-1].at(self.condition))
-            now = transition.advance(solver, self.instants[-1], depth)
+            now = transition.advance(solver, self.instants[-1], len(self.instants))
         else:
-            now = transition.instant(0, transition.initial)
+            now = transition.instant(0, self.start)
         self.instants.append(now)
-        solver.add(now.at(transition.legal))
+        solver.add(now.at(self.assumed))
         solver.push()
         solver.add(transition.z3.Not(now.at(self.condition)))
-        satisfiable = transition.session.is_sat(solver)
+        satisfiable = transition.session.is_sat(solver, seconds)
+        self.model = solver.model() if satisfiable else None
+        solver.pop()
+        return satisfiable
+
+
+class BaseCases(Unrolling):
+    """The search for shortest runs that break a condition."""
+
+    def __init__(self, transition: Z3Transition, condition: Any) -> None:
+        super().__init__(transition, condition, transition.legal, transition.initial)
+
+    def search(self) -> list[dict[str, Value]] | None:
+        """Return the inputs of a run of one more step that breaks the condition at its end, if there is one."""
+        satisfiable = self.extend()
         if satisfiable is None:
             self.instants.pop()
-            raise OutOfLimits(f"z3 does not decide a run of {depth + 1} steps")
-        inputs = [transition.read(solver.model(), instant) for instant in self.instants] if satisfiable else None
-        solver.pop()
-        return inputs
+            raise OutOfLimits(f"z3 does not decide a run of {len(self.instants) + 1} steps")
+        return [self.transition.read(self.model, each) for each in self.instants] if satisfiable else None
 
     def refute(self, good: Term, deepest: int) -> Answer | None:
         """Return the answer that a run of up to this number of steps refutes an invariant, if one does."""
@@ -75,7 +90,7 @@ class BaseCases:
         return None
 
 
-class InductionSteps:
+class InductionSteps(Unrolling):
     """The attempts to prove a condition by induction over more and more steps.
 
     Parameters
@@ -84,31 +99,11 @@ class InductionSteps:
     """
 
     def __init__(self, transition: Z3Transition, condition: Any, known: Sequence[Any] = ()) -> None:
-        self.transition, self.condition = transition, condition
-        self.solver = transition.session.solver()
-        self.assumed = transition.all_of((transition.legal, transition.ranges, *known))
-        self.instants = list[Instant]()
+        super().__init__(transition, condition, transition.all_of((transition.legal, transition.ranges, *known)))
 
     def prove(self, seconds: float | None) -> bool:
-        """Whether one more step proves the condition.
-
-        Raises
-        ------
-        OutOfLimits
-        """
-        transition, solver = self.transition, self.solver
-        if self.instants:
-            solver.add(self.instants[-1].at(self.condition))
-            now = transition.advance(solver, self.instants[-1], len(self.instants))
-        else:
-            now = transition.instant(0)
-        self.instants.append(now)
-        solver.add(now.at(self.assumed))
-        solver.push()
-        solver.add(transition.z3.Not(now.at(self.condition)))
-        satisfiable = transition.session.is_sat(solver, seconds=seconds)
-        solver.pop()
-        return satisfiable is False
+        """Whether one more step proves the condition."""
+        return self.extend(seconds) is False
 
 
 class Induction:

@@ -7,26 +7,22 @@ end of a budget reach it; each decision has a context of its own, so that severa
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
-from workbench.budget import free_mb, resident_mb, uninterruptible
+from workbench.budget import uninterruptible
 from workbench.errors import EngineMissing
 from workbench.extras import install_extra
 from workbench.interrupts import checkpoint
 from workbench.smv.engines.engine import EngineLimits
+from workbench.verify.decide.system_decider import Allowance
 
 POLL_SECONDS = 0.03
 """Seconds between two checks of the limits while z3 works."""
 NO_TIMEOUT = 2**32 - 1
 """The timeout of z3 that is none, in milliseconds."""
-
-
-class OutOfLimits(Exception):
-    """A limit is met; the text says which."""
 
 
 def z3_version() -> str:
@@ -47,7 +43,7 @@ def _make_context(z3: Any) -> Any:
     return z3.Context()
 
 
-class Z3Session:
+class Z3Session(Allowance):
     """A context of z3 with limits.
 
     Attributes
@@ -58,17 +54,9 @@ class Z3Session:
     def __init__(self, limits: EngineLimits) -> None:
         import z3
 
+        super().__init__(limits)
         self.z3: Any = z3
         self.context = _make_context(z3)
-        self.limits = limits
-        self._begin = time.monotonic()
-        self.deadline = None if limits.seconds is None else self._begin + limits.seconds
-        self._begun_mb, self._room_mb = resident_mb(), limits.memory_mb or free_mb() / 2
-
-    @property
-    def seconds_left(self) -> float:
-        """The seconds left."""
-        return float("inf") if self.deadline is None else self.deadline - time.monotonic()
 
     def solver(self) -> Any:
         """Return a new solver."""
@@ -83,10 +71,6 @@ class Z3Session:
         ----------
         seconds: the maximum time of this call, if it is less than what is left. After an interrupt, which limits of the
             session are, a solver may refuse to go on; after a timeout it does not.
-
-        Raises
-        ------
-        OutOfLimits
         """
         solver.set("timeout", NO_TIMEOUT if seconds is None else max(1, int(seconds * 1000)))
         return self.call(solver.check)
@@ -101,7 +85,7 @@ class Z3Session:
             while thread.is_alive():
                 thread.join(POLL_SECONDS)
                 checkpoint()
-                if thread.is_alive() and self._find_exceeded():
+                if thread.is_alive() and self.find_exceeded():
                     self.context.interrupt()
         except BaseException:
             self._stop(thread)
@@ -119,15 +103,3 @@ class Z3Session:
         while thread.is_alive():
             self.context.interrupt()
             thread.join(POLL_SECONDS)
-
-    def check_limits(self) -> None:
-        """Raise OutOfLimits if a limit is met."""
-        if reason := self._find_exceeded():
-            raise OutOfLimits(reason)
-
-    def _find_exceeded(self) -> str:
-        if self.seconds_left <= 0:
-            return self.limits.time
-        if resident_mb() - self._begun_mb > self._room_mb:
-            return self.limits.memory or "no memory for more"
-        return ""

@@ -11,8 +11,8 @@ from workbench.core.term import Term
 from workbench.smv.engines.engine import Answer, unshown
 from workbench.verify.decide.smt.decider import SmtDecider
 from workbench.verify.decide.smt.induction import DEEPEST, BaseCases
-from workbench.verify.decide.smt.session import OutOfLimits
 from workbench.verify.decide.smt.transition import Z3Transition
+from workbench.verify.decide.system_decider import OutOfLimits
 
 
 class SpacerDecider(SmtDecider):
@@ -52,21 +52,11 @@ class SpacerQuery:
         self.fixed.rule(self.bad(), [here, transition.legal, z3.Not(condition)])
 
     def decide(self) -> bool | None:
-        """Return whether there is such a run; None if z3 does not decide it.
-
-        Raises
-        ------
-        OutOfLimits
-        """
+        """Return whether there is such a run; None if z3 does not decide it."""
         return self.transition.session.call(lambda: self.fixed.query(self.bad()))
 
     def find_invariant(self) -> list[Any] | None:
-        """Return conditions that every reachable state satisfies, and that exclude such runs, if z3 finds them.
-
-        Raises
-        ------
-        OutOfLimits
-        """
+        """Return conditions that every reachable state satisfies, and that exclude such runs, if z3 finds them."""
         if self.decide() is not False:
             return None
         z3 = self.transition.z3

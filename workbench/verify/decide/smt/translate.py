@@ -24,6 +24,13 @@ MAX_BITS = 16
 WRAPS = 4
 """Maximum number of multiples of N by which a result may exceed a modular domain without `mod`."""
 
+LOGIC = {"not": "Not", "and": "And", "or": "Or", "implies": "Implies", "ite": "If"}
+"""The operators that are functions of z3, and their names there."""
+BITWISE = {"xor": "Xor", "bit_and": "And", "bit_or": "Or"}
+"""The operators that are such functions of the bits of numbers."""
+EXACT = ("add", "sub", "lt", "le", "gt", "ge", "even", "odd")
+"""The operators whose exact meaning in Python is that of z3's expressions, too."""
+
 
 class Z3Translation(Fold[Any]):
     """Terms as z3 expressions.
@@ -50,22 +57,16 @@ class Z3Translation(Fold[Any]):
         encode_ends(term.domain)
         return self.number(encode(term.domain, term.payload))
 
-    # --- logic and comparisons
-
-    def on_not(self, _: Term, a: Any) -> Any:
-        return self.z3.Not(a)
-
-    def on_and(self, _: Term, a: Any, b: Any) -> Any:
-        return self.z3.And(a, b)
-
-    def on_or(self, _: Term, a: Any, b: Any) -> Any:
-        return self.z3.Or(a, b)
-
-    def on_implies(self, _: Term, a: Any, b: Any) -> Any:
-        return self.z3.Implies(a, b)
-
-    def on_ite(self, _: Term, c: Any, a: Any, b: Any) -> Any:
-        return self.z3.If(c, a, b)
+    def default(self, term: Term, *args: Any) -> Any:
+        name = "" if term.op is None else term.op.name
+        if name in LOGIC:
+            return getattr(self.z3, LOGIC[name])(*args)
+        if name in BITWISE:
+            return self._bit_by_bit(term, getattr(self.z3, BITWISE[name]), *args)
+        if term.op is None or name not in EXACT:
+            return super().default(term, *args)
+        exact = term.op.exact(*args)
+        return exact if isinstance(term.domain, Bool) else self._fit(term, exact)
 
     def on_eq(self, term: Term, a: Any, b: Any) -> Any:
         left, right = (arg.domain for arg in term.args)
@@ -75,32 +76,6 @@ class Z3Translation(Fold[Any]):
 
     def on_ne(self, term: Term, a: Any, b: Any) -> Any:
         return self.z3.Not(self.on_eq(term, a, b))
-
-    def on_lt(self, _: Term, a: Any, b: Any) -> Any:
-        return a < b
-
-    def on_le(self, _: Term, a: Any, b: Any) -> Any:
-        return a <= b
-
-    def on_gt(self, _: Term, a: Any, b: Any) -> Any:
-        return a > b
-
-    def on_ge(self, _: Term, a: Any, b: Any) -> Any:
-        return a >= b
-
-    def on_even(self, _: Term, a: Any) -> Any:
-        return a % 2 == 0
-
-    def on_odd(self, _: Term, a: Any) -> Any:
-        return a % 2 == 1
-
-    # --- numbers
-
-    def on_add(self, term: Term, a: Any, b: Any) -> Any:
-        return self._fit(term, a + b)
-
-    def on_sub(self, term: Term, a: Any, b: Any) -> Any:
-        return self._fit(term, a - b)
 
     def on_mul(self, term: Term, a: Any, b: Any) -> Any:
         return self._fit(term, self._multiply(term, a, b))
@@ -132,16 +107,7 @@ class Z3Translation(Fold[Any]):
 
         return self._by_cases(term, term.args[1], b, remainder)
 
-    def on_xor(self, term: Term, a: Any, b: Any) -> Any:
-        return self._bit_by_bit(term, a, b, self.z3.Xor)
-
-    def on_bit_and(self, term: Term, a: Any, b: Any) -> Any:
-        return self._bit_by_bit(term, a, b, self.z3.And)
-
-    def on_bit_or(self, term: Term, a: Any, b: Any) -> Any:
-        return self._bit_by_bit(term, a, b, self.z3.Or)
-
-    def _bit_by_bit(self, term: Term, a: Any, b: Any, combine: Callable[[Any, Any], Any]) -> Any:
+    def _bit_by_bit(self, term: Term, combine: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         bits = max(encode_ends(arg.domain)[1] for arg in term.args).bit_length()
         if bits > MAX_BITS:
             raise Refused(f"the SMT engines have whole numbers, whose bits '{term.op}' combines; here are {bits}")
