@@ -6,24 +6,21 @@ If a verdict says little, larger bounds are tried as long as there is time (`gro
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from workbench.budget import Budget, phase
 from workbench.core.readable import plural
 from workbench.display import Displayed
-from workbench.errors import LimitMet
+from workbench.errors import LimitMet, Refused
 from workbench.verify.answer.trace import Trace
 
 if TYPE_CHECKING:
     from workbench.smv.engines.engine import Reached
     from workbench.verify.answer.problem import Problem
-import time
-from collections.abc import Callable
-
-from workbench.budget import Budget, phase
-from workbench.errors import Refused
 
 
 class Outcome(StrEnum):

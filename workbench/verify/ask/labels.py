@@ -7,9 +7,10 @@ carry an event. Of a pipe that carries several events at a step, `always` means 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.core.domain import Bool, Domain, Enum, SomeTexts
 from workbench.core.fields import parts, within
@@ -28,12 +29,13 @@ from workbench.processors import PROCESSORS
 from workbench.smv.engines.engine import QueryKind
 from workbench.verify.ask.equivalence import Equivalence
 from workbench.verify.ask.formula import BOOLEAN, Formula, atom, build
-from workbench.verify.ask.properties import Exercised, Property, always, can, never, queue_named, temporal
+from workbench.verify.ask.properties import Property, always, can, never, queue_named, temporal
 from workbench.verify.ask.scope import conditions_of
 
 if TYPE_CHECKING:
     from workbench.language import Loaded
 
+T = TypeVar("T")
 OPERATORS = {"->": "implies", "R": "V"}
 """The names of operators in formulas, where they differ from the language."""
 CONDITIONS = "and", "or", "not", "->"
@@ -278,29 +280,26 @@ def make_question(syntax: PropertySyntax, loaded: Loaded | None = None) -> Prope
     return property_from(syntax)
 
 
-def _cases(e: Expression) -> Exercised:
-    return lambda system: Labels(system).cases(e)
-
-
-def _find_exercised(e: Expression) -> Exercised:
-    return lambda system: Labels(system).list_exercised(e)
+def _read(read: Callable[[Labels, Expression], T], e: Expression) -> Callable[[System], T]:
+    """Return the function that reads an expression over the labels of a system."""
+    return lambda system: read(Labels(system), e)
 
 
 def always_expressed(e: Expression) -> Property:
     """Return the property `always (e)`."""
-    return always(lambda system: Labels(system).invariant(e), str(e), _cases(e))
+    return always(_read(Labels.invariant, e), str(e), _read(Labels.cases, e))
 
 
 def never_expressed(e: Expression) -> Property:
     """Return the property `never(e)`."""
-    return never(lambda system: Labels(system).somewhere(e), str(e), _find_exercised(e))
+    return never(_read(Labels.somewhere, e), str(e), _read(Labels.list_exercised, e))
 
 
 def can_expressed(e: Expression) -> Property:
     """Return the property `can(e)`."""
-    return can(lambda system: Labels(system).somewhere(e), str(e), _find_exercised(e))
+    return can(_read(Labels.somewhere, e), str(e), _read(Labels.list_exercised, e))
 
 
 def formula_expressed(kind: QueryKind, e: Expression) -> Property:
     """Return the property `ctl(e)` or `ltl(e)`."""
-    return temporal(kind, lambda system: Labels(system).formula(e), str(e), _cases(e))
+    return temporal(kind, _read(Labels.formula, e), str(e), _read(Labels.cases, e))
