@@ -7,9 +7,10 @@ agree the run is "confirmed by execution"; if not, it is a "model gap at step k"
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -62,7 +63,7 @@ def decode(
     shows, shortest: as in `Trace`.
     """
     whole, pipeline = pipeline, flatten(pipeline)
-    inputs = [inputs_of(system, smv, state, environment) for state in raw.steps]
+    inputs = [inputs_of(system, partial(smv.read, state), environment) for state in raw.steps]
     bounds = {queue.name: queue.capacity for queue in model.queues}
     run = _simulate(pipeline, bounds, inputs, raw.loop, model)
     gap = _find_engine_gap(smv, raw, run.steps)
@@ -222,49 +223,36 @@ def _make_simulator(pipeline: Pipeline, bounds: Mapping[str, int], longest: int,
     return Simulator(everything, [FALSE if model is None else model.escapes, escapes])
 
 
-def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environment: Environment) -> Mapping[str, Value]:
-    """Return the input events in an engine state; inputs that the property does not read get a default."""
-    end = system.end.now.name if system.end else ""
-    if end in smv.names and smv.value(end, state[smv.names[end]]):
+ReadLeaf = Callable[[str], Value | None]
+"""Returns the value of a leaf of an input, by its name; None if the model does not have it."""
+
+
+def inputs_of(system: System, read: ReadLeaf, environment: Environment) -> Mapping[str, Value]:
+    """Return the input events in a state of a model; inputs that the property does not read get a default."""
+    end, presence = system.end, {each.name: read(each.present.name) for each in system.inputs}
+    if end and read(end.now.name):
         return END
-    events: dict[str, Value] = {}
-    presence: list[bool] = []
-    unseen = []
-    for source in system.inputs:
-        name = source.present.name
-        if name not in smv.names:
-            unseen += [source] if source.heard is None else []
-            continue
-        present = bool(smv.value(name, state[smv.names[name]]))
-        presence += [present] if source.heard is None else []
-        if present:
-            events[source.name] = _read_value(source, smv, state)
-    over = system.end.over.name if system.end else ""
-    if over in smv.names and smv.value(over, state[smv.names[over]]):
+    events = {each.name: _read_value(each, read) for each in system.inputs if presence[each.name]}
+    if end and read(end.over.name):
         return events
     # inputs outside the cone: as the environment requires, else silent
-    if environment.row.together and (any(presence) or not environment.row.idle):
-        events.update((source.name, source.domain.default) for source in unseen)
+    arrived = any(presence[each.name] for each in system.arrivals)
+    if environment.row.together and (arrived or not environment.row.idle):
+        events.update((each.name, each.domain.default) for each in system.arrivals if presence[each.name] is None)
     return events
 
 
-def _read_value(source: Input, smv: SmvModel, state: Mapping[str, str]) -> Value:
+def _read_value(source: Input, read: ReadLeaf) -> Value:
     unseen = split(source.domain, source.domain.default)
-    return join_parts(
-        source.domain,
-        (
-            smv.value(leaf.name, state[smv.names[leaf.name]]) if leaf.name in smv.names else default
-            for leaf, default in zip(leaves(source.value), unseen, strict=True)
-        ),
-    )
+    known = ((read(leaf.name), default) for leaf, default in zip(leaves(source.value), unseen, strict=True))
+    return join_parts(source.domain, (default if value is None else value for value, default in known))
 
 
 def _find_engine_gap(smv: SmvModel, raw: RawTrace, simulated: Sequence[Any]) -> int | None:
     """Return the first step at which a variable differs between the engine and the direct evaluation."""
     for position, (state, step) in enumerate(zip(raw.steps, simulated, strict=False)):
         for name, value in step.state.items():
-            text = state.get(smv.names.get(name, ""))
-            if text is not None and smv.value(name, text) != value:
+            if smv.read(state, name) not in (None, value):
                 return position
     return None
 

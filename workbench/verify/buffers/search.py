@@ -19,7 +19,7 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from workbench.budget import phase, share
 from workbench.core.domain import BOOL, Integer, SomeFloats, SomeTexts
@@ -259,7 +259,7 @@ class QueueSearch:
         if answer.truth:
             return None
         env, steps = self.settings.environment, answer.trace.steps if answer.trace else ()
-        return tuple(inputs_of(system, smv, state, env) for state in steps)
+        return tuple(inputs_of(system, partial(smv.read, state), env) for state in steps)
 
 
 # --- on a part of a long pipeline -----------------------------------------------------------------------------------

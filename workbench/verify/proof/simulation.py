@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from workbench.core.domain import Bool, Domain, Value
 from workbench.core.encoding import decode, encode, encode_ends
-from workbench.core.fields import join_parts, split
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import END, show_carried
+from workbench.core.processor import show_carried
 from workbench.core.term import concrete, leaves
 from workbench.errors import Overflow, WorkbenchError
 from workbench.executors.reference.executor import Reference
-from workbench.ir.system import Input, System
+from workbench.ir.system import System
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.problem import Problem
+from workbench.verify.answer.replay import inputs_of
 from workbench.verify.answer.settings import Settings
 from workbench.verify.proof.script import Obligation, Proof
 from workbench.verify.proof.smt_text import SExpression, compile_body, read, symbol
@@ -44,6 +45,7 @@ class Simulation:
     def __init__(self, obligation: Obligation, problem: Problem, settings: Settings, rng: random.Random) -> None:
         self.system: System = obligation.part.model.system
         self.model, self.environment, self.chosen = obligation.part.model, settings.environment, rng
+        self.domains = self.system.domains
         self.pipeline: Pipeline = flatten(problem.pose(settings)[0])
         self.bounds = {queue.name: queue.capacity for queue in self.model.queues}
         script = "\n".join(obligation.functions(Proof(0, ())))
@@ -74,7 +76,7 @@ class Simulation:
             following = self.step(known)
             overflows = any(known[symbol(leaf.name)] for leaf in leaves(self.model.overflow) if leaf.is_var)
             try:
-                record = executor.step(self._events(known))
+                record = executor.step(inputs_of(self.system, partial(self._read, known), self.environment))
             except Overflow as error:
                 if not overflows and error.queue in self.bounds:
                     raise self._refuse(number, f"queue({error.queue}) overflows in the program only") from error
@@ -105,34 +107,10 @@ class Simulation:
         lo, hi = encode_ends(domain)
         return self.chosen.choice([lo, hi, self.chosen.randint(lo, hi)])
 
-    def _events(self, values: Mapping[str, int]) -> Mapping[str, Value]:
-        """Return the events of a step; inputs that the system does not read carry what the environment demands.
-
-        `values` has the values of the inputs, and of the state.
-        """
-        end = self.system.end
-        if end and values.get(symbol(end.now.name)):
-            return END
-        if end and values.get(symbol(end.over.name)):
-            return {}
-        known = [each for each in self.system.inputs if symbol(each.present.name) in values]
-        events = {each.name: self._event(each, values) for each in known if values[symbol(each.present.name)]}
-        row = self.environment.row
-        arrived = any(each.name in events for each in known if each.heard is None)
-        if row.together and (arrived or not row.idle):
-            others = (each for each in self.system.arrivals if each not in known)
-            events |= {each.name: each.domain.default for each in others}
-        return events
-
-    def _event(self, source: Input, values: Mapping[str, int]) -> Value:
-        unseen = split(source.domain, source.domain.default)
-        return join_parts(
-            source.domain,
-            (
-                decode(leaf.domain, values[symbol(leaf.name)]) if symbol(leaf.name) in values else default
-                for leaf, default in zip(leaves(source.value), unseen, strict=True)
-            ),
-        )
+    def _read(self, values: Mapping[str, int], name: str) -> Value | None:
+        """Return the value of an input or a variable, by name; None if the system does not read it."""
+        number = values.get(symbol(name))
+        return None if number is None else decode(self.domains[name], number)
 
     def _compare_step(self, number: int, known: Mapping[str, int], record: Any) -> None:
         """Raise InvalidCertificate if a pipe or a queue is not what the program has."""
