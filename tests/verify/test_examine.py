@@ -12,11 +12,13 @@ from tests.examples import examples
 from workbench import INT, Integer, Outcome, Settings, check, equiv, parse
 from workbench.builder import Builder
 from workbench.cli.output import block, short
+from workbench.core.domain import BOOL
 from workbench.core.function import user_function
 from workbench.ir.compose import compose
 from workbench.language import parse_property
 from workbench.processors import ApplyFunction
 from workbench.processors.held.group import flatten
+from workbench.processors.moore import Moore, Transition
 from workbench.verify.answer.check import _Conclusion
 from workbench.verify.answer.examine import enough_values, examine, uses_python
 from workbench.verify.answer.prepare import prepare
@@ -195,6 +197,14 @@ def test_functions_in_python_are_not_covered() -> None:
     pipeline = builder.build(ApplyFunction(large)(builder.input("x", INT)))
     assert uses_python(pipeline.resolve(Integer(4)))
     assert not uses_python(parse(COUNT).get().pipeline)
+
+
+def test_guards_in_python_are_not_covered() -> None:
+    large = user_function(lambda value: value >= 6, result=BOOL, name="large")
+    machine = Moore((("low", None), ("high", None)), (Transition("low", "high", large),))
+    builder = Builder("p")
+    pipeline = builder.build(machine(builder.input("x", INT)))
+    assert uses_python(flatten(pipeline.resolve(Integer(4))))
 
 
 moved = st.recursive(

@@ -33,6 +33,7 @@ from workbench.core.term import Term, var
 from workbench.errors import LimitMet, WorkbenchError
 from workbench.ir.reduce import FLAG, keys_in
 from workbench.ir.system import System
+from workbench.processors.moore import Transition
 from workbench.verify.answer.prepare import Prepared, prepare
 from workbench.verify.answer.problem import Problem, check
 from workbench.verify.answer.settings import Settings
@@ -288,13 +289,13 @@ def uses_python(pipeline: Pipeline) -> bool:
 
 
 def _uses_python(item: object) -> bool:
-    if isinstance(item, TypedFunction):
-        return item.function.opaque
-    if isinstance(item, Function):
-        return item.opaque
+    if isinstance(item, TypedFunction | Function):
+        return item.function.opaque if isinstance(item, TypedFunction) else item.opaque
     if isinstance(item, Pipeline):
         return uses_python(item)
-    if isinstance(item, Processor):
+    if isinstance(item, tuple):
+        return any(map(_uses_python, item))
+    if isinstance(item, Processor | Transition):
         return any(_uses_python(getattr(item, field.name)) for field in dataclasses.fields(item))
     return False
 
