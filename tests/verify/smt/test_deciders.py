@@ -29,6 +29,7 @@ from workbench.verify.ask.properties import (
     no_full_queues,
     no_overflow,
 )
+from workbench.verify.decide import system_decider
 from workbench.verify.decide.deciders import SmvDecider, get_decider
 from workbench.verify.decide.explicit.decider import ExplicitDecider
 from workbench.verify.decide.part import Decider, Part
@@ -200,7 +201,7 @@ def test_a_limit_of_time_is_met(engine: str) -> None:
 
 @smt
 def test_a_limit_of_memory_is_met(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "resident_mb", itertools.count(1000, 300).__next__)
+    monkeypatch.setattr(system_decider, "resident_mb", itertools.count(1000, 300).__next__)
     part = parts(PRACTICAL.get("watchdog").pipeline, written("always (out)"), Settings())[0]
     answer = get_decider("induction").decide(part, EngineLimits(memory_mb=2000)).answers["property"]
     assert answer.truth is None

@@ -7,6 +7,7 @@ product of any two is 0. Thus every Boolean function is a polynomial, and equal 
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
@@ -30,7 +31,7 @@ class Generators:
     deadline: when to stop, on the clock of `time.monotonic`.
     """
 
-    def __init__(self, work: int, deadline: float | None = None) -> None:
+    def __init__(self, work: int, deadline: float = math.inf) -> None:
         self._work, self._deadline = work, deadline
         self._numbers: dict[Hashable, int] = {}
         self._bits: list[bool] = []
@@ -101,7 +102,7 @@ class Generators:
         self._work -= work
         if self._work < 0:
             raise OutOfLimits("the polynomials become too large")
-        if self._deadline is not None and time.monotonic() > self._deadline:
+        if time.monotonic() > self._deadline:
             raise OutOfLimits("the time was used up")
 
 

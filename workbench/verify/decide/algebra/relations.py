@@ -226,7 +226,7 @@ class AlgebraDecider(SystemDecider):
 
 def _prove(part: Part, roles: list[str], limits: EngineLimits) -> dict[str, Answer]:
     """Prove invariants by the simplest relations first, and by more if these are not enough."""
-    deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
+    deadline = math.inf if limits.seconds is None else time.monotonic() + limits.seconds
     answers: dict[str, Answer] = {}
     reason = "no relation that was found proves it"
     relations = None

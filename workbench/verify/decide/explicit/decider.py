@@ -14,6 +14,7 @@ numba is installed, it starts again as machine code.
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -174,10 +175,10 @@ class _Run:
     def __init__(self, part: Part, limits: EngineLimits, plain_seconds: float | None) -> None:
         self.part, self.plan, self.limits = part, Agenda(part), limits
         self.begin = self.reported = time.monotonic()
-        self.deadline = None if limits.seconds is None else self.begin + limits.seconds
+        self.deadline = math.inf if limits.seconds is None else self.begin + limits.seconds
         self.too_late = limits.time
         self.plain_seconds = plain_seconds
-        self.switch: float | None = None
+        self.switch = math.inf
         self.memory_mb = limits.memory_mb or free_mb() / 2
         self.engine = "explicit"
         self.count: int | None = None
@@ -202,7 +203,7 @@ class _Run:
             self.switch = time.thread_time() + self.plain_seconds * max(1.0, statements / MAX_STATEMENTS)
         answers |= self._settle(required, whole=count_states)
         spent = time.monotonic() - self.begin
-        if side and (self.deadline is None or time.monotonic() + limit_side_questions(spent) < self.deadline):
+        if side and time.monotonic() + limit_side_questions(spent) < self.deadline:
             self.deadline = time.monotonic() + limit_side_questions(spent)
             self.too_late = "a side question that took much longer than the others"
         answers |= self._settle(side)
@@ -233,7 +234,7 @@ class _Run:
     def _advance(self) -> None:
         """Explore some more states, and check the limits."""
         now = time.monotonic()
-        if self.deadline is not None and now > self.deadline:
+        if now > self.deadline:
             raise OutOfLimits(self.too_late)
         if now > self.reported + REPORTING:
             self.reported = now
@@ -242,19 +243,13 @@ class _Run:
         if isinstance(self.search, CompiledSearch):
             self.search.advance(self._count_states(2_000_000))
             return
-        if self._compiles(now):
+        if time.thread_time() >= self.switch and self.deadline - now > COMPILE_SECONDS:
             self.search = CompiledSearch(self.space, self.memory_mb)
             self.engine = f"explicit (numba {machine.version()})"
             return
         if self.search.size * PLAIN_BYTES > self.memory_mb * 2**20:
             raise OutOfLimits(f"{self.search.size} states, and no memory for more")
         self.search.advance(self._count_states(2000))
-
-    def _compiles(self, now: float) -> bool:
-        """Whether to switch to machine code now, with enough time left."""
-        if self.switch is None or time.thread_time() < self.switch:
-            return False
-        return self.deadline is None or self.deadline - now > COMPILE_SECONDS
 
     def _count_states(self, steps: int) -> int:
         """Return the number of states that have about this many steps."""

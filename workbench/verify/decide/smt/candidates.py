@@ -48,20 +48,16 @@ class SampledCondition(NamedTuple):
 class Candidates:
     """The candidates for a transition system.
 
-    Parameters
-    ----------
-    seed: of the random runs.
-
     Raises
     ------
     Refused: the system has values that are no numbers of 64 bits.
     """
 
-    def __init__(self, transition: Z3Transition, part: Part, seed: int = 0) -> None:
+    def __init__(self, transition: Z3Transition, part: Part) -> None:
         self.transition, self.z3 = transition, transition.z3
         self.constants = constants_of(part)
         self.domains = [v.domain for v in transition.variables]
-        self.samples = _sample(part, seed, transition.session)
+        self.samples = _sample(part, transition.session)
         self.ints = [i for i, domain in enumerate(self.domains) if not isinstance(domain, Bool)]
         self.spread = [len(np.unique(column)) for column in self.samples.T]
         self.literals = list(self._list_literals())
@@ -175,10 +171,10 @@ class Candidates:
                     yield value <= int(column.max())
 
 
-def _sample(part: Part, seed: int, session: Z3Session) -> Any:
+def _sample(part: Part, session: Z3Session) -> Any:
     """Return reachable states, a row each."""
     columns = RunColumns(part, (), ROWS)
-    columns.begin(seed)
+    columns.begin(seed=0)
     counters = [v.domain.size or 0 for v in part.model.system.variables]
     length = LENGTH + 2 * max((size for size in counters if size <= LENGTH), default=0)
     rows = max(4, MAX_SAMPLES // length)
