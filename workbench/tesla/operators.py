@@ -9,6 +9,7 @@ Sources: thesis, 2.3.3 (f_i); design of rules: integers are exact.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -118,32 +119,18 @@ def readings(expression: Expression) -> Iterator[tuple[str, Expression, Expressi
 
 def implies_bound(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
     """Whether every value that satisfies one comparison with a constant satisfies the other."""
-    (sign, known), (other_sign, constant) = one, other
-    if sign == "==":
-        return _compare(other_sign, known, constant)
-    if sign == "!=":
-        return other_sign == "!=" and bool(known == constant)
-    if other_sign == "!=":
-        return not _compare(sign, constant, known)
-    if other_sign[0] != sign[0] or other_sign == "==":
-        return False
-    return _compare(sign[0], known, constant) or (
-        known == constant and operator_of(sign).implies(operator_of(other_sign))
-    )
+    return all(second for first, second in _truths(one, other) if first)
 
 
 def bounds_exclude(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
     """Whether no value satisfies both comparisons with constants."""
+    return not any(first and second for first, second in _truths(one, other))
+
+
+def _truths(one: tuple[str, Any], other: tuple[str, Any]) -> Iterator[tuple[bool, bool]]:
+    """Yield the truths of two comparisons with constants: for values below, at, between and above the constants."""
     (sign, known), (other_sign, constant) = one, other
-    if sign == "==":
-        return not _compare(other_sign, known, constant)
-    if other_sign == "==":
-        return not _compare(sign, constant, known)
-    if "!=" in (sign, other_sign) or sign[0] == other_sign[0]:
-        return False
-    low, high = (known, constant) if sign[0] == ">" else (constant, known)
-    return bool(low > high) or (low == high and not (sign.endswith("=") and other_sign.endswith("=")))
-
-
-def _compare(sign: str, one: Value, other: Value) -> bool:
-    return bool(operator_of(sign).exact(one, other))
+    pairs = (known, constant), (constant, known)
+    at, other_at = (1 + 2 * (a > b) if a == a else math.nan for a, b in pairs)  # other values lie around them
+    for place in range(5):
+        yield operator_of(sign).exact(place, at), operator_of(other_sign).exact(place, other_at)
