@@ -19,6 +19,7 @@ from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.engines.rule_pool import RulePool
 from workbench.tesla.engines.rule_split import rule_split
+from workbench.tesla.event_block import event_block
 from workbench.tesla.occurrence import Occurrence
 
 TYPES = """
@@ -161,10 +162,10 @@ def test_processes_do_what_one_process_does():
 def test_an_event_that_cannot_come_comes_behind_what_the_events_before_it_cause():
     made = parse_rules(TYPES + RULES[6] + "\nfrom A emit R(x = A.x)")
     _, pool = engines(made, "cdp", 2)
-    given = pool._process([Occurrence("A", 3, (1,)), Occurrence("N", 4), Occurrence("A", 2, (1,))])
-    assert [each.type for each in next(given)] == ["R", "Z"]
+    before = [*pool.process(Occurrence("A", 3, (1,))), *pool.process(Occurrence("N", 4))]
+    assert [each.type for each in before] == ["R", "Z"]
     with pytest.raises(InputError, match="goes back from 4 to 2"):
-        next(given)
+        pool.process(Occurrence("A", 2, (1,)))
 
 
 def test_a_failure_comes_behind_what_the_events_before_it_cause_and_ends_the_run():
@@ -175,7 +176,7 @@ def test_a_failure_comes_behind_what_the_events_before_it_cause_and_ends_the_run
     told = [each for event in events[:2] for each in one.process(event)]
     with pytest.raises(WorkbenchError) as expected:
         one.process(events[2])
-    given = pool._process(events)
+    given = pool.process_block(event_block(made, events, lambda texts: []))
     assert next(given) == told
     for later in (given.__next__, partial(pool.process, events[3])):
         with pytest.raises(type(expected.value)) as error:

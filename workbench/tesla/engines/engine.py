@@ -6,7 +6,7 @@ each of them causes. Two engines with the same input return the same, in the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, runtime_checkable
 
@@ -137,19 +137,11 @@ class FixedRules:
 
     runs_in: ClassVar[str]
 
-    def add(self, rules: RuleSet | str) -> NoReturn:
+    def add(self, *_: object) -> NoReturn:
         """Raise Refused."""
         raise Refused(f"rules that run in {self.runs_in} are not changed or saved", hint="leave --threads out")
 
-    remove = restore = add
-
-    def replace(self, name: str, rules: RuleSet | str) -> NoReturn:
-        """Raise Refused."""
-        self.add(rules)
-
-    def snapshot(self) -> NoReturn:
-        """Raise Refused."""
-        self.add("")
+    remove = replace = snapshot = restore = add
 
 
 @runtime_checkable
@@ -181,10 +173,8 @@ def block_engine(engine: RuleEngine) -> BlockEngine | None:
     return engine if isinstance(engine, BlockEngine) else None
 
 
-class MakesEngine(Protocol):
-    """A function that starts an engine."""
-
-    def __call__(self, rules: RuleSet, facts: Facts, settings: EngineSettings) -> RuleEngine: ...
+MakesEngine = Callable[[RuleSet, Facts, EngineSettings], RuleEngine]
+"""A function that starts an engine."""
 
 
 def rule_engine(

@@ -99,7 +99,9 @@ class RulePool(FixedRules):
 
     def process(self, event: Occurrence) -> list[Occurrence]:
         """Process an event, and return the composites that it causes, those of the clock first."""
-        return [each for some in self._process([event]) for each in some]
+        check_event(event, self.rules, self._now, self._passed)
+        self._now = event.time
+        return self._query_or_fail(("event", (event.type, event.time, event.values)), 1)
 
     def takes_block(self, events: int) -> bool:
         """Whether a block of this number of events is processed at once."""
@@ -118,28 +120,13 @@ class RulePool(FixedRules):
         """Move the clock to a time, and return the composites that this causes."""
         self._passed = time if self._passed is None else max(time, self._passed)
         self._now = self._passed if self._now is None else max(self._now, self._passed)
-        composites = self._query_workers(("clock", time))
+        return self._query_or_fail(("clock", time))
+
+    def _query_or_fail(self, request: PoolRequest, events: int = 0) -> list[Occurrence]:
+        composites = self._query_workers(request, events)
         if self._failure is not None:
             raise self._failure
         return composites
-
-    def _process(self, events: Sequence[Occurrence]) -> Iterator[list[Occurrence]]:
-        """Yield the composites of events; an error is raised after those of the events before it."""
-        good, wrong = self._check(events)
-        if good:
-            yield self._query_workers(("events", [(each.type, each.time, each.values) for each in good]), len(good))
-        if wrong := self._failure or wrong:
-            raise wrong
-
-    def _check(self, events: Sequence[Occurrence]) -> tuple[Sequence[Occurrence], WorkbenchError | None]:
-        """Return the events before the first invalid one, and its error."""
-        for i, event in enumerate(events):
-            try:
-                check_event(event, self.rules, self._now, self._passed)
-            except WorkbenchError as error:
-                return events[:i], error
-            self._now = event.time
-        return events, None
 
     def _query_workers(self, request: PoolRequest, events: int = 0) -> list[Occurrence]:
         """Return the composites of all workers for some events, as one process publishes them, up to the first failure.
@@ -179,11 +166,10 @@ class RulePool(FixedRules):
     def _publish(self, worker: int, placed: WorkerComposite) -> Occurrence:
         """Make the occurrence of a worker's composite, with its number and those of its sources."""
         self._number_events(placed.events)
-        numbers, number = self._numbers[worker], self._count
-        sources = tuple(map(numbers.__getitem__, placed.sources))
+        numbers, number, (type, time, values, own, rule) = self._numbers[worker], self._count, placed.composite
         numbers.add((number,))
         self._count += 1
-        return Occurrence(placed.type, placed.time, placed.values, number, sources, placed.rule)
+        return Occurrence(type, time, values, number, tuple(map(numbers.__getitem__, own)), rule)
 
     def _number_events(self, until: int) -> None:
         """Number external events, up to this count, all of which each worker knows."""

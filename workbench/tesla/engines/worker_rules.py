@@ -7,7 +7,6 @@ knows their numbers among all events.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import starmap
 from typing import Any, NamedTuple
 
 from workbench.errors import WorkbenchError
@@ -17,8 +16,7 @@ from workbench.tesla.engines.publisher import Publisher
 from workbench.tesla.occurrence import Occurrence
 
 PoolRequest = tuple[str, Any]
-"""`("block", block)`, `("events", events)` with the type, the time and the values of each, `("clock", time)` or
-`("costs", None)`."""
+"""`("block", block)`, `("event", (type, time, values))`, `("clock", time)` or `("costs", None)`."""
 
 
 class WorkerComposite(NamedTuple):
@@ -28,17 +26,12 @@ class WorkerComposite(NamedTuple):
     ----------
     sort_key: its place among the composites of all workers.
     events: the number of external events before it.
-    type, time, values, rule: as in an `Occurrence`.
-    sources: the worker's own numbers of its sources.
+    composite: its type, time and values, the worker's own numbers of its sources, and its rule.
     """
 
     sort_key: OrderPlace
     events: int
-    type: str
-    time: int
-    values: tuple[Any, ...]
-    sources: tuple[int, ...]
-    rule: str
+    composite: tuple[Any, ...]
 
 
 class PoolAnswer(NamedTuple):
@@ -77,10 +70,8 @@ class WorkerRules:
             return PoolAnswer(costs=[costs[rule] for rule in self._asked] if costs else ())
         if what == "clock":
             return self._of_clock(self._run, payload)
-        rules = self._run.engine.rules
-        return self._of_events(
-            self._run, starmap(Occurrence, payload) if what == "events" else payload.occurrences(rules)
-        )
+        events = [Occurrence(*payload)] if what == "event" else payload.occurrences(self._run.engine.rules)
+        return self._of_events(self._run, events)
 
     def _of_events(self, run: PartialRun, events: Iterable[Occurrence]) -> PoolAnswer:
         composites = list[WorkerComposite]()
@@ -103,8 +94,6 @@ class WorkerRules:
         return PoolAnswer([_composite(sort_key, self._events, each) for sort_key, each in effects])
 
 
-def _composite(sort_key: OrderPlace, before: int, occurrence: Occurrence) -> WorkerComposite:
+def _composite(sort_key: OrderPlace, before: int, each: Occurrence) -> WorkerComposite:
     """Make a composite that comes after this number of external events."""
-    return WorkerComposite(
-        sort_key, before, occurrence.type, occurrence.time, occurrence.values, occurrence.sources, occurrence.rule
-    )
+    return WorkerComposite(sort_key, before, (each.type, each.time, each.values, each.sources, each.rule))
