@@ -42,56 +42,49 @@ class Law:
     makes: Callable[[RuleSet], Iterator[RuleSet]]
 
 
-# --- constraints and conditions -------------------------------------------------------------------------
+LAWS: list[Law] = []
+"""The laws, in the order in which they are tried, which is that of the definitions."""
+RuleSetLaw = Callable[[RuleSet], Iterator[RuleSet]]
 
 
+def law(name: str, says: str) -> Callable[[RuleSetLaw], None]:
+    """Add a law; the decorated function yields the rewritten rule sets."""
+    return lambda makes: LAWS.append(Law(name, says, makes))
+
+
+def law_of_a_rule(name: str, says: str) -> Callable[[Callable[[ResolvedRule], Iterator[t.Rule]]], None]:
+    """Add a law about one rule; the decorated function yields the rewritten rules, and is applied to each in turn."""
+
+    def add(makes: Callable[[ResolvedRule], Iterator[t.Rule]]) -> None:
+        def rewrite_each(rules: RuleSet) -> Iterator[RuleSet]:
+            for at, rule in enumerate(rules.resolved):
+                for other in makes(rule):
+                    yield replace(rules, rules=(*rules.rules[:at], unresolve(other), *rules.rules[at + 1 :]))
+
+        law(name, says)(rewrite_each)
+
+    return add
+
+
+@law_of_a_rule("implied", "what holds by the constraints beside and before it need not be evaluated")
 def _iterate_implied(rule: ResolvedRule) -> Iterator[t.Rule]:
     return (each.rule for each in leave_out_constraints(rule) if each.known.implies(each.conclusion))
 
 
-def _earlier(rule: ResolvedRule) -> Iterator[t.Rule]:
-    for fewer, moved in one_less(rule.where_clause):
-        index = max((slot.part for slot in slots(moved)), default=0)
-        part = rule.parts[index]
-        times = {slot.part for slot in slots(moved) if slot.name == TIME}
-        if not t.binds(part) or part.policy.single or index in times:
-            continue
-
-        def own(each: t.Expression, at: int = index) -> t.Expression:
-            if isinstance(each, RuleSlot) and each.part == at and each.is_attribute:
-                return t.OwnAttribute(each.name)
-            return each
-
-        constraints = (*part.constraints, map_leaves(moved, own))
-        yield replace(with_part(rule, index, replace(part, constraints=constraints)), where_clause=fewer)
+@law("never", "a rule whose constraints contradict each other emits nothing, and another one emits its type, too")
+def _never(rules: RuleSet) -> Iterator[RuleSet]:
+    for at, rule in enumerate(rules.resolved):
+        others = (*rules.rules[:at], *rules.rules[at + 1 :])
+        never = Known([*constraints_before(rule, len(rule.parts)), *normalize(rule.where_clause)]).impossible
+        if never and rule.emits in {each.emits for each in others}:
+            yield replace(rules, rules=others)
 
 
-# --- unread or redundant parts --------------------------------------------------------------------------
-
-
-def _unread(rule: ResolvedRule) -> Iterator[t.Rule]:
-    for index, part in enumerate(rule.parts):
-        if isinstance(part, t.Aggregate):
-            if part.parameter not in _parameters(rule):
-                yield without_part(rule, index)
-            continue
-        for each in part.assignments:
-            if each.name not in _parameters(rule):
-                rest = tuple(other for other in part.assignments if other is not each)
-                yield with_part(rule, index, replace(part, assignments=rest))
-
-
-def _count_twice(rule: ResolvedRule) -> Iterator[t.Rule]:
-    met = dict[str, str]()
-    for index, part in enumerate(rule.parts):
-        if isinstance(part, t.Aggregate):
-            constraints = tuple(t.OwnAttribute(exact_text(each)) for each in normalize(part.constraints))
-            text = str(replace(part, parameter="", constraints=constraints, window=_window_by_places(rule, index)))
-            first = met.setdefault(text, part.parameter)
-            if first != part.parameter:
-                yield _rename(without_part(rule, index), part.parameter, first)
-
-
+@law_of_a_rule(
+    "idle",
+    "a limit without `each`, a pause of 0, a window from 0 on and a consumption of what is never looked for "
+    "change nothing",
+)
 def _idle(rule: ResolvedRule) -> Iterator[t.Rule]:
     many = [part for part in rule.predicates if part.policy.many]
     if rule.limit is not None and not many:
@@ -111,9 +104,57 @@ def _idle(rule: ResolvedRule) -> Iterator[t.Rule]:
             yield with_part(rule, index, replace(part, window=replace(window, least=None)))
 
 
-# --- predicates -----------------------------------------------------------------------------------------
+@law_of_a_rule("unread", "a parameter that nothing reads changes nothing")
+def _unread(rule: ResolvedRule) -> Iterator[t.Rule]:
+    for index, part in enumerate(rule.parts):
+        if isinstance(part, t.Aggregate):
+            if part.parameter not in _parameters(rule):
+                yield without_part(rule, index)
+            continue
+        for each in part.assignments:
+            if each.name not in _parameters(rule):
+                rest = tuple(other for other in part.assignments if other is not each)
+                yield with_part(rule, index, replace(part, assignments=rest))
 
 
+@law_of_a_rule("counted twice", "aggregates over the same events have the same value")
+def _count_twice(rule: ResolvedRule) -> Iterator[t.Rule]:
+    met = dict[str, str]()
+    for index, part in enumerate(rule.parts):
+        if isinstance(part, t.Aggregate):
+            constraints = tuple(t.OwnAttribute(exact_text(each)) for each in normalize(part.constraints))
+            text = str(replace(part, parameter="", constraints=constraints, window=_window_by_places(rule, index)))
+            first = met.setdefault(text, part.parameter)
+            if first != part.parameter:
+                yield _rename(without_part(rule, index), part.parameter, first)
+
+
+@law_of_a_rule(
+    "earlier",
+    "a condition on what the trigger or an `each` brings is a constraint of that one, for all of it is examined",
+)
+def _earlier(rule: ResolvedRule) -> Iterator[t.Rule]:
+    for fewer, moved in one_less(rule.where_clause):
+        index = max((slot.part for slot in slots(moved)), default=0)
+        part = rule.parts[index]
+        times = {slot.part for slot in slots(moved) if slot.name == TIME}
+        if not t.binds(part) or part.policy.single or index in times:
+            continue
+
+        def own(each: t.Expression, at: int = index) -> t.Expression:
+            if isinstance(each, RuleSlot) and each.part == at and each.is_attribute:
+                return t.OwnAttribute(each.name)
+            return each
+
+        constraints = (*part.constraints, map_leaves(moved, own))
+        yield replace(with_part(rule, index, replace(part, constraints=constraints)), where_clause=fewer)
+
+
+@law_of_a_rule(
+    "needless not",
+    "a `not` holds by itself where nothing satisfies its constraints, where a wider `not` stands beside it, and "
+    "between the last such event and what that is before",
+)
 def _needless(rule: ResolvedRule) -> Iterator[t.Rule]:
     for index, part in negations(rule):
         empty = Known([*constraints_before(rule, index), *normalize(part.constraints, index)]).impossible
@@ -152,6 +193,7 @@ def _weaker(rule: ResolvedRule, weak: int, strong: int, upto: int) -> bool:
     return all(map(known.implies, normalize(rule.parts[weak].constraints)))
 
 
+@law_of_a_rule("tighter", "a window ends where a `not` forbids all that it would select")
 def _tighter(rule: ResolvedRule) -> Iterator[t.Rule]:
     for index, part in enumerate(rule.parts):
         window = part.window
@@ -170,6 +212,7 @@ def _tighter(rule: ResolvedRule) -> Iterator[t.Rule]:
                 yield with_part(rule, index, replace(part, window=replace(window, most=shut.least)))
 
 
+@law_of_a_rule("sooner", "a `not` or an aggregate that depends on nothing an `each` brings can stand before it, once")
 def _sooner(rule: ResolvedRule) -> Iterator[t.Rule]:
     for index, part in enumerate(rule.parts):
         if not isinstance(part, t.Aggregate) and not part.policy.forbids:
@@ -183,75 +226,10 @@ def _sooner(rule: ResolvedRule) -> Iterator[t.Rule]:
                 break
 
 
-# --- rules ----------------------------------------------------------------------------------------------
-
-
-def _never(rules: RuleSet) -> Iterator[RuleSet]:
-    for at, rule in enumerate(rules.resolved):
-        others = (*rules.rules[:at], *rules.rules[at + 1 :])
-        never = Known([*constraints_before(rule, len(rule.parts)), *normalize(rule.where_clause)]).impossible
-        if never and rule.emits in {each.emits for each in others}:
-            yield replace(rules, rules=others)
-
-
-def of_a_rule(makes: Callable[[ResolvedRule], Iterator[t.Rule]]) -> Callable[[RuleSet], Iterator[RuleSet]]:
-    """Lift a rewriting of one rule to rule sets, applied to each rule in turn."""
-
-    def rewrite_each(rules: RuleSet) -> Iterator[RuleSet]:
-        for at, rule in enumerate(rules.resolved):
-            for other in makes(rule):
-                yield replace(rules, rules=(*rules.rules[:at], unresolve(other), *rules.rules[at + 1 :]))
-
-    return rewrite_each
-
-
-LAWS = (
-    Law(
-        "implied",
-        "what holds by the constraints beside and before it need not be evaluated",
-        of_a_rule(_iterate_implied),
-    ),
-    Law(
-        "never",
-        "a rule whose constraints contradict each other emits nothing, and another one emits its type, too",
-        _never,
-    ),
-    Law(
-        "idle",
-        "a limit without `each`, a pause of 0, a window from 0 on and a consumption of what is never looked for "
-        "change nothing",
-        of_a_rule(_idle),
-    ),
-    Law("unread", "a parameter that nothing reads changes nothing", of_a_rule(_unread)),
-    Law("counted twice", "aggregates over the same events have the same value", of_a_rule(_count_twice)),
-    Law(
-        "earlier",
-        "a condition on what the trigger or an `each` brings is a constraint of that one, for all of it is examined",
-        of_a_rule(_earlier),
-    ),
-    Law(
-        "needless not",
-        "a `not` holds by itself where nothing satisfies its constraints, where a wider `not` stands beside it, and "
-        "between the last such event and what that is before",
-        of_a_rule(_needless),
-    ),
-    Law(
-        "tighter",
-        "a window ends where a `not` forbids all that it would select",
-        of_a_rule(_tighter),
-    ),
-    Law(
-        "sooner",
-        "a `not` or an aggregate that depends on nothing an `each` brings can stand before it, once",
-        of_a_rule(_sooner),
-    ),
-    Law(
-        "merged",
-        "two rules that differ in one constraint of their trigger, of which no event satisfies both, are one with `or`",
-        merge_rules,
-    ),
-)
-"""The laws, in the order in which they are tried."""
+law(
+    "merged",
+    "two rules that differ in one constraint of their trigger, of which no event satisfies both, are one with `or`",
+)(merge_rules)
 
 
 # --- parts ----------------------------------------------------------------------------------------------
