@@ -14,6 +14,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeVar
 
 from workbench.tesla import tree as t
@@ -162,11 +163,14 @@ def make_slice_finder(step: RuleStep, trex: bool) -> FindsSlice:
     window = step.window
     assert window is not None
     if window.between:
-        return _make_between_times(*step.anchors) if trex else _make_between(*step.anchors)
+        return _make_between(*step.anchors, "time" if trex else "number")
     (anchor,) = step.anchors
+    far, least = window.far, window.near
     if window.counts_events:
-        return _make_counted(anchor, window)
-    return _make_open(anchor, window) if trex else _make_closed(anchor, window)
+        return _make_within(anchor, far, max(1, least), "number")
+    if trex:  # open on both sides; times are whole numbers
+        return _make_within(anchor, None if far is None else far - 1, least + 1, "time")
+    return _make_closed(anchor, window)
 
 
 def _make_closed(anchor: int, window: EventWindow) -> FindsSlice:
@@ -186,40 +190,25 @@ def _make_closed(anchor: int, window: EventWindow) -> FindsSlice:
     return find
 
 
-def _make_counted(anchor: int, window: EventWindow) -> FindsSlice:
-    far, least = window.far, max(1, window.near)
+def _make_within(anchor: int, far: int | None, least: int, measure: str) -> FindsSlice:
+    """Make the finder of a window by time or number that ends before its anchor, both ends included."""
+    of_event, of_column = attrgetter(measure), attrgetter(f"{measure}s")
 
     def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
-        number, start = match[anchor].number, column.start
-        low = start if far is None else bisect_left(column.numbers, number - far, start)
-        return low, bisect_right(column.numbers, number - least, start)
+        at, places, start = of_event(match[anchor]), of_column(column), column.start
+        low = start if far is None else bisect_left(places, at - far, start)
+        return low, bisect_right(places, at - least, start)
 
     return find
 
 
-def _make_between(one: int, two: int) -> FindsSlice:
-    def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
-        low, high = sorted((match[one].number, match[two].number))
-        return bisect_right(column.numbers, low, column.start), bisect_left(column.numbers, high, column.start)
-
-    return find
-
-
-def _make_open(anchor: int, window: EventWindow) -> FindsSlice:
-    far, least = window.far, window.near
+def _make_between(one: int, two: int, measure: str) -> FindsSlice:
+    of_event, of_column = attrgetter(measure), attrgetter(f"{measure}s")
 
     def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
-        time, start = match[anchor].time, column.start
-        low = start if far is None else bisect_right(column.times, time - far, start)
-        return low, bisect_left(column.times, time - least, start)
-
-    return find
-
-
-def _make_between_times(one: int, two: int) -> FindsSlice:
-    def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
-        low, high = sorted((match[one].time, match[two].time))
-        return bisect_right(column.times, low, column.start), bisect_left(column.times, high, column.start)
+        places, start = of_column(column), column.start
+        low, high = sorted((of_event(match[one]), of_event(match[two])))
+        return bisect_right(places, low, start), bisect_left(places, high, start)
 
     return find
 
