@@ -36,6 +36,10 @@ class Findings:
             self.errors += [error, *error.others]
             error.others = ()
 
+    def report(self, what: str, where: Location | str, hint: str = "") -> None:
+        """Store a mistake in a text, at a place."""
+        self.add(LanguageError(what, where=where, hint=hint))
+
     @contextmanager
     def apart(self) -> Iterator[None]:
         """Store a mistake inside this context, and continue after it."""

@@ -141,7 +141,7 @@ class TreeBuilder:
     def mistake(self, what: str, item: Token | Extent | Location, hint: str) -> None:
         """Add a mistake to the findings."""
         where = item if isinstance(item, Location) else self.locate(item)
-        self.findings.add(LanguageError(what, where=where, hint=hint))
+        self.findings.report(what, where, hint)
 
     def comment_above(self, extent: Extent) -> str:
         """Return the block of `#` lines directly above."""

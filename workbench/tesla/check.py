@@ -139,10 +139,9 @@ class _RuleChecker:
         self._check_consuming(rule)
         check_pause(rule.pause, self.findings)
         if rule.limit == 0:
-            self.findings.add(LanguageError("a limit of 0 emits nothing", where=rule.where, hint="leave the rule out"))
+            self.findings.report("a limit of 0 emits nothing", rule.where, "leave the rule out")
         if sum(part.policy.later for part in predicates) > 1:
-            what = "a rule has one 'absent' at most"
-            self.findings.add(LanguageError(what, where=rule.where, hint="write a rule for each"))
+            self.findings.report("a rule has one 'absent' at most", rule.where, "write a rule for each")
         assert isinstance(trigger, t.Predicate)
         return replace(rule, trigger=trigger, predicates=tuple(predicates), evaluations=evaluations)
 
@@ -213,13 +212,12 @@ class _RuleChecker:
     def _bind_parameter(self, name: str, where: t.Placed) -> None:
         if name in self.given:
             hint = f"compare with it: attribute == ${name}; or choose another name"
-            self.findings.add(LanguageError(f"the parameter '${name}' is bound already", where=where.where, hint=hint))
+            self.findings.report(f"the parameter '${name}' is bound already", where.where, hint)
         self.given.add(name)
 
     def _check_event(self, part: t.Predicate) -> None:
         if part.ordering:
-            what = "events have an order of their own"
-            self.findings.add(LanguageError(what, where=part.ordering[0].where, hint="leave out 'ordered by'"))
+            self.findings.report("events have an order of their own", part.ordering[0].where, "leave out 'ordered by'")
         if part.policy is t.Policy.TRIGGER:
             return
         if part.window is None:
@@ -236,7 +234,7 @@ class _RuleChecker:
         if window.after and window.of != next(iter(self.scope.bound), window.of):
             hint = f"write after {next(iter(self.scope.bound))}"
             what = f"what is absent is absent after the trigger, not after '{window.of}'"
-            self.findings.add(LanguageError(what, where=window.where, hint=hint))
+            self.findings.report(what, window.where, hint)
         check_bounds(window, self.findings)
 
     def _check_fact(self, part: t.Predicate, declared: t.Declaration) -> None:
@@ -246,12 +244,11 @@ class _RuleChecker:
             raise LanguageError(what, where=part.where, hint=hint)
         if part.window is not None:
             what, hint = f"'{part.type}' is a fact, which has no time", "leave out its window"
-            self.findings.add(LanguageError(what, where=part.window.where, hint=hint))
+            self.findings.report(what, part.window.where, hint)
         if part.policy.single and not part.ordering:
             order = f"ordered by {declared.attributes[0].name if declared.attributes else 'attribute'} asc"
             hint = f"write {order}; or each {part.type}, for all that fit"
-            what = f"facts have no order: which one is the {part.policy.value}?"
-            self.findings.add(LanguageError(what, where=part.where, hint=hint))
+            self.findings.report(f"facts have no order: which one is the {part.policy.value}?", part.where, hint)
         for each in part.ordering:
             with self.findings.apart():
                 RuleScope(declared).domain(t.OwnAttribute(each.name, where=each.where))
@@ -309,7 +306,7 @@ class _RuleChecker:
             return rule.evaluations
         declared = self.declared[rule.emits]
         if declared.fact:
-            self.findings.add(LanguageError(f"facts such as '{rule.emits}' are not emitted", where=rule.emits_at))
+            self.findings.report(f"facts such as '{rule.emits}' are not emitted", rule.emits_at)
         names: set[str] = set()
         for each in rule.evaluations:
             with self.findings.apart():
@@ -320,8 +317,7 @@ class _RuleChecker:
         missing = [part.name for part in declared.attributes if part.name not in names]
         if missing:
             hint = f"write {', '.join(f'{name} = ...' for name in missing)}"
-            what = f"'{missing[0]}' of {declared.name} is not given"
-            self.findings.add(LanguageError(what, where=rule.emits_at, hint=hint))
+            self.findings.report(f"'{missing[0]}' of {declared.name} is not given", rule.emits_at, hint)
         return rule.evaluations
 
     def _check_evaluation(self, each: t.Evaluation, declared: t.Declaration) -> None:

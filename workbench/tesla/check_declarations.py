@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from workbench.core.findings import Findings
-from workbench.errors import LanguageError
 from workbench.tesla import tree as t
 
 RESERVED = ("time", "type")
@@ -24,21 +23,20 @@ def collect_declarations(
     numbers: dict[int, str] = {}
     for each in file.declarations:
         if each.name == "fact":
-            what = "'fact' is a word of the language, and no name of a type"
-            findings.add(LanguageError(what, where=each.where, hint="rename it: Fact"))
+            findings.report("'fact' is a word of the language, and no name of a type", each.where, "rename it: Fact")
         before = declarations.get(each.name)
         if before is not None:
             merged = _merge(before, each)
             if merged is None:
                 what = f"'{each.name}' is declared twice, first as {before}"
-                findings.add(LanguageError(what, where=each.where, hint="declare it once, or rename one"))
+                findings.report(what, each.where, "declare it once, or rename one")
             else:
                 declarations[each.name] = merged
             continue
         _check_attributes(each, findings)
         if each.number is not None and numbers.setdefault(each.number, each.name) != each.name:
             what = f"the id {each.number} is that of '{numbers[each.number]}' already"
-            findings.add(LanguageError(what, where=each.where, hint="give one of them another id, or leave it out"))
+            findings.report(what, each.where, "give one of them another id, or leave it out")
         declarations[each.name] = each
     return {**{name: each for name, each in types.items() if name not in declarations}, **declarations}
 
@@ -49,7 +47,7 @@ def _check_attributes(declared: t.Declaration, findings: Findings) -> None:
     for part in declared.attributes:
         if part.name in RESERVED:
             what = f"'{part.name}' cannot be the name of an attribute: every event has its own"
-            findings.add(LanguageError(what, where=part.where, hint="rename it; TIME(A) is the time of A"))
+            findings.report(what, part.where, "rename it; TIME(A) is the time of A")
 
 
 def _merge(one: t.Declaration, other: t.Declaration) -> t.Declaration | None:
@@ -72,7 +70,7 @@ def check_types(declared: Mapping[str, t.Declaration], findings: Findings) -> No
         for part in each.attributes:
             if part.domain is None:
                 what = f"nothing shows the type of '{part.name}' of {each.name}"
-                findings.add(LanguageError(what, where=part.where, hint=f"write it: {part.name}: int"))
+                findings.report(what, part.where, f"write it: {part.name}: int")
 
 
 def check_unique(what: str, items: Sequence[t.Declaration | t.Attribute | t.Rule], findings: Findings) -> None:
@@ -80,5 +78,5 @@ def check_unique(what: str, items: Sequence[t.Declaration | t.Attribute | t.Rule
     names: set[str] = set()
     for item in items:
         if item.name in names:
-            findings.add(LanguageError(f"two {what}s are called '{item.name}'", where=item.where, hint="rename one"))
+            findings.report(f"two {what}s are called '{item.name}'", item.where, "rename one")
         names.add(item.name)

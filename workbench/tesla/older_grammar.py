@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.core.findings import Findings
-from workbench.errors import LanguageError, Location
+from workbench.errors import Location
 from workbench.tesla import tree as t
 
 
@@ -137,7 +137,7 @@ def _translate_assignment(assignment: t.Expression, findings: Findings) -> t.Eva
         if isinstance(target, t.OwnAttribute):
             return t.Evaluation(target.name, _translate_equality(value), where=target.where)
     hint = "write attribute = value; conditions stand in the predicates, or in a rule that ends with emit"
-    findings.add(LanguageError(f"'{assignment}' assigns nothing", where=assignment.where, hint=hint))
+    findings.report(f"'{assignment}' assigns nothing", assignment.where, hint)
     return None
 
 

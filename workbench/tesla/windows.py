@@ -12,7 +12,6 @@ from functools import cached_property
 
 from workbench.core.findings import Findings
 from workbench.core.units import MICROSECONDS
-from workbench.errors import LanguageError
 from workbench.language.syntax import Placed
 
 EVENTS = "events"
@@ -103,7 +102,7 @@ def check_pause(pause: Duration | None, findings: Findings) -> None:
     """Report a pause that is a number of events."""
     if pause is not None and pause.counts:
         what, hint = "a rule is silent for a time, not for a number of events", "write at most once in 10 min"
-        findings.add(LanguageError(what, where=pause.where, hint=hint))
+        findings.report(what, pause.where, hint)
 
 
 def check_bounds(window: EventWindow, findings: Findings) -> None:
@@ -111,27 +110,24 @@ def check_bounds(window: EventWindow, findings: Findings) -> None:
     least, upper = window.least, window.most
     if window.after and window.counts_events:
         what = "an absence is reported when a time has passed: no event need come that ends a count"
-        hint = f"write a time: within 5 min after {window.of}"
-        findings.add(LanguageError(what, where=window.bounds[0].where, hint=hint))
+        findings.report(what, window.bounds[0].where, f"write a time: within 5 min after {window.of}")
     elif window.counts_events:
         _check_counts(least, upper, findings)
     if least is None or upper is None or least.counts != upper.counts or bool(least.unit) != bool(upper.unit):
         return
     if least.amount * MICROSECONDS.get(least.unit, 1) > upper.amount * MICROSECONDS.get(upper.unit, 1):
         what = f"no {'event' if upper.counts else 'time'} is at least {least} and at most {upper}"
-        findings.add(
-            LanguageError(what + " away" * upper.counts, where=least.where, hint="write the smaller one first")
-        )
+        findings.report(what + " away" * upper.counts, least.where, "write the smaller one first")
 
 
 def _check_counts(least: Duration | None, upper: Duration | None, findings: Findings) -> None:
     for each in (least, upper):
         if each is not None and not each.counts:
             what = f"{each} is a time, and the other end of this window a number of events"
-            findings.add(LanguageError(what, where=each.where, hint="give both as times, or both as numbers of events"))
+            findings.report(what, each.where, "give both as times, or both as numbers of events")
         elif each is not None and each.amount != int(each.amount):
             hint = f"write {int(each.amount)} or {int(each.amount) + 1} events"
-            findings.add(LanguageError(f"{each}: the number of events is no whole number", where=each.where, hint=hint))
+            findings.report(f"{each}: the number of events is no whole number", each.where, hint)
     if upper is not None and upper.counts and upper.amount < 1:
         hint = "write within 1 event: that is the event right before"
-        findings.add(LanguageError(f"nothing lies within {upper}", where=upper.where, hint=hint))
+        findings.report(f"nothing lies within {upper}", upper.where, hint)
