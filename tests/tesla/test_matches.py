@@ -36,10 +36,10 @@ def test_columns_say_what_the_matches_say():
 def test_events_are_called_by_their_rows_and_composites_by_their_ids():
     """Row 1, row 2, the composite of the first match, row 3: numbers from 0 on in the order of all events."""
     labels = MatchLabels(("pair", "alone"), (("C", "A"), ("E",)))
-    first = labels.of_composites([Occurrence("E", 2, (), 2, (1, 0), "pair")], 3)
+    first = labels.of_composites([Occurrence("E", 2, (), 2, (1, 0), "pair")])
     assert list(first) == [("pair", (2, 1))]
-    assert list(labels.of_composites([Occurrence("X", 3, (), 4, (2,), "alone")], 5)) == [("alone", (-1,))]
-    later = labels.of_columns(np.array([0, 1]), [np.array([6, 5]), np.array([4, 99])], 7)
+    assert list(labels.of_composites([Occurrence("X", 3, (), 4, (2,), "alone")])) == [("alone", (-1,))]
+    later = labels.of_columns(np.array([0, 1]), [np.array([5, 4]), np.array([3, 98])])
     assert list(later) == [("pair", (4, 3)), ("alone", (-2,))]
 
 

@@ -123,65 +123,46 @@ class MatchLabels:
     def __init__(self, names: Sequence[str], roles: Sequence[Sequence[str]]) -> None:
         self.names, self.roles = tuple(names), tuple(map(tuple, roles))
         self._rule_indexes = {name: index for index, name in enumerate(names)}
-        self._labels = array("q")
-        self._rows = self._matches = 0
-        self._some = False
+        self._composites, self._labels, self._matches = array("q"), array("q"), 0
+        """The composites so far, by their numbers in the total order, and their labels; the number of matches."""
 
-    def of_composites(self, composites: Sequence[Occurrence], until: int) -> MatchBlock:
-        """Return the matches of an engine's composites; all events with numbers below `until` have been published."""
+    def of_composites(self, composites: Sequence[Occurrence]) -> MatchBlock:
+        """Return the matches of an engine's composites."""
         import numpy as np
 
         pairs = [(self._rule_indexes[each.rule], each.sources) for each in composites]
         listed = block_of_matches(self.names, self.roles, pairs)
         numbers: Any = np.array([each.number for each in composites], np.int64)
-        columns = [each + 1 for each in listed.columns]
-        return self.of_columns(listed.rules, columns, until, numbers, np.arange(len(composites)))
+        return self.of_columns(listed.rules, listed.columns, numbers, np.arange(len(composites)))
 
-    def of_columns(
-        self, rules: Any, columns: Sequence[Any], until: int, numbers: Any = (), indexes: Any = ()
-    ) -> MatchBlock:
+    def of_columns(self, rules: Any, columns: Sequence[Any], numbers: Any = (), indexes: Any = ()) -> MatchBlock:
         """Return matches with labels in place of the numbers of their events.
 
         Parameters
         ----------
         rules: for each match the index of its rule.
-        columns: numbers of events in the total order, from 1 on; any value where a match has none.
-        until: all events with smaller numbers, from 0 on, have been published.
+        columns: numbers of events in the total order; any value where a match has none.
         numbers, indexes: of the composites created for these matches: numbers in the total order, indices of matches.
         """
         import numpy as np
 
-        self._add(numbers, indexes, until, len(rules))
-        widths = np.array([len(each) for each in self.roles])
-        named = []
-        for i, column in enumerate(columns):
-            if i < widths.min():
-                named.append(self._of(column))
-            else:
-                there = widths[rules] > i
-                named.append(np.where(there, self._of(np.where(there, column, 1)), 0))
-        return MatchBlock(self.names, self.roles, rules, tuple(named))
-
-    def _add(self, numbers: Any, indexes: Any, until: int, matches: int) -> None:
-        """Label the events up to a number, and advance the count of matches."""
-        self._some = self._some or bool(len(numbers))
-        if self._some:
-            import numpy as np
-
-            first = len(self._labels)
-            names: Any = np.ones(until - first, np.int64)
-            offsets: Any = np.asarray(numbers, np.int64) - first
-            names[offsets] = 0
-            names = self._rows + names.cumsum()
-            self._rows = int(names[-1]) if len(names) else self._rows
-            names[offsets] = -1 - self._matches - np.asarray(indexes, np.int64)
-            self._labels.frombytes(names.tobytes())
-        self._matches += matches
+        self._composites.frombytes(np.asarray(numbers, np.int64).tobytes())
+        self._labels.frombytes((-1 - self._matches - np.asarray(indexes, np.int64)).tobytes())
+        self._matches += len(rules)
+        widths: Any = np.array([len(each) for each in self.roles])
+        labels = [
+            self._of(column) if i < widths.min() else np.where(widths[rules] > i, self._of(column), 0)
+            for i, column in enumerate(columns)
+        ]
+        return MatchBlock(self.names, self.roles, rules, tuple(labels))
 
     def _of(self, numbers: Any) -> Any:
-        """Return the labels of events, given their numbers from 1 on."""
-        if not self._some:
-            return numbers
+        """Return the labels of events, given their numbers."""
         import numpy as np
 
-        return np.frombuffer(self._labels, np.int64)[numbers - 1]
+        if not self._composites:
+            return numbers + 1
+        composites, labels = (np.frombuffer(each, np.int64) for each in (self._composites, self._labels))
+        before: Any = np.searchsorted(composites, numbers)
+        at = np.minimum(before, len(composites) - 1)
+        return np.where(composites[at] == numbers, labels[at], numbers + 1 - before)

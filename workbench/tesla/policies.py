@@ -36,16 +36,9 @@ def with_policies(rules: RuleSet, others: Mapping[str, str]) -> RuleSet:
             there = ", ".join(each.value for each in t.Policy if each.selects and each in policies)
             hint = f"they have: {there}" if there else "they look for nothing but their triggers"
             raise InputError(f"no predicate of {rules.name} has the policy '{policy.value}'", hint=hint)
-    changed = tuple(
-        replace(rule, predicates=tuple(_with_policy(part, replacements) for part in rule.predicates))
-        for rule in rules.rules
-    )
-    return check_rule_set(
-        t.RuleFile(tuple(rules.declarations.values()), changed, tuple(rules.aggregates.values())), rules.name
-    )
 
+    def change(part: t.Predicate | t.Aggregate) -> t.Predicate | t.Aggregate:
+        return replace(part, policy=replacements[part.policy]) if part.policy in replacements else part
 
-def _with_policy(
-    part: t.Predicate | t.Aggregate, replacements: Mapping[t.Policy, t.Policy]
-) -> t.Predicate | t.Aggregate:
-    return replace(part, policy=replacements.get(part.policy, part.policy)) if isinstance(part, t.Predicate) else part
+    changed = tuple(replace(rule, predicates=tuple(map(change, rule.predicates))) for rule in rules.rules)
+    return check_rule_set(replace(rules.file, rules=changed), rules.name)

@@ -163,7 +163,7 @@ def make_slice_finder(step: RuleStep, trex: bool) -> FindsSlice:
     window = step.window
     assert window is not None
     if window.between:
-        return _make_between(*step.anchors, "time" if trex else "number")
+        return _make_between("time" if trex else "number", *step.anchors)
     (anchor,) = step.anchors
     far, least = window.far, window.near
     if window.counts_events:
@@ -202,7 +202,7 @@ def _make_within(anchor: int, far: int | None, least: int, measure: str) -> Find
     return find
 
 
-def _make_between(one: int, two: int, measure: str) -> FindsSlice:
+def _make_between(measure: str, one: int, two: int) -> FindsSlice:
     of_event, of_column = attrgetter(measure), attrgetter(f"{measure}s")
 
     def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:

@@ -81,7 +81,7 @@ class ComposedMatches:
     def __init__(self, rules: RuleSet, engine: RuleEngine, *, numbers: bool) -> None:
         self._rules, self._engine = rules, engine
         self._labels = MatchLabels(rules.rule_names, MatchedRules(rules).roles) if numbers else None
-        self._counts, self._published = Counter[str](), 0
+        self._counts = Counter[str]()
 
     @property
     def counts(self) -> list[int]:
@@ -96,21 +96,18 @@ class ComposedMatches:
     def matches_singly(self, events: Iterable[Occurrence]) -> Iterator[MatchBlock]:
         """Yield the matches of single events."""
         for event in events:
-            yield from self._of(self._engine.process(event), events=1)
+            yield from self._of(self._engine.process(event))
 
     def matches_until(self, time: int) -> Iterator[MatchBlock]:
         """Yield the matches of absences whose deadlines are not later than a time."""
-        return self._of(self._engine.advance(time), events=0)
+        return self._of(self._engine.advance(time))
 
     def profile(self) -> Sequence[RuleCost]:
         """Return the costs of each rule."""
         return self._engine.profile()
 
-    def _of(self, composites: Sequence[Occurrence], events: int) -> Iterator[MatchBlock]:
-        """Yield the matches of composites, published with this number of external events."""
-        self._published += events + len(composites)
+    def _of(self, composites: Sequence[Occurrence]) -> Iterator[MatchBlock]:
+        """Yield the matches of composites."""
         self._counts.update(each.rule for each in composites)
-        if self._labels is not None:
-            block = self._labels.of_composites(composites, self._published)
-            if len(block):
-                yield block
+        if composites and self._labels is not None:
+            yield self._labels.of_composites(composites)

@@ -51,7 +51,7 @@ class Interest(NamedTuple):
 
 
 class Publisher:
-    """An engine of rules; a matcher finds the matches."""
+    """An engine of rules (`RuleEngine`); a matcher finds the matches."""
 
     def __init__(
         self, name: str, rules: RuleSet, facts: Facts, settings: EngineSettings, matcher: MakesMatcher
@@ -73,11 +73,9 @@ class Publisher:
 
     @property
     def rules(self) -> RuleSet:
-        """The running rules."""
         return self._rules
 
     def process(self, event: Occurrence) -> list[Occurrence]:
-        """Process an event, and return the composites that it causes, those of the clock first."""
         check_event(event, self._rules, self.now, self.passed)
         composites: list[Occurrence] = []
         if self.waiting and self.waiting[0][0] < event.time:
@@ -91,7 +89,6 @@ class Publisher:
         return composites
 
     def advance(self, time: int) -> list[Occurrence]:
-        """Move the clock to a time, and return the composites that this causes."""
         composites: list[Occurrence] = []
         try:
             if self.waiting and self.waiting[0][0] <= time:
@@ -108,7 +105,6 @@ class Publisher:
         return {each.plan.rule.name: each.absences.waiting if each.absences else 0 for each in self.runners}
 
     def profile(self) -> list[RuleCost]:
-        """Return the costs of each rule."""
         return [runner.cost for runner in self.runners if runner.cost is not None]
 
     # --- events -----------------------------------------------------------------------------------------
@@ -180,7 +176,6 @@ class Publisher:
         return RuleRunner(plan, self._matcher(start), order, absences, consumed, cost=cost)
 
     def add(self, rules: RuleSet | str) -> dict[str, float]:
-        """Add rules after the existing ones."""
         rule_set = self._scale(rules)
         added = list(newcomers(rule_set, self._rules))
         after = self._merge_declarations(rule_set, (*self._rules.rules, *added))
@@ -192,14 +187,12 @@ class Publisher:
         return complete
 
     def remove(self, name: str) -> None:
-        """Remove a rule."""
         gone = self._find_runner(name)
         self._drop_absences(gone)
         left = tuple(each for each in self._rules.rules if each.name != name)
         self._install([each for each in self.runners if each is not gone], replace(self._rules, rules=left))
 
     def replace(self, name: str, rules: RuleSet | str) -> float:
-        """Replace a rule by another one."""
         gone, rule_set = self._find_runner(name), self._scale(rules)
         others = tuple(each for each in self._rules.rules if each.name != name)
         rule, *more = newcomers(rule_set, replace(self._rules, rules=others), name)
@@ -248,7 +241,6 @@ class Publisher:
     # --- state ------------------------------------------------------------------------------------------
 
     def snapshot(self) -> bytes:
-        """Return the state as bytes."""
         store = EventStore()
         waiting = [
             [
@@ -265,7 +257,6 @@ class Publisher:
         return seal(self._fingerprint(), json.dumps(data, separators=(",", ":")).encode())
 
     def restore(self, state: bytes) -> None:
-        """Continue from a saved state."""
         data = json.loads(unseal(self._fingerprint(), state, "rule set", "engine"))
         *data, files = data
         if files != self._database_files():

@@ -62,7 +62,7 @@ class WorkerNumbers:
 
 
 class RulePool(FixedRules):
-    """A running rule set whose rules are partitioned among processes.
+    """A running rule set (`BlockEngine`) whose rules are partitioned among processes.
 
     Parameters
     ----------
@@ -98,17 +98,14 @@ class RulePool(FixedRules):
         self._failure: WorkbenchError | None = None
 
     def process(self, event: Occurrence) -> list[Occurrence]:
-        """Process an event, and return the composites that it causes, those of the clock first."""
         check_event(event, self.rules, self._now, self._passed)
         self._now = event.time
         return self._query_or_fail(("event", (event.type, event.time, event.values)), 1)
 
     def takes_block(self, events: int) -> bool:
-        """Whether a block of this number of events is processed at once."""
         return True
 
     def process_block(self, block: EventBlock, *, sources: bool = False) -> Iterator[list[Occurrence]]:
-        """Yield the composites of a block of events, in the order of publication."""
         if self._failure is None:
             check_time(int(block.times[0]), self._now, self._passed)
         self._now = int(block.times[-1])
@@ -117,7 +114,6 @@ class RulePool(FixedRules):
             raise self._failure
 
     def advance(self, time: int) -> list[Occurrence]:
-        """Move the clock to a time, and return the composites that this causes."""
         self._passed = time if self._passed is None else max(time, self._passed)
         self._now = self._passed if self._now is None else max(self._now, self._passed)
         return self._query_or_fail(("clock", time))
@@ -190,7 +186,6 @@ class RulePool(FixedRules):
                 each.forget_before(self._past[0][1])
 
     def profile(self) -> Sequence[RuleCost]:
-        """Return the costs of each rule, in the order of the rules."""
         costs: Mapping[str, RuleCost] = {
             cost.rule: cost for each in self._answers(("costs", None)) for cost in each.costs
         }

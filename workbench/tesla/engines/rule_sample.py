@@ -86,7 +86,6 @@ class SampledMatcher(CDPMatcher):
         return super().matches(start)
 
     def add(self, event: Occurrence) -> None:
-        """Add an event, also to all candidates of its type."""
         super().add(event)
         self._all.setdefault(event.type, EventColumn()).add(event)
 

@@ -82,14 +82,13 @@ class CompiledMatches:
         if not self._numbers:
             self._count(composites.rules)
             return None
-        columns = [column + 1 for column in composites.sources.T]
         numbering = (composites.orders, np.arange(len(composites.rules))) if self._numbered else ()
-        return self._labels.of_columns(composites.rules, columns, self.engine.count, *numbering)
+        return self._labels.of_columns(composites.rules, tuple(composites.sources.T), *numbering)
 
     def _read(self, composites: Sequence[Occurrence]) -> MatchBlock | None:
         """Convert composites of `cdp` to matches."""
         if self._numbers:
-            return self._labels.of_composites(composites, self.engine.count)
+            return self._labels.of_composites(composites)
         names = self._labels.names
         self._count([names.index(each.rule) for each in composites])
         return None

@@ -47,7 +47,7 @@ leads to this event and a trie of the second ones, and so on."""
 
 
 class AIPMatcher:
-    """Matcher that advances the instances of one rule's automaton.
+    """Matcher (`RuleMatcher`) that advances the instances of one rule's automaton.
 
     Attributes
     ----------
@@ -88,7 +88,6 @@ class AIPMatcher:
     # --- events come ------------------------------------------------------------------------------------
 
     def add(self, event: Occurrence) -> None:
-        """Advance all instances that an event can extend."""
         for column in self.columns.by_type.get(event.type, ()):
             column.add(event)
         for state in self.instances.values():
@@ -177,7 +176,6 @@ class AIPMatcher:
     # --- the trigger comes ------------------------------------------------------------------------------
 
     def matches(self, start: PartialMatch) -> Iterable[PartialMatch]:
-        """Yield the matches of a trigger, from the instances in the target states."""
         for state in self.instances.values():
             state.delete_passed(start[0])
         self._tries = {}
@@ -247,7 +245,6 @@ class AIPMatcher:
     # --- state ------------------------------------------------------------------------------------------
 
     def state(self, store: EventStore) -> Any:
-        """Return instances and columns, with events as numbers."""
         instances = [
             [state, [[*each[:2], store.pack(each.holdings), *each[3:]] for each in column]]
             for state, column in self.instances.items()
@@ -255,7 +252,6 @@ class AIPMatcher:
         return [instances, self.columns.state(store)]
 
     def set_state(self, state: Any, store: EventStore) -> None:
-        """Restore instances and columns from a saved state."""
         instances, columns = state
         for number, records in instances:
             column = self._instances(number)

@@ -28,7 +28,7 @@ SWEEP_INTERVAL = 64
 
 
 class CDPMatcher:
-    """Matcher that scans the columns of one rule.
+    """Matcher (`RuleMatcher`) that scans the columns of one rule.
 
     Attributes
     ----------
@@ -54,12 +54,10 @@ class CDPMatcher:
         self._until_look = SWEEP_INTERVAL
 
     def matches(self, start: PartialMatch) -> Iterable[PartialMatch]:
-        """Yield the matches of a trigger."""
         self.delete_old(start[0])
         return grow_sequences(self.extends, start)
 
     def add(self, event: Occurrence) -> None:
-        """Append an event to the columns for its type."""
         for column in self.columns.by_type.get(event.type, ()):
             column.add(event)
         self._until_look -= 1
@@ -81,16 +79,13 @@ class CDPMatcher:
 
     @property
     def oldest(self) -> float:
-        """The least number of an event that can still be selected."""
         columns = (each.column for each in self._anchors.values())
         return min((column.numbers[column.start] for column in columns if len(column)), default=math.inf)
 
     # --- state ------------------------------------------------------------------------------------------
 
     def state(self, store: EventStore) -> Any:
-        """Return the columns, as the numbers of their events."""
         return self.columns.state(store)
 
     def set_state(self, state: Any, store: EventStore) -> None:
-        """Restore the columns from a saved state."""
         self.columns.set_state(state, store)

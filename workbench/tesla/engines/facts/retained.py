@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from operator import eq, ge, gt, itemgetter, le, lt
 from typing import Any
 
@@ -155,33 +156,23 @@ class BlockFacts:
         ------
         TooManyFacts: a type has more than `max_rows`. FactsError: a query fails.
         """
-        known: dict[FactLookup, RowsById] = {}
+
+        @cache  # predicates share queries, and the rows that give their keys
+        def rows_of(lookup: FactLookup) -> RowsById:
+            source = lookup.source
+            if isinstance(source, TriggerKeys):
+                return lookup.query(source.keys(block), max_rows)
+            rows = retained[source] if isinstance(source, str) else rows_of(source).values()
+            keys = (tuple(row[at] for at in lookup.at) for row in rows)
+            return lookup.query((key for key in keys if None not in key), max_rows)
+
         by_type = {}
         for type, lookups in self._lookups.items():
-            rows = RowsById()
-            for each in lookups:
-                rows |= self._rows_of(each, block, retained, max_rows, known)
+            rows = RowsById(row for each in lookups for row in rows_of(each).items())
             if len(rows) > max_rows:
                 raise TooManyFacts
             by_type[type] = list(map(rows.__getitem__, sorted(rows)))
         return by_type
-
-    def _rows_of(
-        self, lookup: FactLookup, block: EventBlock, retained: Facts, max_rows: int, known: dict[FactLookup, RowsById]
-    ) -> RowsById:
-        if lookup not in known:
-            source = lookup.source
-            if isinstance(source, TriggerKeys):
-                keys = source.keys(block)
-            else:
-                if isinstance(source, str):
-                    rows: Iterable[FactRow] = retained[source]
-                else:
-                    rows = self._rows_of(source, block, retained, max_rows, known).values()
-                nullable_keys = (tuple(row[at] for at in lookup.at) for row in rows)
-                keys = (key for key in nullable_keys if None not in key)
-            known[lookup] = lookup.query(keys, max_rows)
-        return known[lookup]
 
     # --- queries of predicates --------------------------------------------------------------------------
 
