@@ -30,11 +30,12 @@ MANY = 1024
 
 def retain_facts(plan: SetPlan, facts: Facts) -> RetainedFacts | None:
     """Return the facts of rules, if some may be in databases; None: all are rows in memory."""
-    if fact_tables(facts) is None:
+    tables = fact_tables(facts)
+    if tables is None:
         return None
     from workbench.tesla.engines.facts.retained import RetainedFacts  # most rules do not wait for SQLite
 
-    return RetainedFacts(plan, [each for each in plan.columns if each.fact], facts)
+    return RetainedFacts(plan, [each for each in plan.columns if each.fact], tables)
 
 
 def load_facts(memory: KernelMemory, facts: Facts, codes: TextCodes, *, plain: bool) -> None:

@@ -269,16 +269,10 @@ class RetainedFacts:
     FactsError: a query fails.
     """
 
-    def __init__(self, plan: SetPlan, columns: Sequence[PlannedColumn], facts: Facts) -> None:
+    def __init__(self, plan: SetPlan, columns: Sequence[PlannedColumn], facts: FactTables) -> None:
         self._facts = facts
-        self._version: tuple[int, ...] = ()
         self._for_blocks: BlockFacts | None = None
         self._stretch, self._most = UNLIMITED, MAX_ASKED
-        self.rows: Facts = facts
-        if isinstance(facts, FactTables):
-            self.rows = self._read(facts, plan, columns)
-
-    def _read(self, facts: FactTables, plan: SetPlan, columns: Sequence[PlannedColumn]) -> Facts:
         scanned = {each.type for each in columns if not each.keys}
         rows, large = dict[str, Any](), dict[str, Refused]()
         try:
@@ -295,7 +289,7 @@ class RetainedFacts:
             if self._for_blocks.unknown:
                 raise large[self._for_blocks.unknown[0]]
             self._most = MAX_RANGED if scanned & large.keys() else MAX_ASKED
-        return rows
+        self.rows: Facts = rows
 
     @property
     def by_blocks(self) -> bool:
@@ -304,18 +298,17 @@ class RetainedFacts:
 
     def are_outdated(self) -> bool:
         """Whether facts in databases have changed since they were read."""
-        assert isinstance(self._facts, FactTables)
         try:
-            return self._differ(self._facts)
+            return self._differ()
         finally:
             self._facts.settle()
 
-    def _differ(self, facts: FactTables) -> bool:
+    def _differ(self) -> bool:
         """Whether retained facts have changed; facts that are loaded for each block cannot be outdated."""
         try:
-            version = facts.version()
+            version = self._facts.version()
         except FactsError:
-            if facts.settings.failure != "drop":
+            if self._facts.settings.failure != "drop":
                 raise
             return True  # `cdp` drops the matches that query
         return bool(version != self._version) and (not self.by_blocks or any(map(len, self.rows.values())))
@@ -328,11 +321,10 @@ class RetainedFacts:
         """
         if self._for_blocks is None:
             return len(block), {}
-        assert isinstance(self._facts, FactTables)
         while count := min(len(block), self._stretch):
             with self._facts.lock:
                 try:
-                    if self._differ(self._facts):
+                    if self._differ():
                         return 0, {}
                     rows = self._for_blocks.rows(block.part(0, count), self.rows, self._most)
                     break
