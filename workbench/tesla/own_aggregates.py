@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from itertools import product
 from typing import Any
 
@@ -143,24 +144,25 @@ def _check_type(each: t.DeclaredAggregate, domain: Domain, where: t.Placed) -> N
 @lru_cache(maxsize=256)
 def _find_counterexample(each: t.DeclaredAggregate) -> str:
     """Describe three values for which the order of combination matters; empty if none are found."""
-    name, tried = each.name, _choose_values(each)
-    pairs = {(a, b): _combine(each, a, b) for a, b in product(tried, repeat=2)}
-    for a, b, c in product(tried, repeat=3):
-        left, right = _combine(each, pairs[a, b], c), _combine(each, a, pairs[b, c])
-        if not _is_same(left, right):
-            a, b, c, left, right = map(_format, (a, b, c, left, right))
-            return f"{name}({name}({a}, {b}), {c}) is {left}, and {name}({a}, {name}({b}, {c})) is {right}"
+    name, combine = each.name, cache(partial(combination, each))
+    for a, b, c in product(_choose_values(each), repeat=3):
+        with suppress(InputError):  # a Python function that fails refutes nothing
+            left, right = combine(combine(a, b), c), combine(a, combine(b, c))
+            if not _is_same(left, right):
+                a, b, c, left, right = map(_format, (a, b, c, left, right))
+                return f"{name}({name}({a}, {b}), {c}) is {left}, and {name}({a}, {name}({b}, {c})) is {right}"
     return ""
 
 
 @lru_cache(maxsize=256)
 def not_neutral(each: t.DeclaredAggregate) -> str:
     """Describe a combined value that changes when combined with the start; empty if none is found."""
-    tried = _choose_values(each)
-    for value in dict.fromkeys(_combine(each, a, b) for a, b in product(tried, repeat=2)):
-        result = _combine(each, each.first, value)
-        if not _is_same(result, value):
-            return f"{each.name}({_format(each.first)}, {_format(value)}) is {_format(result)}"
+    for a, b in product(_choose_values(each), repeat=2):
+        with suppress(InputError):
+            value = combination(each, a, b)
+            result = combination(each, each.first, value)
+            if not _is_same(result, value):
+                return f"{each.name}({_format(each.first)}, {_format(value)}) is {_format(result)}"
     return ""
 
 
@@ -170,23 +172,10 @@ def _choose_values(each: t.DeclaredAggregate) -> Sequence[Any]:
     return list(dict.fromkeys([*TRIED[each.domain], *named[:MAX_NAMED]]))
 
 
-_FAILS = object()
-"""Result of a Python function that fails; it never makes a counterexample."""
-
-
-def _combine(each: t.DeclaredAggregate, one: Any, other: Any) -> Any:
-    if _FAILS in (one, other):
-        return _FAILS
-    try:
-        return combination(each, one, other)
-    except InputError:
-        return _FAILS
-
-
 def _is_same(one: Any, other: Any) -> bool:
     """Whether values are equal, up to the rounding of floats."""
-    if one is _FAILS or other is _FAILS or one is None or other is None:
-        return one is other or _FAILS in (one, other)
+    if one is None or other is None:
+        return one is other
     if isinstance(one, float):
         return (one != one and other != other) or math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
     return bool(one == other)

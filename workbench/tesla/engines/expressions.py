@@ -63,14 +63,15 @@ class PythonLines:
             names.append(f"k{i}")
         return names
 
-    def key(self, values: Iterable[t.Expression]) -> None:
-        """Return these values as a key; None if one is null, or NaN."""
+    def key_function(self, values: Iterable[t.Expression]) -> Callable[..., Any]:
+        """Compile the lines to a function that returns these values as a key; None if one is null, or NaN."""
         names = self.bind_keys(values)
-        self.lines.append(f"return {as_tuple(names) if len(names) > 1 else names[0] if names else True}")
+        return self.function(as_tuple(names) if len(names) > 1 else names[0] if names else "True")
 
-    def function(self) -> Callable[..., Any]:
-        """Compile the lines to a function."""
-        text = f"def of_rule({self.arguments}):\n" + "".join(f"    {line}\n" for line in self.lines)
+    def function(self, result: str) -> Callable[..., Any]:
+        """Compile the lines to a function that returns a result, given as source."""
+        lines = [*self.lines, f"return {result}"]
+        text = f"def of_rule({self.arguments}):\n" + "".join(f"    {line}\n" for line in lines)
         namespace = dict(self.constants)
         exec(compile(text, "<function of a rule>", "exec"), namespace)
         function: Callable[..., Any] = namespace["of_rule"]
@@ -158,6 +159,5 @@ def combines(declared: t.DeclaredAggregate) -> Combines:
         assert declared.function is not None
         return declared.function
     code, combined = PythonLines({}, "e"), RuleScope(declared.scope).resolve(declared.combined)
-    code.lines.append(f"return {code.value(combined, as_real=declared.domain == FLOAT)}")
-    of_row = code.function()
+    of_row = code.function(code.value(combined, as_real=declared.domain == FLOAT))
     return lambda one, other: of_row((one, other))

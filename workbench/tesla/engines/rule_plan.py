@@ -104,15 +104,12 @@ class RuleStep:
         code = PythonLines(self.layout, "e")
         code.assign(self._own_values)
         code.require(self.local)
-        code.key(own for own, _ in equations)
-        return code.function()
+        return code.key_function(own for own, _ in equations)
 
     @cached_property
     def key(self) -> Callable[[Any], Any]:
         """A function from a partial match to the key of the events that fit; None if no event can fit."""
-        code = PythonLines(self.layout, "m")
-        code.key(bound for _, bound in self.equations)
-        return code.function()
+        return PythonLines(self.layout, "m").key_function(bound for _, bound in self.equations)
 
     @cached_property
     def fits(self) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
@@ -130,8 +127,7 @@ class RuleStep:
         code = PythonLines(self.layout, "m, e")
         code.assign(assignments)
         code.require(constraints)
-        code.lines.append(f"return {as_tuple(f'a_{each.name}' for each in assignments)}")
-        return code.function()
+        return code.function(as_tuple(f"a_{each.name}" for each in assignments))
 
     # --- aggregates -------------------------------------------------------------------------------------
 
@@ -223,8 +219,7 @@ class RulePlan:
         """A function that tests `where` on a match, and returns None if it fails."""
         code = PythonLines(self.layout, "m")
         code.require(self.rule.where_clause)
-        code.lines.append("return True")
-        return code.function()
+        return code.function("True")
 
     @cached_property
     def values(self) -> Callable[[PartialMatch], tuple[Any, ...]]:
@@ -232,8 +227,7 @@ class RulePlan:
         code = PythonLines(self.layout, "m")
         expressions = {each.name: each.value for each in self.rule.evaluations}
         parts = [code.value(expressions[a.name], as_real=a.domain == FLOAT) for a in self.emitted.attributes]
-        code.lines.append(f"return ({''.join(f'{part}, ' for part in parts)})")
-        return code.function()
+        return code.function(as_tuple(parts))
 
     @cached_property
     def per(self) -> Callable[[PartialMatch], tuple[Any, ...]]:
@@ -242,9 +236,7 @@ class RulePlan:
         parts = [code.value(each) for each in self.rule.per]
         for i, part in enumerate(parts):
             code.lines.append(f"k{i} = {part}")
-        names = (f"k{i} if k{i} == k{i} else 'nan', " for i in range(len(parts)))
-        code.lines.append(f"return ({''.join(names)})")
-        return code.function()
+        return code.function(as_tuple(f"k{i} if k{i} == k{i} else 'nan'" for i in range(len(parts))))
 
     @cached_property
     def binding(self) -> dict[int, RuleStep]:

@@ -185,9 +185,8 @@ class Automaton:
         }
         self.keyed = sum(1 << bit for bit in equations)
         self.enforced = [[equations[bit][0]] if bit in equations else [] for bit in range(len(self.steps))]
-        code = PythonLines(self._layout, "m")
-        code.key([expression for _, expression in equations.values()][:1])
-        self.key: Callable[[Any], Any] = code.function()
+        first = [expression for _, expression in equations.values()][:1]
+        self.key: Callable[[Any], Any] = PythonLines(self._layout, "m").key_function(first)
 
     def _accepts(self, bit: int) -> Callable[[Any], Any]:
         """Return a function that accepts events for a predicate; its key comes from the equations with the trigger."""
@@ -208,8 +207,8 @@ class Automaton:
                 if resolved is not None and TRIGGER not in self._find_bits(resolved):
                     code = PythonLines(self._layout, "m")
                     code.require([resolved])
-                    code.lines.append("return True")
-                    tests.append((sum(1 << each for each in self._find_bits(resolved) | {bit}), code.function()))
+                    about = sum(1 << each for each in self._find_bits(resolved) | {bit})
+                    tests.append((about, code.function("True")))
         return tests
 
     def _is_decided(self, bit: int, anchor: int) -> bool:

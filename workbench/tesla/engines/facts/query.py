@@ -101,8 +101,7 @@ class FactQuery:
     def key(self) -> Callable[[PartialMatch], FactKey | None]:
         """Compile a function from a match to the parameters' values; None if one is null or NaN, as no row fits."""
         code = PythonLines(self.step.layout, "m")
-        code.lines.append(f"return {as_tuple(code.bind_keys(each.bound for each in self.compared))}")
-        return code.function()
+        return code.function(as_tuple(code.bind_keys(each.bound for each in self.compared)))
 
     def fits(self) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
         """Compile a function from a match and a returned row to the assigned values, or None if it does not fit."""
