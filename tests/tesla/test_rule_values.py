@@ -137,11 +137,10 @@ def all_ways(expression: t.Expression, own: dict) -> dict[str, str]:
     declared = t.Declaration("A", tuple(t.Attribute(name, domain) for name, (_, domain) in own.items()))
     values = {name: each for name, (each, _) in own.items()}
     lines, resolved = PythonLines({}, "e"), RuleScope(declared).resolve(expression)
-    lines.lines.append(f"return {lines.value(resolved)}")
     ((found, _),) = evaluate(resolved, lambda slot: GuardedValue.constant(values[slot.name])).cases.values()
     return {
         "specification": exact(value(expression, Selected(), values)),
-        "engines": exact(lines.function()(Occurrence("A", 0, tuple(values.values())))),
+        "engines": exact(lines.function(lines.value(resolved))(Occurrence("A", 0, tuple(values.values())))),
         "models": exact(found),
     }
 

@@ -38,7 +38,8 @@ def with_policies(rules: RuleSet, others: Mapping[str, str]) -> RuleSet:
             raise InputError(f"no predicate of {rules.name} has the policy '{policy.value}'", hint=hint)
 
     def change(part: t.Predicate | t.Aggregate) -> t.Predicate | t.Aggregate:
-        return replace(part, policy=replacements[part.policy]) if part.policy in replacements else part
+        other = replacements.get(part.policy)
+        return replace(part, policy=other) if other is not None and isinstance(part, t.Predicate) else part
 
     changed = tuple(replace(rule, predicates=tuple(map(change, rule.predicates))) for rule in rules.rules)
     return check_rule_set(replace(rules.file, rules=changed), rules.name)

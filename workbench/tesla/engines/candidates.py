@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from workbench.tesla import tree as t
@@ -81,12 +82,12 @@ def extension(
         return _extend_by_aggregate(step, find, fits)
     if step.policy.forbids:
         return _extend_unless(find, fits)
+    by_each = _extend_by_each(fits, find, _make_exclusion(consumed, rivals), newest_first=step.policy.newest)
     if step.policy.many:
-        return _extend_by_each(fits, find, _make_exclusion(consumed, rivals))
-    if not step.policy.ends:
-        by_each, selection = _extend_by_each(fits, find, _make_exclusion(consumed, rivals)), step.policy.takes
-        return lambda match: list(by_each(match))[selection]
-    return _extend_by_one(fits, find, _make_exclusion(consumed, rivals), last=step.policy.newest)
+        return by_each
+    if step.policy.ends:
+        return lambda match: islice(by_each(match), 1)
+    return lambda match: list(by_each(match))[step.policy.takes]
 
 
 def _make_exclusion(consumed: Any, rivals: Sequence[int]) -> Callable[[PartialMatch, Any], bool] | None:
@@ -98,11 +99,15 @@ def _make_exclusion(consumed: Any, rivals: Sequence[int]) -> Callable[[PartialMa
 
 
 def _extend_by_each(
-    fits: Fits | None, find: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None
+    fits: Fits | None,
+    find: FindsCandidates,
+    closed: Callable[[PartialMatch, Any], bool] | None,
+    *,
+    newest_first: bool,
 ) -> ExtendsMatch:
     def extend(match: PartialMatch) -> Iterator[PartialMatch]:
         events, low, high = find(match)
-        for at in range(low, high):
+        for at in range(high - 1, low - 1, -1) if newest_first else range(low, high):
             event = events[at]
             if closed is not None and closed(match, event):
                 continue
@@ -110,24 +115,6 @@ def _extend_by_each(
                 yield (*match, event)
             elif (assigned := fits(match, event)) is not None:
                 yield (*match, event, *assigned)
-
-    return extend
-
-
-def _extend_by_one(
-    fits: Fits | None, find: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None, *, last: bool
-) -> ExtendsMatch:
-    def extend(match: PartialMatch) -> Sequence[PartialMatch]:
-        events, low, high = find(match)
-        for at in range(high - 1, low - 1, -1) if last else range(low, high):
-            event = events[at]
-            if closed is not None and closed(match, event):
-                continue
-            if fits is None:
-                return ((*match, event),)
-            if (assigned := fits(match, event)) is not None:
-                return ((*match, event, *assigned),)
-        return ()
 
     return extend
 
