@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Range, Value
 from workbench.core.ops import ADD, EQ, restrict_to_range
-from workbench.core.term import Term
 from workbench.core.units import format_time
 
 ANY_TYPE = ""
@@ -58,10 +57,9 @@ class EventRate(NamedTuple):
         """Return name, domain and initial value of its state: the ages of the latest events, newest first."""
         return [(f"{name}_{i}", Range(0, self.ticks), self.ticks) for i in range(1, self.most + 1)]
 
-    def may_come(self, ages: Sequence[Any]) -> Term:
+    def may_come(self, ages: Sequence[Any]) -> Any:
         """Whether one more event keeps the rate."""
-        condition: Term = EQ(ages[-1], self.ticks)
-        return condition
+        return EQ(ages[-1], self.ticks)
 
     def later(self, ages: Sequence[Any], elapsed: Any) -> list[Any]:
         """Return the ages after some ticks."""

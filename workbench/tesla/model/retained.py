@@ -35,26 +35,23 @@ class RetainedEvent(NamedTuple):
     used: tuple[Any, ...]
 
     @property
-    def present(self) -> Term:
+    def present(self) -> Any:
         """Whether it holds an event."""
-        condition: Term = NE(self.kind, 0)
-        return condition
+        return NE(self.kind, 0)
 
     @property
-    def vacant(self) -> Term:
+    def vacant(self) -> Any:
         """Whether it is empty."""
-        condition: Term = negate(self.present)
-        return condition
+        return negate(self.present)
 
     @property
     def empty(self) -> RetainedEvent:
         """The slot without its event."""
         return RetainedEvent(0, 0, 0, (0,) * len(self.attributes), (False,) * len(self.used))
 
-    def of(self, column: ColumnLayout) -> Term:
+    def of(self, column: ColumnLayout) -> Any:
         """Whether it holds an event of a column."""
-        condition: Term = EQ(self.kind, column.kind)
-        return condition
+        return EQ(self.kind, column.kind)
 
     def attribute(self, column: ColumnLayout, name: str, tables: Tables) -> GuardedValue:
         """Return an attribute of its event, which is of this column."""
@@ -210,9 +207,8 @@ class EventLine:
             is_own = both(is_own, EQ(index, key))
         return slot.where(is_own, 0, attributes)
 
-    def _is_wanted(self, column: ColumnLayout, values: Mapping[str, GuardedValue]) -> Term:
-        condition: Term = disjunction(holds(role.plain, lambda own: values[own.name]) for role in column.roles)
-        return condition
+    def _is_wanted(self, column: ColumnLayout, values: Mapping[str, GuardedValue]) -> Any:
+        return disjunction(holds(role.plain, lambda own: values[own.name]) for role in column.roles)
 
     def _is_same(self, slot: RetainedEvent, column: ColumnLayout, values: Mapping[str, GuardedValue]) -> Term:
         """Whether a slot's event equals a new one in the attributes that distinguish events."""
@@ -227,14 +223,12 @@ class EventLine:
 
     def mark(self, mark: int, marks: Sequence[Term], *, also: Any = TRUE) -> EventLine:
         """Mark events; events that had the mark before keep it if `also`."""
-        return self._replace_slots(
-            [
-                slot._replace(
-                    used=tuple(either(both(also, u), now) if i == mark else u for i, u in enumerate(slot.used))
-                )
-                for slot, now in zip(self.lined, marks, strict=False)  # events outside the line are never consumed
-            ]
-        )
+
+        def marked(slot: RetainedEvent, now: Term) -> RetainedEvent:
+            used = (either(both(also, u), now) if i == mark else u for i, u in enumerate(slot.used))
+            return slot._replace(used=tuple(used))
+
+        return self._replace_slots(list(map(marked, self.lined, marks)))  # those outside it are never consumed
 
 
 def _is_too_old(column: ColumnLayout, age: Any, back: Any) -> Any:

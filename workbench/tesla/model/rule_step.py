@@ -367,7 +367,6 @@ def _fit(attribute: GuardedValue, domain: Domain) -> GuardedValue:
     return GuardedValue.of((fit_value(value, domain), when) for value, when in attribute.cases.values())
 
 
-def either_all(conditions: Any) -> Term:
+def either_all(conditions: Any) -> Any:
     """Return the disjunction of conditions."""
-    term: Term = disjunction((FALSE, *conditions))
-    return term
+    return disjunction((FALSE, *conditions))

@@ -29,16 +29,14 @@ class WaitingMatch(NamedTuple):
     indices: tuple[Any, ...]
 
     @property
-    def present(self) -> Term:
+    def present(self) -> Any:
         """Whether it exists."""
-        condition: Term = NE(self.left, 0)
-        return condition
+        return NE(self.left, 0)
 
     @property
-    def vacant(self) -> Term:
+    def vacant(self) -> Any:
         """Whether it does not exist."""
-        condition: Term = EQ(self.left, 0)
-        return condition
+        return EQ(self.left, 0)
 
     @property
     def empty(self) -> WaitingMatch:
@@ -71,10 +69,9 @@ def first_due(line: Sequence[WaitingMatch], when: Term, *, several: bool) -> lis
     return due
 
 
-def is_tag_used(line: Sequence[WaitingMatch], tag: int) -> Term:
+def is_tag_used(line: Sequence[WaitingMatch], tag: int) -> Any:
     """Whether one of the matches has a tag."""
-    condition: Term = disjunction(both(each.present, EQ(each.tag, tag)) for each in line)
-    return condition
+    return disjunction(both(each.present, EQ(each.tag, tag)) for each in line)
 
 
 def append(line: Sequence[WaitingMatch], when: Term, new: WaitingMatch) -> tuple[list[WaitingMatch], Term]:
