@@ -9,7 +9,6 @@ Sources: Cugola and Margara, 4.2, 4.3 and 5.2; Di Pilla's thesis, 4.4 (predicate
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -27,36 +26,31 @@ FindsCandidates = Callable[[PartialMatch], tuple[Placewise, int, int]]
 """A function from a partial match to a sequence that holds the candidates of a predicate, and a range in it."""
 
 
-class StepFacts:
-    """The rows that a predicate or aggregate may select, by key, in the order of selection."""
-
-    def __init__(self, step: RuleStep, rows: Sequence[Any]) -> None:
-        self._key = step.key if step.is_keyed else None
-        self.fits = step.fits
-        self._rows: dict[Any, list[Any]] = {}
-        for row in sort_facts(step.part, step.declared, rows):
-            key = step.accepts(row)
-            if key is not None:
-                self._rows.setdefault(key, []).append(row)
-
-    def find(self, match: PartialMatch) -> tuple[Placewise, int, int]:
-        """Find the rows with the key of a match."""
-        rows = self._rows.get(True if self._key is None else self._key(match), ())
-        return rows, 0, len(rows)
-
-
 def fact_extension(step: RuleStep, facts: Facts) -> ExtendsMatch:
     """Return a function that extends a partial match by a step on facts."""
     tables = fact_tables(facts)
     table = None if tables is None else tables.table(step.type)
     if tables is None or table is None:
-        memory_facts = StepFacts(step, facts.get(step.type, ()))
-        return extension(step, memory_facts.find, memory_facts.fits)
-    from workbench.tesla.engines.facts.query import DatabaseFacts, drop_failed
+        return extension(step, _find_rows(step, facts.get(step.type, ())), step.fits)
+    from workbench.tesla.engines.facts.query import database_extension
 
-    table_facts = DatabaseFacts(step, table, tables)
-    extend = extension(step, table_facts.find, table_facts.fits, aggregate_of=table_facts.aggregate_of)
-    return drop_failed(extend, partial(tables.drop, step.type)) if tables.settings.failure == "drop" else extend
+    return database_extension(step, table, tables)
+
+
+def _find_rows(step: RuleStep, rows: Sequence[Any]) -> FindsCandidates:
+    """Return a function that finds the rows with the key of a match, in the order of selection."""
+    by_key: dict[Any, list[Any]] = {}
+    for row in sort_facts(step.part, step.declared, rows):
+        key = step.accepts(row)
+        if key is not None:
+            by_key.setdefault(key, []).append(row)
+    key_of = step.key if step.is_keyed else lambda _: True
+
+    def find(match: PartialMatch) -> tuple[Placewise, int, int]:
+        selected = by_key.get(key_of(match), ())
+        return selected, 0, len(selected)
+
+    return find
 
 
 def extension(

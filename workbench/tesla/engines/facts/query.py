@@ -10,6 +10,7 @@ Source: thesis, 4.5 (translation of predicates) and 4.6 (cache key: the statemen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from workbench.core.domain import FLOAT, STR, Domain, sort_key
 from workbench.errors import FactsError
 from workbench.tesla import tree as t
 from workbench.tesla.caches.cache import FactCache
+from workbench.tesla.engines.candidates import ExtendsMatch, extension
 from workbench.tesla.engines.expressions import PythonLines, as_tuple
 from workbench.tesla.engines.facts.table import FactColumn, FactRow, FactTable, quote_name, write_comparable
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
@@ -234,48 +236,31 @@ class FactQuery:
         return sorted_rows[::-1] if self.policy.newest else sorted_rows
 
 
-class DatabaseFacts:
-    """The rows of a table that a predicate or aggregate may select; `StepFacts` does the same for rows in memory.
+def database_extension(step: RuleStep, table: FactTable, facts: FactTables) -> ExtendsMatch:
+    """Return a function that extends a partial match by a step on a table; cached answers take few calls."""
+    own = FactQuery(step, table)
+    key, query, database = own.key(), facts.share_query(own), table.database  # matches differ in their layout
+    number, cache = query.number, query.cache
 
-    Attributes
-    ----------
-    fits: the test of each row that is found.
-    find: finds the rows for a match.
-    aggregate_of: computes the aggregate for a match; None if rows are tested one by one.
-    """
+    def find(match: PartialMatch) -> tuple[FactAnswer, int, int]:
+        values = key(match)
+        if values is None:
+            return (nothing := query.nothing), 0, len(nothing)
+        if not database.open:
+            database.see()  # so that cached answers are current, too
+        rows: FactAnswer | None = None if cache is None else cache.fetch((number, values))
+        if rows is None:
+            rows = query.answer(values)
+        else:
+            query.known += 1
+        return rows, 0, len(rows)
 
-    def __init__(self, step: RuleStep, table: FactTable, facts: FactTables) -> None:
-        own = FactQuery(step, table)
-        self.fits, self._key = own.fits(), own.key()  # matches differ in their layout
-        self.query = facts.share_query(own)
-        self.find = self._finder()
-        self.aggregate_of = self._aggregate if isinstance(step.part, t.Aggregate) and not own.rest else None
-
-    def _finder(self) -> Callable[[PartialMatch], tuple[FactAnswer, int, int]]:
-        """Return a function that finds the rows for a match; cached answers, the most frequent, take few calls."""
-        key, query, database = self._key, self.query, self.query.table.database
-        number, cache = query.number, query.cache
-
-        def find(match: PartialMatch) -> tuple[FactAnswer, int, int]:
-            values = key(match)
-            if values is None:
-                return (nothing := query.nothing), 0, len(nothing)
-            if not database.open:
-                database.see()  # so that cached answers are current, too
-            rows: FactAnswer | None = None if cache is None else cache.fetch((number, values))
-            if rows is None:
-                rows = query.answer(values)
-            else:
-                query.known += 1
-            return rows, 0, len(rows)
-
-        return find
-
-    def _aggregate(self, match: PartialMatch) -> Any:
-        return self.find(match)[0][0]
+    is_value = isinstance(step.part, t.Aggregate) and not own.rest
+    extend = extension(step, find, own.fits(), aggregate_of=(lambda match: find(match)[0][0]) if is_value else None)
+    return _drop_failed(extend, partial(facts.drop, step.type)) if facts.settings.failure == "drop" else extend
 
 
-def drop_failed(
+def _drop_failed(
     extend: Callable[[PartialMatch], Any], dropped: Callable[[FactsError], object]
 ) -> Callable[[PartialMatch], Iterator[PartialMatch]]:
     """Wrap an extension so that a match is dropped, and reported, if the database fails."""
