@@ -9,6 +9,7 @@ Sources: Cugola and Margara, 4.2, 4.3 and 5.2; Di Pilla's thesis, 4.4 (predicate
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -32,9 +33,11 @@ def fact_extension(step: RuleStep, facts: Facts) -> ExtendsMatch:
     table = None if tables is None else tables.table(step.type)
     if tables is None or table is None:
         return extension(step, _find_rows(step, facts.get(step.type, ())), step.fits)
-    from workbench.tesla.engines.facts.query import database_extension
+    from workbench.tesla.engines.facts.query import drop_failed, find_in_table
 
-    return database_extension(step, table, tables)
+    find, fits, aggregate_of = find_in_table(step, table, tables)
+    extend = extension(step, find, fits, aggregate_of=aggregate_of)
+    return drop_failed(extend, partial(tables.drop, step.type)) if tables.settings.failure == "drop" else extend
 
 
 def _find_rows(step: RuleStep, rows: Sequence[Any]) -> FindsCandidates:

@@ -10,7 +10,6 @@ Source: thesis, 4.5 (translation of predicates) and 4.6 (cache key: the statemen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ from workbench.core.domain import FLOAT, STR, Domain, sort_key
 from workbench.errors import FactsError
 from workbench.tesla import tree as t
 from workbench.tesla.caches.cache import FactCache
-from workbench.tesla.engines.candidates import ExtendsMatch, extension
 from workbench.tesla.engines.expressions import PythonLines, as_tuple
 from workbench.tesla.engines.facts.table import FactColumn, FactRow, FactTable, quote_name, write_comparable
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
@@ -34,6 +32,8 @@ EXACT_REALS = 2**53
 FactKey = tuple[Any, ...]
 FactAnswer = Sequence[Any]
 """Rows in the order of selection; for an aggregate its value alone."""
+FindsRows = Callable[[PartialMatch], tuple[FactAnswer, int, int]]
+TestsRow = Callable[[Any, Any], tuple[Any, ...] | None]
 
 
 class ComparedColumn:
@@ -104,10 +104,6 @@ class FactQuery:
         """Compile a function from a match to the parameters' values; None if one is null or NaN, as no row fits."""
         code = PythonLines(self.step.layout, "m")
         return code.function(as_tuple(code.bind_keys(each.bound for each in self.compared)))
-
-    def fits(self) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
-        """Compile a function from a match and a returned row to the assigned values, or None if it does not fit."""
-        return self.step.compile_test(self.rest)
 
     def answer(self, values: FactKey) -> FactAnswer:
         """Query the table, and store the answer in the cache, which does not have it yet.
@@ -236,13 +232,18 @@ class FactQuery:
         return sorted_rows[::-1] if self.policy.newest else sorted_rows
 
 
-def database_extension(step: RuleStep, table: FactTable, facts: FactTables) -> ExtendsMatch:
-    """Return a function that extends a partial match by a step on a table; cached answers take few calls."""
+def find_in_table(
+    step: RuleStep, table: FactTable, facts: FactTables
+) -> tuple[FindsRows, TestsRow | None, Callable[[PartialMatch], Any] | None]:
+    """Return functions that find the rows for a match, that test each of them, and that compute the aggregate.
+
+    There is no test where all rows fit, and no aggregate where rows are tested one by one.
+    """
     own = FactQuery(step, table)
     key, query, database = own.key(), facts.share_query(own), table.database  # matches differ in their layout
     number, cache = query.number, query.cache
 
-    def find(match: PartialMatch) -> tuple[FactAnswer, int, int]:
+    def find(match: PartialMatch) -> tuple[FactAnswer, int, int]:  # cached answers, the most frequent, take few calls
         values = key(match)
         if values is None:
             return (nothing := query.nothing), 0, len(nothing)
@@ -256,11 +257,10 @@ def database_extension(step: RuleStep, table: FactTable, facts: FactTables) -> E
         return rows, 0, len(rows)
 
     is_value = isinstance(step.part, t.Aggregate) and not own.rest
-    extend = extension(step, find, own.fits(), aggregate_of=(lambda match: find(match)[0][0]) if is_value else None)
-    return _drop_failed(extend, partial(facts.drop, step.type)) if facts.settings.failure == "drop" else extend
+    return find, step.compile_test(own.rest), (lambda match: find(match)[0][0]) if is_value else None
 
 
-def _drop_failed(
+def drop_failed(
     extend: Callable[[PartialMatch], Any], dropped: Callable[[FactsError], object]
 ) -> Callable[[PartialMatch], Iterator[PartialMatch]]:
     """Wrap an extension so that a match is dropped, and reported, if the database fails."""
