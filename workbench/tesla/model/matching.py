@@ -22,7 +22,7 @@ from workbench.tesla.aggregate import AggregateRow
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.model.fact_rows import FixedFacts, ModelRow
 from workbench.tesla.model.guarded_values import GuardedValue, Lookup, apply, choose_value, evaluate, holds
-from workbench.tesla.model.retained import EventLine, RetainedEvent
+from workbench.tesla.model.retained import EventLine
 from workbench.tesla.occurrence import Facts, sort_facts
 from workbench.tesla.resolved import OWN, TIME, ResolvedRule, RuleSlot
 
@@ -185,15 +185,13 @@ class RuleMatching:
         if not window.bounds:
             return GT(self.line.slots[slot].age, 0) if self.line.layout.trex else TRUE
         counted = window.counts_events
-        ago, *since = (each.back if counted else each.age for each in self._at(slot, anchor))
+        events = [self.line.slots[each] for each in (slot, anchor) if each != TRIGGER]
+        ago, *since = (each.back if counted else each.age for each in events)
         ago = SUB(ago, since[0]) if since else ago
         if self.line.layout.trex and not counted:
             return both(GT(ago, least), TRUE if far is None else LT(ago, far))
         is_recent = TRUE if far is None else LE(ago, far)
         return both(GE(ago, least), is_recent) if least else is_recent
-
-    def _at(self, slot: int, anchor: int) -> list[RetainedEvent]:
-        return [self.line.slots[slot], *([] if anchor == TRIGGER else [self.line.slots[anchor]])]
 
     def _between(self, slot: int, later: int, earlier: int) -> Any:
         """Whether an event lies between two others, given their order; in T-Rex also in time."""

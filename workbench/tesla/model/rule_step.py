@@ -115,7 +115,7 @@ class ModelCourse:
         """Let ticks pass, after the deadlines before the new time (`elapsed` is then a single tick)."""
         self.begun = either(self.begun, when)
         for rule in self.frame.absences:
-            for _ in range(self.frame.waits[rule.name]):
+            for _ in range(self.frame.layout.waits[rule.name]):
                 self._emit_due(rule, when)
         for rule in self.frame.absences:
             if not rule.timeout:  # a match that has just begun to wait is due, too
@@ -279,7 +279,7 @@ class ModelCourse:
         tags, layout = self.frame.tags(rule), self.frame.layout
         tag: Any = const(0, Range(0, tags - 1))
         free: Any = TRUE
-        for number in range(self.frame.waits[rule.name]):
+        for number in range(self.frame.layout.waits[rule.name]):
             here = both(free, negate(is_tag_used(self.waiting[rule.name], number)))
             free = both(free, negate(here))
             tag = ite(here, number, tag) if number < tags else tag
@@ -367,6 +367,7 @@ def _fit(attribute: GuardedValue, domain: Domain) -> GuardedValue:
     return GuardedValue.of((fit_value(value, domain), when) for value, when in attribute.cases.values())
 
 
-def either_all(conditions: Any) -> Any:
+def either_all(conditions: Any) -> Term:
     """Return the disjunction of conditions."""
-    return disjunction((FALSE, *conditions))
+    term: Term = disjunction((FALSE, *conditions))
+    return term

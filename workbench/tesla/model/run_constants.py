@@ -85,21 +85,13 @@ class RuleFrame:
     @cached_property
     def clearing_inputs(self) -> Mapping[str, str]:
         """The inputs that clear all rows of a type of facts, each with the type."""
-        return {
-            free_name(f"{name}_gone", self.rules.declarations): name
-            for name in self.fixed_facts
-            if name in self.changing
-        }
+        cleared = (name for name in self.fixed_facts if name in self.changing)
+        return {free_name(f"{name}_gone", self.rules.declarations): name for name in cleared}
 
     @cached_property
     def fact_inputs(self) -> tuple[str, ...]:
         """The inputs for facts."""
         return (*self.fixed_facts, *self.clearing_inputs)
-
-    @cached_property
-    def tracks_start(self) -> bool:
-        """Whether the state has to record that the run has begun: constant rows are given before."""
-        return not self.changing.issuperset(self.fixed_facts)
 
     @cached_property
     def types_read(self) -> frozenset[str]:
@@ -116,15 +108,10 @@ class RuleFrame:
         """The rules with a pause."""
         return tuple(rule for rule in self.rules.resolved if rule.pause is not None)
 
-    @property
-    def waits(self) -> Mapping[str, int]:
-        """The maximum number of waiting matches of each rule."""
-        return self.layout.waits
-
     def tags(self, rule: t.Rule) -> int:
         """Return the number of tags that distinguish the waiting matches of a rule in marks of events."""
         consumes = any(of == rule.name for of, *_ in self.layout.waiting_consumers)
-        return max(self.waits[rule.name], 1) if consumes else 1
+        return max(self.layout.waits[rule.name], 1) if consumes else 1
 
     @property
     def longest(self) -> int:
@@ -137,12 +124,12 @@ class RuleFrame:
     def capacities(self) -> dict[str, int]:
         """The capacity of each column, and the maximum number of waiting matches of each rule."""
         columns = {name: column.capacity for name, column in self.layout.columns.items()}
-        return columns | {waiting_of(rule): self.waits[rule.name] for rule in self.absences}
+        return columns | {waiting_of(rule): self.layout.waits[rule.name] for rule in self.absences}
 
     def with_capacities(self, capacities: Mapping[str, int]) -> RuleFrame:
         """Return the frame with other capacities; those that are not named are unchanged."""
         columns = {name: each.with_capacity(capacities.get(name)) for name, each in self.layout.columns.items()}
-        waits = {rule.name: capacities.get(waiting_of(rule), self.waits[rule.name]) for rule in self.absences}
+        waits = {rule.name: capacities.get(waiting_of(rule), self.layout.waits[rule.name]) for rule in self.absences}
         return replace(self, layout=replace(self.layout, columns=columns, waits=waits))
 
     def keys(self, rule: t.Rule) -> list[tuple[Any, ...]]:
@@ -180,7 +167,7 @@ class RuleFrame:
             since=tuple(self._since(n, rule) for n, rule in enumerate(self.pausing, 1)),
             waiting=tuple(self._waiting(n, rule) for n, rule in enumerate(self.absences, 1)),
             fixed_facts=tuple(FixedFacts.template(*each) for each in facts),
-            begun=VariablePart("begun", BOOL, False) if self.tracks_start else TRUE,
+            begun=TRUE if self.changing.issuperset(self.fixed_facts) else VariablePart("begun", BOOL, False),
             recent=tuple(tuple(VariablePart(*each) for each in rate.variables(f"rate{n}")) for n, rate in rates),
         )
 
@@ -203,7 +190,7 @@ class RuleFrame:
                 tuple(VariablePart(f"waits{name}_{i}", table.domain, 0) for i, (_, table) in enumerate(tables, 1)),
             )
 
-        return tuple(map(match, range(1, self.waits[rule.name] + 1)))
+        return tuple(map(match, range(1, self.layout.waits[rule.name] + 1)))
 
 
 def free_name(name: str, names: Container[str]) -> str:

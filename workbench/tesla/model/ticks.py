@@ -227,11 +227,11 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     def _check_waiting(self, memory: RuleMemory, composites: Sequence[Occurrence]) -> Mapping[str, int]:
         """Return the numbers of waiting matches; Overflow if they exceed the capacity, or a chain exceeds the depth."""
-        waits = memory.awaiting if self.frame.absences else {}
+        waits, limits = memory.awaiting if self.frame.absences else {}, self.frame.layout.waits
         for rule in self.frame.absences:
-            if waits[rule.name] > self.frame.waits[rule.name]:
+            if waits[rule.name] > limits[rule.name]:
                 queue = waiting_of(rule)
-                what = f"queue '{queue}' overflows: its capacity is {self.frame.waits[rule.name]} and more matches wait"
+                what = f"queue '{queue}' overflows: its capacity is {limits[rule.name]} and more matches wait"
                 raise Overflow(what, hint=f"give it more capacity: -Q NAME.{queue}={waits[rule.name]}", queue=queue)
         for each, chain in _measure_chains(composites):
             if chain > self.frame.depth and each.type in self.frame.types_read:
