@@ -64,6 +64,10 @@ class RuleCost:
     composites: int = 0
     seconds: float = 0.0
 
+    def count_partial(self, _: object) -> None:
+        """Count a partial match."""
+        self.partial += 1
+
     def __add__(self, other: RuleCost) -> RuleCost:
         """Return the sum of the costs of a rule in two places, or at two times."""
         counts = (each.name for each in fields(self)[1:])

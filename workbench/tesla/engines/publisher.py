@@ -30,7 +30,6 @@ from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.runner import MakesMatcher, MatcherStart, RuleRunner, consumption
 from workbench.tesla.engines.saved_state import EventStore
 from workbench.tesla.occurrence import Facts, Occurrence, in_units
-from workbench.tesla.resolved import ResolvedRule
 from workbench.tesla.rule_graph import LONGEST_CHAIN, endless_chain
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.scope import resolve_rule
@@ -61,7 +60,7 @@ class Publisher:
         self._settle = None if changing is None else changing.settle
         self._matcher = matcher
         self._rules = rules
-        self.runners = [self._runner(self._plan(rule), i) for i, rule in enumerate(rules.resolved)]
+        self.runners = [self._runner(RulePlan(each, settings.indexed), i) for i, each in enumerate(rules.resolved)]
         self._orders = len(self.runners)
         self.now: int | None = None
         self.passed: int | None = None
@@ -159,19 +158,10 @@ class Publisher:
 
     # --- rules ------------------------------------------------------------------------------------------
 
-    def _plan(self, rule: ResolvedRule) -> RulePlan:
-        return RulePlan(rule, self.settings.indexed)
-
     def _runner(self, plan: RulePlan, order: int) -> RuleRunner:
-        consumed = consumption(plan, self.settings.trex)
-        cost = RuleCost(plan.rule.name) if self.settings.profiled else None
-
-        def counted(_: object) -> None:
-            assert cost is not None
-            cost.partial += 1
-
-        trex = self.settings.trex
-        start = MatcherStart(plan, self.facts, trex, consumed, None if cost is None else counted)
+        trex, cost = self.settings.trex, RuleCost(plan.rule.name) if self.settings.profiled else None
+        consumed = consumption(plan, trex)
+        start = MatcherStart(plan, self.facts, trex, consumed, None if cost is None else cost.count_partial)
         absences = None if plan.absent is None else Absences(plan.absent, trex)
         return RuleRunner(plan, self._matcher(start), order, absences, consumed, cost=cost)
 
@@ -179,12 +169,10 @@ class Publisher:
         rule_set = self._scale(rules)
         added = list(newcomers(rule_set, self._rules))
         after = self._merge_declarations(rule_set, (*self._rules.rules, *added))
-        plans = (self._plan(resolve_rule(rule, after.declarations)) for rule in added)
-        runners = [self._runner(plan, order) for order, plan in enumerate(plans, self._orders)]
-        complete = {each.plan.rule.name: begin(each, self.runners, self.now, self.count) for each in runners}
-        self._orders += len(runners)
-        self._install([*self.runners, *runners], after)
-        return complete
+        begun = [self._begin(rule, after, order) for order, rule in enumerate(added, self._orders)]
+        self._orders += len(begun)
+        self._install([*self.runners, *(runner for runner, _ in begun)], after)
+        return {runner.plan.rule.name: complete for runner, complete in begun}
 
     def remove(self, name: str) -> None:
         gone = self._find_runner(name)
@@ -198,14 +186,17 @@ class Publisher:
         rule, *more = newcomers(rule_set, replace(self._rules, rules=others), name)
         if more:
             raise LanguageError(f"{len(rule_set.rules)} rules cannot replace '{name}'", where=more[0].where)
-        after = self._merge_declarations(
-            rule_set, tuple(rule if each.name == name else each for each in self._rules.rules)
-        )
-        runner = self._runner(self._plan(resolve_rule(rule, after.declarations)), gone.order)
-        complete = begin(runner, self.runners, self.now, self.count)
+        renewed = tuple(rule if each.name == name else each for each in self._rules.rules)
+        after = self._merge_declarations(rule_set, renewed)
+        runner, complete = self._begin(rule, after, gone.order)
         self._drop_absences(gone)
         self._install([runner if each is gone else each for each in self.runners], after)
         return complete
+
+    def _begin(self, rule: Rule, after: RuleSet, order: int) -> tuple[RuleRunner, float]:
+        """Start a rule of a set with the history that there is, and return the time from which it is complete, too."""
+        runner = self._runner(RulePlan(resolve_rule(rule, after.declarations), self.settings.indexed), order)
+        return runner, begin(runner, self.runners, self.now, self.count)
 
     def _scale(self, rules: RuleSet | str) -> RuleSet:
         if isinstance(rules, str):
@@ -214,12 +205,9 @@ class Publisher:
 
     def _merge_declarations(self, rule_set: RuleSet, rules: tuple[Rule, ...]) -> RuleSet:
         """Return a rule set with these rules, and the declarations of both rule sets."""
-        there = self._rules
-        declared, aggregates = (
-            {**there.declarations, **rule_set.declarations},
-            {**there.aggregates, **rule_set.aggregates},
-        )
-        return replace(there, declarations=declared, rules=rules, aggregates=aggregates)
+        declared = {**self._rules.declarations, **rule_set.declarations}
+        aggregates = {**self._rules.aggregates, **rule_set.aggregates}
+        return replace(self._rules, declarations=declared, rules=rules, aggregates=aggregates)
 
     def _find_runner(self, name: str) -> RuleRunner:
         for each in self.runners:
@@ -241,17 +229,10 @@ class Publisher:
     # --- state ------------------------------------------------------------------------------------------
 
     def snapshot(self) -> bytes:
-        store = EventStore()
-        waiting = [
-            [
-                deadline,
-                order,
-                store.numbers([due.trigger])[0],
-                list(map(store.pack, due.matches)),
-                due.chain[::-1],
-            ]
-            for deadline, order, _, due in sorted(self.waiting, key=lambda each: each[:3])
-        ]
+        store, waiting = EventStore(), []
+        for deadline, order, _, due in sorted(self.waiting, key=lambda each: each[:3]):
+            (trigger,) = store.numbers([due.trigger])
+            waiting.append([deadline, order, trigger, list(map(store.pack, due.matches)), due.chain[::-1]])
         runners = [[each.order, each.state(store)] for each in self.runners]
         data = [self.now, self.passed, self.count, self._orders, waiting, runners, store.data(), self._database_files()]
         return seal(self._fingerprint(), json.dumps(data, separators=(",", ":")).encode())
