@@ -7,7 +7,7 @@ A match is found when its trigger comes, so its earlier steps are reconstructed 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -83,8 +83,8 @@ def follow_matches(
             composites = feed(engine, step_input)
             events = composites if isinstance(step_input, int) else [step_input, *composites]
             came += [_RunEvent(replace(each, number=len(came) + i), step, facts) for i, each in enumerate(events)]
-    run = _FollowedRun(rules, came, RunRecord(rules, _order_events(rules, came), facts, compat, written=written))
-    matches = {rule.name: run.matches(number) for number, rule in enumerate(rules.rules)}
+    record = RunRecord(rules, _order_events(rules, came), facts, compat, written=written)
+    matches = {rule.name: _find_furthest(came, record, number) for number, rule in enumerate(rules.rules)}
     return {
         name: [" | ".join(filter(None, dict.fromkeys(each.at(n) for each in some))) for n in range(len(steps))]
         for name, some in matches.items()
@@ -102,33 +102,21 @@ def _order_events(rules: RuleSet, came: Sequence[_RunEvent]) -> EventOrder:
     return EventOrder(rules, *(event_block(rules, part, number_texts, large=True) for part in parts))
 
 
-@dataclass
-class _FollowedRun:
-    """A run that has ended."""
-
-    rules: RuleSet
-    came: Sequence[_RunEvent]
-    record: RunRecord
-
-    def matches(self, number: int) -> list[GrownMatch]:
-        """Return the furthest matches of each trigger of a rule, in the order in which they were decided."""
-        order, rule, matches = self.record.order, self.rules.rules[number], list[tuple[int, GrownMatch]]()
-        composites = [each for outcome in order.outcomes(number) for each in outcome.composites]
-        emitted = {tuple(order.sources(each)): each for each in composites}
-        for trigger in order.of_type(rule.trigger.type, 0, len(order)).tolist():
-            view = RuleView(replace(self.record, facts=self.came[trigger].facts), number, trigger)
-            stops = list(_find_stops(view))
-            furthest = max((index for index, *_ in stops), default=0)
-            for selected, why in ((selected, why) for index, selected, why in stops if index == furthest):
-                composite = emitted.get(tuple(each.number for each in selected.events))
-                decided = trigger if composite is None or rule.absence is None else composite
-                became = why if composite is None else TOLD
-                matches.append((decided, self._match(selected, self.came[decided].step, became)))
-        return [match for _, match in sorted(matches, key=lambda each: each[0])]
-
-    def _match(self, selected: Selected, ends: int, became: str) -> GrownMatch:
-        came = sorted((event.number, name) for name, event in selected.named.items())
-        return GrownMatch(tuple((name, self.came[at].step) for at, name in came), ends, became)
+def _find_furthest(came: Sequence[_RunEvent], record: RunRecord, number: int) -> list[GrownMatch]:
+    """Return the furthest matches of each trigger of a rule, in the order in which they were decided."""
+    order, rule, matches = record.order, record.rules.rules[number], list[tuple[int, GrownMatch]]()
+    composites = [each for outcome in order.outcomes(number) for each in outcome.composites]
+    emitted = {tuple(order.sources(each)): each for each in composites}
+    for trigger in order.of_type(rule.trigger.type, 0, len(order)).tolist():
+        stops = list(_find_stops(RuleView(replace(record, facts=came[trigger].facts), number, trigger)))
+        furthest = max((index for index, *_ in stops), default=0)
+        for selected, why in ((selected, why) for index, selected, why in stops if index == furthest):
+            composite = emitted.get(tuple(each.number for each in selected.events))
+            decided = trigger if composite is None or rule.absence is None else composite
+            bound = sorted((event.number, name) for name, event in selected.named.items())
+            steps = tuple((name, came[at].step) for at, name in bound)
+            matches.append((decided, GrownMatch(steps, came[decided].step, why if composite is None else TOLD)))
+    return [match for _, match in sorted(matches, key=lambda each: each[0])]
 
 
 def _find_stops(view: RuleView) -> Iterator[tuple[int, Selected, str]]:
