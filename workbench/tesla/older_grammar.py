@@ -63,16 +63,14 @@ def translate(rule: Defining, findings: Findings, **fields: Any) -> t.RuleFile:
             conditions += condition
         else:
             predicates.append(_bind_parameters(part, bound))
-    evaluations = [_translate_assignment(each, findings) for each in t.conjuncts(*rule.assignments)]
-    for i, each in enumerate(evaluations):
-        if each is not None:
-            evaluations[i] = replace(each, value=_hoist(each.value, bound, predicates))
+    assigned = filter(None, (_translate_assignment(each, findings) for each in t.conjuncts(*rule.assignments)))
+    evaluations = tuple(replace(each, value=_hoist(each.value, bound, predicates)) for each in assigned)
     translation = t.Rule(
         trigger=trigger,
         predicates=tuple(predicates),
         where_clause=tuple(conditions),
         emits=rule.emits,
-        evaluations=tuple(each for each in evaluations if each is not None),
+        evaluations=evaluations,
         consuming=rule.consuming,
         consuming_at=rule.consuming_at,
         emits_at=rule.where,

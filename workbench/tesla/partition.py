@@ -139,18 +139,14 @@ def _find_links(rule: ResolvedRule, rules: RuleSet, keyed: Collection[str]) -> I
             yield _Link(start, part.type, frozenset(), f"`{part}`", counts)
         elif index and not declared[part.type].fact:
             others = {name: (index, name) for name in declared[part.type].positions}
-            pairs = _find_pairs(here, declared[start].positions, others)
-            if part.type == start:
-                pairs = frozenset(pair for pair in pairs if pair[0] == pair[1])
+            pairs = _find_pairs(here, declared[start].positions, others, alike=part.type == start)
             yield _Link(start, part.type, pairs, f"`{part}`", _explain_unjoined(part, rule.trigger, declared))
         if t.binds(part):
             same = here
     _add_conditions(same, rule.where_clause)
     if rule.emits in keyed:
         emitted = {each.name: _term(each.value) for each in rule.evaluations}
-        pairs = _find_pairs(same, declared[start].positions, emitted)
-        if rule.emits == start:
-            pairs = frozenset(pair for pair in pairs if pair[0] == pair[1])
+        pairs = _find_pairs(same, declared[start].positions, emitted, alike=rule.emits == start)
         what = f"what it emits has no attribute of its trigger {start}, by which others are joined with {rule.emits}"
         yield _Link(start, rule.emits, pairs, f"`emit {rule.emits}`", what)
     if rule.pause is not None:
@@ -189,14 +185,12 @@ def _join(same: _SameTerms, one: _Valued | None, other: _Valued | None) -> None:
         same.update(dict.fromkeys(joined, joined))
 
 
-def _find_pairs(same: _SameTerms, ones: Iterable[str], others: Mapping[str, _Valued | None]) -> _Pairs:
-    """Return the pairs of a trigger's attribute and the name of a term that are equal."""
-    return frozenset(
-        (one, name)
-        for one in ones
-        for name, term in others.items()
-        if term is not None and (0, one) in same.get(term, (term,))
-    )
+def _find_pairs(
+    same: _SameTerms, ones: Iterable[str], others: Mapping[str, _Valued | None], *, alike: bool = False
+) -> _Pairs:
+    """Return the pairs of a trigger's attribute and the name of a term that are equal; `alike`: with one name."""
+    pairs = ((one, name, term) for one in ones for name, term in others.items() if name == one or not alike)
+    return frozenset((a, b) for a, b, term in pairs if term is not None and (0, a) in same.get(term, (term,)))
 
 
 def _term(expression: t.Expression) -> _Valued | None:

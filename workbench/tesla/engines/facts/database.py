@@ -62,22 +62,20 @@ def is_database(path: str | Path) -> bool:
 
     A file with such a suffix is not opened: closing a file releases all locks that the process has on it.
     """
-    if Path(path).suffix.lower() in (".db", ".sqlite", ".sqlite3", ".db3"):
-        return True
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False
+    return Path(path).suffix.lower() in (".db", ".sqlite", ".sqlite3", ".db3") or _read_header(path) == MAGIC
 
 
 def is_duckdb(path: str | Path) -> bool:
     """Whether a file that is no SQLite database is one of DuckDB, whatever its name."""
+    return _read_header(path)[8:12] == b"DUCK"
+
+
+def _read_header(path: str | Path) -> bytes:
     try:
         with Path(path).open("rb") as file:
-            return file.read(12)[8:] == b"DUCK"
+            return file.read(len(MAGIC))
     except OSError:
-        return False
+        return b""
 
 
 DUCKDB = (
