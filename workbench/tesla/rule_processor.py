@@ -14,17 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, ClassVar, Self
 
-from workbench.core.domain import (
-    BOOL,
-    INT,
-    Domain,
-    Enum,
-    Integer,
-    Integers,
-    ModelScope,
-    Range,
-    Value,
-)  # fmt: skip
+from workbench.core.domain import INT, Domain, Enum, Integer, Integers, ModelScope, Range, Value
 from workbench.core.fields import Nullable, Record, fit_value, resolve
 from workbench.core.form import Form
 from workbench.core.kinds import FileProcessor
@@ -136,10 +126,8 @@ class RuleProcessor(FileProcessor):
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         nulls = may_be_null(self.rules, self._find_nulls(inputs[1:]))
-        records = [
-            self._record_of_composite(self.rules.declarations[name], nulls[name]) for name in self.rules.composites
-        ]
         emitted = [self.rules.declarations[name] for name in self.rules.composites]
+        records = [resolve(record_of(each, nulls[each.name]), self.integers) for each in emitted]
         columns: dict[str, Domain] = {"type": Enum(self.rules.composites), "time": INT}
         for name, domain in find_shared_domains(emitted).items():
             always = all(name in each.domains and name not in nulls[each.name] for each in emitted)
@@ -153,11 +141,6 @@ class RuleProcessor(FileProcessor):
             attributes = list_attributes(self.rules.declarations[name], domain)
             nulls[name] = frozenset(attribute for attribute, _, part in attributes if isinstance(part, Nullable))
         return nulls
-
-    def _record_of_composite(self, declared: t.Declaration, nulls: frozenset[str]) -> Domain:
-        domains = {n: Nullable(domain) if n in nulls else domain for n, domain in declared.domains.items()}
-        record = Record(tuple(domains.values()), tuple(domains))
-        return resolve(record, self.integers) if domains else BOOL
 
     # --- meaning ---
 

@@ -7,7 +7,7 @@ in a satisfied constraint or condition is not null.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from workbench.core.domain import BOOL, FLOAT, Domain, Enum, Value
 from workbench.core.fields import Nullable, Record, Tuple, without_null
@@ -24,9 +24,15 @@ Nulls = Mapping[str, frozenset[str]]
 """The attributes of each type that may be null."""
 
 
-def record_of(declared: t.Declaration) -> Domain:
-    """Return the type of a stream of events of a type: a record of nullable attributes; bool if it has none."""
-    domains = {name: Nullable(domain) for name, domain in declared.domains.items()}
+def record_of(declared: t.Declaration, nulls: Collection[str] | None = None) -> Domain:
+    """Return the type of a stream of events of a type: a record of its attributes, bool if it has none.
+
+    Parameters
+    ----------
+    nulls: the attributes that may be null; None: all.
+    """
+    some = declared.domains if nulls is None else nulls
+    domains = {name: Nullable(domain) if name in some else domain for name, domain in declared.domains.items()}
     return Record(tuple(domains.values()), tuple(domains)) if domains else BOOL
 
 
