@@ -96,11 +96,7 @@ def _make_exclusion(consumed: Any, rivals: Sequence[int]) -> Callable[[PartialMa
 
 
 def _extend_by_each(
-    fits: Fits | None,
-    find: FindsCandidates,
-    closed: Callable[[PartialMatch, Any], bool] | None,
-    *,
-    newest_first: bool,
+    fits: Fits | None, find: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None, *, newest_first: bool
 ) -> ExtendsMatch:
     def extend(match: PartialMatch) -> Iterator[PartialMatch]:
         events, low, high = find(match)
