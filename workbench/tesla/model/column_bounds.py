@@ -23,7 +23,6 @@ from workbench.tesla.model.layout import ColumnLayout, Role, is_plain, reads, ro
 from workbench.tesla.model.run_constants import RuleFrame, waiting_of
 from workbench.tesla.operators import readings
 from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, expand_parameters, slots
-from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Attributes
 
 WITHOUT_END = math.inf
@@ -46,11 +45,6 @@ class RuleCounting:
     valued: bool = True
     _open: set[str] = field(default_factory=set)
 
-    @property
-    def rules(self) -> RuleSet:
-        """The rules of the model."""
-        return self.frame.rules
-
     def count_capacities(self) -> dict[str, float]:
         """Bound the contents of each column, and the number of waiting matches of each rule."""
         columns = {name: self.count_retained(column) for name, column in self.frame.layout.columns.items()}
@@ -58,11 +52,11 @@ class RuleCounting:
 
     def count_arrivals(self, type: str, duration: int) -> float:
         """Bound the number of events of a type within `duration` ticks, both ends included."""
-        if type not in self.rules.composites:
+        if type not in self.frame.rules.composites:
             rate = self.frame.rates.get(type)
             return WITHOUT_END if rate is None else rate.within(duration)
         with self._entering(f"comes {type}") as again:
-            rules = () if again else [rule for rule in self.rules.resolved if rule.emits == type]
+            rules = () if again else [rule for rule in self.frame.rules.resolved if rule.emits == type]
             return WITHOUT_END if again else sum(self._count_emitted(rule, duration) for rule in rules)
 
     def _count_emitted(self, rule: ResolvedRule, duration: int) -> float:
@@ -77,7 +71,7 @@ class RuleCounting:
 
     def _count_kinds(self, type: str, names: Iterable[str]) -> float:
         """Count the combinations of values that attributes of a type have."""
-        tables, domains = self.frame.tables, self.rules.declarations[type].domains
+        tables, domains = self.frame.tables, self.frame.rules.declarations[type].domains
         return math.prod(len(tables[type, n]) if self.valued or domains[n] == BOOL else WITHOUT_END for n in names)
 
     def count_retained(self, column: ColumnLayout) -> float:
@@ -159,7 +153,7 @@ class RuleCounting:
         with self._entering(f"caused {type}") as again:
             if again:
                 return WITHOUT_END
-            rules = [rule for rule in self.rules.resolved if rule.trigger.type == type and rule.absence is None]
+            rules = [rule for rule in self.frame.rules.resolved if rule.trigger.type == type and rule.absence is None]
             counts = {rule.name: self._with_effects(rule, self.count_matches(rule)) for rule in rules}
             return max(sum(counts[rule.name] for rule in each) for each in self._group_triggered(rules, type, known))
 
@@ -170,7 +164,7 @@ class RuleCounting:
         own = {rule.name: list(filter(is_plain, rule.trigger.constraints)) for rule in rules}
         names = {slot.name for constraints in own.values() for slot in slots(*constraints)}
         values: dict[str, Sequence[Value | None]] = {name: [known[name]] for name in names & set(known)}
-        if self.valued and type not in self.rules.composites:
+        if self.valued and type not in self.frame.rules.composites:
             values |= {name: self.frame.tables[type, name].values for name in names}
         if math.prod(map(len, values.values())) > MAX_KINDS:
             yield rules

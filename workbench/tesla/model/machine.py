@@ -91,7 +91,7 @@ class ModelledRules(RulesInTicks):
         if port == 0:
             course.passes(TRUE, ticks_of(item))
         elif type := self.frame.clearing_inputs.get(name := self.ports[port]):
-            course.clear_facts(type)
+            course.given[type] = course.given[type].without_rows()
         elif name in self.frame.fixed_facts:
             course.add_fact(name, self._read(name, item))
         else:

@@ -107,10 +107,6 @@ class ModelCourse:
         when = TRUE if type in self.frame.changing else negate(self.begun)
         self.given[type] = self.given[type].with_row(when, values)
 
-    def clear_facts(self, type: str) -> None:
-        """Remove all rows of a type of facts."""
-        self.given[type] = self.given[type].without_rows()
-
     def passes(self, when: Term, elapsed: Any) -> None:
         """Let ticks pass, after the deadlines before the new time (`elapsed` is then a single tick)."""
         self.begun = either(self.begun, when)

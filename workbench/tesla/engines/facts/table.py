@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value, sort_key
@@ -61,15 +62,10 @@ class FactTable:
         """The columns, as SQL."""
         self.row_id = self._row_id()
         """The name of the row id in SQL; empty if there is none."""
-        self._fits = self._compile_reader()
         self._schema: tuple[Any, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_fits": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._fits = self._compile_reader()
+        return {name: each for name, each in vars(self).items() if name != "_fits"}
 
     def __str__(self) -> str:
         table = "" if self.name.lower() == self.declared.name.lower() else f":{self.name}"
@@ -130,7 +126,9 @@ class FactTable:
         """
         return self._fits(rows, self._convert_row)
 
-    def _compile_reader(self) -> Callable[[list[Any], Callable[[Any], FactRow]], list[FactRow]]:
+    @cached_property
+    def _fits(self) -> Callable[[list[Any], Callable[[Any], FactRow]], list[FactRow]]:
+        """A function that reads rows, and calls another one for each with a value to convert."""
         kinds = {INT: "int", FLOAT: "float", STR: "str"}
         tests = [
             f"(type(r[{i}]) is {kinds[column.domain]} or r[{i}] is None)"
