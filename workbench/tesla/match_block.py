@@ -123,8 +123,8 @@ class MatchLabels:
     def __init__(self, names: Sequence[str], roles: Sequence[Sequence[str]]) -> None:
         self.names, self.roles = tuple(names), tuple(map(tuple, roles))
         self._rule_indexes = {name: index for index, name in enumerate(names)}
-        self._composites, self._labels, self._matches = array("q"), array("q"), 0
-        """The composites so far, by their numbers in the total order, and their labels; the number of matches."""
+        self._labels, self._rows, self._matches = array("q"), 0, 0
+        """The labels of all events up to the last composite, and the number of rows among these; that of matches."""
 
     def of_composites(self, composites: Sequence[Occurrence]) -> MatchBlock:
         """Return the matches of an engine's composites."""
@@ -146,8 +146,8 @@ class MatchLabels:
         """
         import numpy as np
 
-        self._composites.frombytes(np.asarray(numbers, np.int64).tobytes())
-        self._labels.frombytes((-1 - self._matches - np.asarray(indexes, np.int64)).tobytes())
+        if len(numbers):
+            self._add(np.asarray(numbers, np.int64), np.asarray(indexes, np.int64))
         self._matches += len(rules)
         widths: Any = np.array([len(each) for each in self.roles])
         labels = [
@@ -156,13 +156,24 @@ class MatchLabels:
         ]
         return MatchBlock(self.names, self.roles, rules, tuple(labels))
 
+    def _add(self, numbers: Any, indexes: Any) -> None:
+        """Label the events up to the last of some new composites."""
+        import numpy as np
+
+        labels: Any = np.ones(int(numbers[-1]) + 1 - len(self._labels), np.int64)
+        offsets = numbers - len(self._labels)
+        labels[offsets] = 0
+        labels = self._rows + labels.cumsum()
+        self._rows = int(labels[-1])
+        labels[offsets] = -1 - self._matches - indexes
+        self._labels.frombytes(labels.tobytes())
+
     def _of(self, numbers: Any) -> Any:
         """Return the labels of events, given their numbers."""
         import numpy as np
 
-        if not self._composites:
+        if not self._labels:
             return numbers + 1
-        composites, labels = (np.frombuffer(each, np.int64) for each in (self._composites, self._labels))
-        before: Any = np.searchsorted(composites, numbers)
-        at = np.minimum(before, len(composites) - 1)
-        return np.where(composites[at] == numbers, labels[at], numbers + 1 - before)
+        labels = np.frombuffer(self._labels, np.int64)
+        rows_behind = numbers + 1 - (len(labels) - self._rows)
+        return np.where(numbers < len(labels), labels[np.clip(numbers, 0, len(labels) - 1)], rows_behind)
