@@ -132,5 +132,5 @@ def _truths(one: tuple[str, Any], other: tuple[str, Any]) -> Iterator[tuple[bool
     (sign, known), (other_sign, constant) = one, other
     pairs = (known, constant), (constant, known)
     at, other_at = (1 + 2 * (a > b) if a == a else math.nan for a, b in pairs)  # other values lie around them
-    for place in range(5):
-        yield operator_of(sign).exact(place, at), operator_of(other_sign).exact(place, other_at)
+    for sample in range(5):
+        yield operator_of(sign).exact(sample, at), operator_of(other_sign).exact(sample, other_at)

@@ -195,9 +195,9 @@ def _make_within(anchor: int, far: int | None, least: int, measure: str) -> Find
     of_event, of_column = attrgetter(measure), attrgetter(f"{measure}s")
 
     def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
-        at, places, start = of_event(match[anchor]), of_column(column), column.start
-        low = start if far is None else bisect_left(places, at - far, start)
-        return low, bisect_right(places, at - least, start)
+        at, keys, start = of_event(match[anchor]), of_column(column), column.start
+        low = start if far is None else bisect_left(keys, at - far, start)
+        return low, bisect_right(keys, at - least, start)
 
     return find
 
@@ -206,9 +206,9 @@ def _make_between(measure: str, one: int, two: int) -> FindsSlice:
     of_event, of_column = attrgetter(measure), attrgetter(f"{measure}s")
 
     def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
-        places, start = of_column(column), column.start
+        keys, start = of_column(column), column.start
         low, high = sorted((of_event(match[one]), of_event(match[two])))
-        return bisect_right(places, low, start), bisect_left(places, high, start)
+        return bisect_right(keys, low, start), bisect_left(keys, high, start)
 
     return find
 
