@@ -6,9 +6,10 @@ block with an overflow writes nothing.
 
 from __future__ import annotations
 
+import inspect
 import operator
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from workbench.core import floats
@@ -16,7 +17,6 @@ from workbench.core.named_operators import FLOAT_OPERATORS
 from workbench.core.ops import OVERFLOWS
 from workbench.executors.compiled.code import ir
 from workbench.executors.compiled.code.printer import executable, print_function
-from workbench.executors.compiled.lower.shape import Shape
 from workbench.executors.compiled.lower.tables import (
     find,
     find_entry,
@@ -49,7 +49,7 @@ SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
     "link_rows": link_rows,
     "next_linked": next_linked,
     "order_rows": order_rows,
-    "get_output_capacity": lambda _: sys.maxsize,
+    "get_output_capacity": lambda output: output.capacity,
     "soon": lambda _, __: None,
 }
 """The functions that generated code may call, in plain Python."""
@@ -66,93 +66,67 @@ def copies(arrays: Iterable[Any]) -> list[Any]:
     return [array.copy() for array in arrays]
 
 
-class PlainArray:
-    """An array whose entries are read as Python numbers."""
+class PlainTable:
+    """A two-dimensional array: its entries are Python numbers, and so are those of its rows."""
 
     def __init__(self, array: Any) -> None:
-        self.array = array
-
-    def __len__(self) -> int:
-        return len(self.array)
-
-    def __getitem__(self, position: int) -> Any:
-        return self.array.item(position)
-
-    def __setitem__(self, position: int, value: Any) -> None:
-        self.array[position] = value
-
-
-class PlainTable(PlainArray):
-    """A two-dimensional array: its entries are Python numbers, its rows such arrays."""
+        self._array, self._entries = array, memoryview(array)
 
     def __getitem__(self, position: Any) -> Any:
-        return self.array.item(*position) if isinstance(position, tuple) else PlainArray(self.array[position])
+        return self._entries[position] if isinstance(position, tuple) else memoryview(self._array[position])
+
+    def __setitem__(self, position: tuple[int, int], value: Any) -> None:
+        self._entries[position] = value
+
+
+class PlainOutput(dict[int, Any]):
+    """What a loop writes to an output array, by index: entries that are not counted may be any numbers."""
+
+    def __init__(self, array: Any) -> None:
+        super().__init__()
+        self.array = array
+
+    @property
+    def capacity(self) -> int:
+        """The capacity of the output: its array has one entry more, which may be overwritten."""
+        return len(self.array) - 1
+
+    def write(self, first: int, last: int) -> None:
+        """Write the entries with these indexes to the array."""
+        self.array[first:last] = [self[index] for index in range(first, last)]
+
+
+OUTPUT = re.compile(r"[yz](\d+)(_\d+)?")
+"""The names of parameters that are output arrays, with the number of the output: see `body.output_vars`."""
 
 
 class PlainLoop:
-    """The function of a generated source, with the call interface of its compiled form.
+    """The function of a generated source, with the call interface of its compiled form."""
 
-    Parameters
-    ----------
-    form: the parameters of the loop.
-    sparse: whether the inputs have columns of presence flags.
-    """
+    def __init__(self, source: str) -> None:
+        self._function = executable(source, SCOPE)
+        names = list(inspect.signature(self._function).parameters)
+        self._outputs = [
+            (index, int(named[1])) for index, name in enumerate(names) if (named := OUTPUT.fullmatch(name))
+        ]
+        self._counts = names.index("counts") if self._outputs else -1
 
-    def __init__(self, source: str, form: Shape, *, sparse: bool) -> None:
-        self._function, self._form, self._sparse = executable(source, SCOPE), form, sparse
-        self._fields = len(form.owners) - len(form.results)
-
-    def __call__(self, first: int, last: int, whole: Any, real: Any, counts: Any, *arrays: Any) -> bool:
-        memories, inputs, written = self._form.split(arrays, sparse=self._sparse)
-        owners = self._form.owners[: len(written)]
-        numbers, floats, new_counts = whole.tolist(), real.tolist(), [0] * len(counts)
-        lists: list[dict[int, Any]] = [{} for _ in written]
+    def __call__(self, *arguments: Any) -> bool | int:
+        passed = list(map(_pass_argument, arguments))
+        for index, _ in self._outputs:
+            passed[index] = PlainOutput(arguments[index])
+        before = [int(arguments[self._counts][j]) for _, j in self._outputs]
         try:
-            if self._function(
-                0, last - first, numbers, floats, new_counts, *map(PlainArray, memories),
-                *(array[first:last].tolist() for array in inputs), *lists,
-            ):  # fmt: skip
-                whole[:] = numbers  # which record what had no room
-                return True
-            if self._wants_more(counts, new_counts, written):
-                return True
-            whole[:], real[:] = numbers, floats
-        except OverflowError:  # a number that does not fit into an array
+            result: bool | int = self._function(*passed)
+        except (OverflowError, ValueError):  # a number that does not fit into an array
             return True
-        for position, (j, array, entries) in enumerate(zip(owners, written, lists, strict=True)):
-            start = counts[j]
-            offset = first if position >= self._fields else 0
-            array[start : start + new_counts[j]] = [
-                entries[i] + offset if offset else entries[i] for i in range(new_counts[j])
-            ]
-        for j, number in enumerate(new_counts):
-            counts[j] += number
-        return False
-
-    def _wants_more(self, counts: Any, new_counts: list[int], written: Sequence[Any]) -> bool:
-        """Whether an output has too little room; then `counts` has the required sizes."""
-        capacities = {j: len(array) for j, array in zip(self._form.owners, written[: self._fields], strict=False)}
-        if all(counts[j] + new_counts[j] < size for j, size in capacities.items()):
-            return False
-        counts[:] += new_counts
-        return True
+        if result is not True:
+            for (index, j), first in zip(self._outputs, before, strict=True):
+                passed[index].write(first, int(arguments[self._counts][j]))
+        return result
 
 
-class PlainKeys:
-    """The function of a generated source whose state is a row for each key (`RowPerKey`)."""
-
-    def __init__(self, source: str, form: Shape, *, sparse: bool) -> None:
-        self._function, self._form, self._sparse = executable(source, SCOPE), form, sparse
-
-    def __call__(self, part: int, parts: int, first: int, last: int, whole: Any, real: Any, *arrays: Any) -> int:
-        counts, *rest, codes = arrays
-        memories, inputs, written = self._form.split(rest, sparse=self._sparse)
-        before = counts.tolist()
-        entries: list[dict[int, Any]] = [{} for _ in written]  # uncounted entries are arbitrary
-        stop = self._function(
-            part, parts, first, last, PlainTable(whole), PlainTable(real), PlainArray(counts),
-            *map(PlainTable, memories), *map(PlainArray, inputs), *entries, PlainArray(codes),
-        )  # fmt: skip
-        for j, array, column in zip(self._form.owners, written, entries, strict=True):
-            array[before[j] : counts[j]] = [column[i] for i in range(before[j], counts[j])]
-        return int(stop)
+def _pass_argument(argument: Any) -> Any:
+    """Return an argument with Python numbers as entries."""
+    axes = getattr(argument, "ndim", 0)
+    return memoryview(argument) if axes == 1 else PlainTable(argument) if axes else argument

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from workbench.core.encoding import decode
@@ -70,13 +70,10 @@ class SystemLoops:
         def source(target: Target) -> str:
             return loop_source(self.system, self.phases(kind.name), with_steps=kind.with_steps, target=target)
 
-        plain = partial(PlainLoop, form=self.form, sparse=kind.name == "sparse")
-        return self.get((kind.name, kind.with_steps), source, plain, machine=kind.machine)
+        return self.get((kind.name, kind.with_steps), source, machine=kind.machine)
 
-    def get(
-        self, key: Hashable, source: Callable[[Target], str], plain: Callable[[str], Loop], *, machine: bool = True
-    ) -> Loop:
-        """Return the loop of a source for its target: machine code, or what `plain` makes of it for Python."""
+    def get(self, key: Hashable, source: Callable[[Target], str], *, machine: bool = True) -> Loop:
+        """Return the loop of a source for its target, as machine code or for Python."""
         machine = machine and self.machine
         if (key, machine) not in self.made:
             if machine:
@@ -84,7 +81,7 @@ class SystemLoops:
 
                 self.made[key, machine] = MachineLoop(source("cpu"))
             else:
-                self.made[key, machine] = plain(source("python"))
+                self.made[key, machine] = PlainLoop(source("python"))
         return self.made[key, machine]
 
     def phases(self, kind: str) -> Sequence[Substitution]:

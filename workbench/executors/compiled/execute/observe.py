@@ -12,7 +12,7 @@ from workbench.core.term import FALSE, TRUE, Term, leaves
 from workbench.errors import Overflow
 from workbench.executors.compiled.code.loop import step_function
 from workbench.executors.compiled.code.numbers import encode_any
-from workbench.executors.compiled.code.plain import PlainArray, plain_function
+from workbench.executors.compiled.code.plain import plain_function
 from workbench.executors.compiled.lower.shape import Shape
 from workbench.executors.compiled.lower.system import hazards, list_known
 from workbench.executors.compiled.lower.tables import order_rows
@@ -36,18 +36,15 @@ class Observer:
         self, system: System, form: Shape, state: Sequence[Any], terms: Sequence[Term], *, row: bool = False
     ) -> None:
         self._system, self._form, self._state = system, form, state
-        self._cells = [PlainArray(array) for array in state[2:]]
         self._function = plain_function(step_function(system, terms, row=row))
 
     def __call__(self, inputs: Mapping[str, Any], *row: int) -> tuple[Any, ...]:
         """Return the values of the terms, as numbers of compiled code; inputs that are not named are absent."""
         whole, real = self._state[0].tolist(), self._state[1].tolist()
-        for cells, array in zip(self._cells, self._state[2:], strict=True):
-            cells.array = array  # a table that has grown has a new array
         numbers = dict(zip(self._form.whole, whole, strict=True)) | dict(zip(self._form.real, real, strict=True))
         state = [numbers[i] != 0 if v.domain == BOOL else numbers[i] for i, v in enumerate(self._system.variables)]
         arguments = [inputs.get(name, encode_any(domain, domain.default)) for name, domain in self._system.free.items()]
-        values = self._function(*self._cells, *state, *arguments, *row)
+        values = self._function(*map(memoryview, self._state[2:]), *state, *arguments, *row)
         return values if isinstance(values, tuple) else (values,)
 
 

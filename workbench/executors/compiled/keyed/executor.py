@@ -17,7 +17,6 @@ import numpy as np
 from workbench.errors import WorkbenchError
 from workbench.executors.compiled.code.loop import Target, loop_source
 from workbench.executors.compiled.code.placement import RowPerKey
-from workbench.executors.compiled.code.plain import PlainKeys
 from workbench.executors.compiled.execute import columns
 from workbench.executors.compiled.execute.executor import WARM_UP_STEPS, Compiled
 from workbench.executors.compiled.execute.loops import Loop
@@ -165,8 +164,7 @@ class CompiledKeys(CompiledRuns):
             phases = self.one.phases(kind)
             return loop_source(self.one.system, phases, target=target, with_steps=True, placement=RowPerKey())
 
-        plain = partial(PlainKeys, form=self.one.form, sparse=kind == "sparse")
-        return self.one.loops.get(("keys", kind), source, plain, machine=machine)
+        return self.one.loops.get(("keys", kind), source, machine=machine)
 
 
 class KeyedRows:

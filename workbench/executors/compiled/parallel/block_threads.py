@@ -23,11 +23,10 @@ from workbench.core.term import Term, var
 from workbench.errors import NoCapacity
 from workbench.executors.compiled.code.loop import Target, loop_source, offset_function
 from workbench.executors.compiled.code.numbers import decode_any, encode_any
-from workbench.executors.compiled.code.plain import SCOPE, PlainArray, PlainLoop, copies
-from workbench.executors.compiled.code.printer import executable, print_function
+from workbench.executors.compiled.code.plain import copies
+from workbench.executors.compiled.code.printer import print_function
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.execute.loops import InTurn, Loop, LoopKind, StepRange
-from workbench.executors.compiled.lower.shape import shape
 from workbench.executors.compiled.lower.system import Substitution, dense
 from workbench.executors.compiled.parallel.blocks import Last, Scan, Starts, blocks
 from workbench.executors.pending import Pool
@@ -149,10 +148,7 @@ class InBlocks:
         def source(_: Target) -> str:
             return loop_source(self.cuts.silent(self.one.system, level), self.lead_phases(kind, level), watch=False)
 
-        def plain(text: str) -> Loop:
-            return PlainLoop(text, shape(self.cuts.silent(self.one.system, level)), sparse=False)
-
-        return self.one.loops.get(("lead", kind, level), source, plain)
+        return self.one.loops.get(("lead", kind, level), source)
 
     def lead_phases(self, kind: str, level: int) -> Sequence[Substitution]:
         """Return the constants of the steps of such a loop."""
@@ -165,14 +161,10 @@ class InBlocks:
         """Return `run(first, last, offset, values)`, which combines values with an offset and reports a hazard."""
         domain = self.one.system.variables[scan.position].domain
 
-        def plain(text: str) -> Loop:
-            run = executable(text, SCOPE)
-            return lambda first, last, offset, y: bool(run(first, last, offset, PlainArray(y)))
-
         def source(_: Target) -> str:
             return print_function(offset_function(domain, scan.op))
 
-        return self.one.loops.get(("offset", scan.op, domain), source, plain)
+        return self.one.loops.get(("offset", scan.op, domain), source)
 
     def _follows(self, level: int, known: Mapping[Term, Term]) -> bool:
         """Whether the scans of a level depend on variables that are constant in a phase of the loop."""
