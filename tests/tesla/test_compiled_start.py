@@ -83,13 +83,13 @@ class KernelLoop:
     """Stands for the machine code of an entry, which another process compiles."""
 
     def __init__(self) -> None:
-        self.fetched, self.compiled, self.kept = 0, Event(), False
+        self.started, self.compiled, self.kept = 0, Event(), False
 
     def ready(self, given: Any) -> bool:
         return self.kept
 
-    def fetch(self, wanted: Any) -> None:
-        self.fetched += 1
+    def compile(self, statements: str) -> None:
+        self.started += 1
         self.compiled.wait()
         self.kept = True
 
@@ -98,7 +98,7 @@ class KernelLoop:
 def loop(monkeypatch: pytest.MonkeyPatch) -> KernelLoop:
     made = KernelLoop()
     monkeypatch.setattr(compiling, "_machine_loop", lambda entry: made)
-    monkeypatch.setattr(compiling, "fetch_together", made.fetch)
+    monkeypatch.setattr(compiling, "run_aside", made.compile)
     compiling._compilation.cache_clear()
     return made
 
@@ -107,12 +107,12 @@ def test_what_is_kept_runs_where_events_pay_for_it(loop):
     loop.kept = True
     assert not compiling.is_startable(compiling.SHORT_RUN)
     assert compiling.is_startable(compiling.SHORT_RUN + 1)
-    assert loop.fetched == 0
+    assert loop.started == 0
 
 
 def test_another_process_compiles_while_cdp_computes(loop, capsys):
     assert not compiling.is_startable(compiling.LONG_RUN)
-    assert loop.fetched == 0
+    assert loop.started == 0
     assert not compiling.is_startable(compiling.LONG_RUN + 1)
     assert not compiling.is_startable(compiling.LONG_RUN + 2)
     loop.compiled.set()

@@ -216,18 +216,26 @@ pipeline slices(x: int, y: int, b: bool) -> int { return slice_last(x * y, last,
 """
 
 
+def two_calls() -> list[tuple[MachineLoop, tuple[Any, ...]]]:
+    return [(MachineLoop(SUM.format(factor=factor)), (0, 4, np.zeros(1, np.int64), np.arange(4))) for factor in (1, 3)]
+
+
+def compile_two() -> None:
+    machine.compile_alone(two_calls())
+
+
 def test_functions_are_compiled_aside_unless_another_process_has_kept_them_meanwhile(folder: Path, one: Path) -> None:
-    loops = [MachineLoop(ONE), MachineLoop(SUM.format(factor=3))]
-    given = 0, 4, np.zeros(1, np.int64), np.arange(4)
-    fetching = Thread(target=machine.fetch_together, args=([(loop, given) for loop in loops],))
+    aside = Thread(target=machine.run_aside, args=(f"from {__name__} import compile_two; compile_two()",))
     with objects.alone():  # as the other process
-        fetching.start()
+        aside.start()
         kept = Path(shutil.copy(one, folder)).stat()
-    fetching.join()
+    aside.join()
     assert (folder / one.name).stat().st_ino == kept.st_ino
-    assert [loop.ready(given) for loop in loops] == [True, True]
-    assert loops[0](*given) == 6
-    assert [loop.compiled for loop in loops] == [0, 0]
+    calls = two_calls()
+    assert [loop.ready(given) for loop, given in calls] == [True, True]
+    (loop, given), _ = calls
+    assert loop(*given) == 6
+    assert [loop.compiled for loop, _ in calls] == [0, 0]
 
 
 @pytest.mark.sampled(1)

@@ -25,10 +25,12 @@ from numba.np.arrayobj import make_array, populate_array
 
 from workbench.core import floats
 from workbench.executors.compiled.code import comparisons
+from workbench.executors.compiled.code.linking import link_functions
 from workbench.executors.compiled.code.objects import ENTRY, LIBM, Kinds, ObjectFile, host_machine, optimise_module
 from workbench.executors.compiled.code.printer import executable
 from workbench.executors.compiled.code.table_references import TablesType, load_reference
-from workbench.executors.compiled.lower.tables import DIRECT, FIRST, SCATTER
+from workbench.executors.compiled.lower import tables
+from workbench.executors.compiled.lower.tables import DIRECT, SCATTER
 
 NEARLY = 9.22337203685477e18
 """A little less than 2**63: the relative error of a product of two floats is three parts in 2**53."""
@@ -132,19 +134,6 @@ def soon(context, array, row):
 
 
 @intrinsic
-def cycles(context):
-    """Read the processor's cycle counter, of which only differences have a meaning."""
-    del context
-
-    def code(context, builder, signature, args):
-        del context, signature, args
-        kind = ir.FunctionType(ir.IntType(64), [])
-        return builder.call(builder.module.declare_intrinsic("llvm.readcyclecounter", (), kind), [])
-
-    return types.int64(), code
-
-
-@intrinsic
 def eight(context, letters, offset):
     """Read eight bytes from an offset on, as a word."""
     del context
@@ -158,96 +147,28 @@ def eight(context, letters, offset):
     return types.uint64(letters, offset), code
 
 
-@intrinsic
-def allocate_zeroed(context, size):
-    """Allocate `size` zero bytes; return their address, or 0 on failure. Numba's arrays would need its runtime."""
-    del context, size
-
-    def code(context, builder, _, args):
-        del context
-        word = ir.IntType(64)
-        make = builder.module.globals.get("calloc") or ir.Function(
-            builder.module, ir.FunctionType(word, [word, word]), "calloc"
-        )
-        return builder.call(make, [args[0], word(1)])
-
-    return types.int64(types.int64), code
-
-
-@intrinsic
-def free(context, address):
-    """Free memory of `allocate_zeroed`."""
-    del context, address
-
-    def code(context, builder, _, args):
-        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(64)])
-        builder.call(builder.module.globals.get("free") or ir.Function(builder.module, kind, "free"), args)
-        return context.get_dummy_value()
-
-    return types.void(types.int64), code
+cycles = types.ExternalFunction("llvm.readcyclecounter", types.int64())
+"""Reads the processor's cycle counter, of which only differences have a meaning."""
+calloc = types.ExternalFunction("calloc", types.int64(types.int64, types.int64))
+free = types.ExternalFunction("free", types.void(types.int64))
+"""Memory of the C library: numba's arrays would need its runtime."""
+exp, log = (types.ExternalFunction(LIBM[name], types.float64(types.float64)) for name in ("exp", "log"))
+power = types.ExternalFunction(LIBM["pow"], types.float64(types.float64, types.float64))
+"""See `core.floats`: under names unknown to LLVM, which would otherwise compute them differently."""
 
 
 @numba.njit(nogil=True)
-def tries(capacity):
-    """Return how many rows are probed for a key in a table of this capacity."""
-    return min(capacity, max(FIRST, capacity >> 5))
+def scatter(key):
+    """Return the upper half of the hash of a key."""
+    return np.int64((np.uint64(np.int64(key)) * np.uint64(SCATTER)) >> np.uint64(32))
 
 
 @numba.njit(nogil=True)
-def first_row(used, key):
-    """Return the row that `find` probes first."""
-    size = np.uint64(len(used) - 1 - DIRECT)
-    slot = (((np.uint64(np.int64(key)) * np.uint64(SCATTER)) >> np.uint64(32)) * size) >> np.uint64(32)
-    return slot + np.uint64(1 + DIRECT)
-
-
-@numba.njit(nogil=True)
-def find(used, keys, key):
-    """Return the row of a key in a table, or the free row for it; 0 where none is near. See `lower.tables`."""
-    if np.uint64(key) < np.uint64(DIRECT):
-        return np.int64(key) + 1
-    size, row = np.uint64(len(used) - 1 - DIRECT), first_row(used, key)
-    for _ in range(tries(len(used) - 1 - DIRECT)):
-        if (not used[row]) or keys[row] == key:
-            return np.int64(row)
-        row = ((row - np.uint64(DIRECT)) & (size - np.uint64(1))) + np.uint64(1 + DIRECT)
-    return 0
-
-
-@numba.njit(nogil=True)
-def first_row_of_pair(used, a, b):
-    """Return the row that `find_pair` probes first."""
-    size = np.uint64(len(used) - 1 - DIRECT)
+def scatter_pair(a, b):
+    """Return the upper half of the hash of a pair of keys."""
     mixed = np.uint64(np.int64(a)) * np.uint64(SCATTER)
     mixed = (mixed ^ (mixed >> np.uint64(32)) ^ np.uint64(np.int64(b))) * np.uint64(SCATTER)
-    return (((mixed >> np.uint64(32)) * size) >> np.uint64(32)) + np.uint64(1 + DIRECT)
-
-
-@numba.njit(nogil=True)
-def find_pair(used, first, second, a, b):
-    """Return the row of a pair of keys, or the free row for it, as `find` does."""
-    size, row = np.uint64(len(used) - 1 - DIRECT), first_row_of_pair(used, a, b)
-    for _ in range(tries(len(used) - 1 - DIRECT)):
-        if (not used[row]) or (first[row] == a and second[row] == b):
-            return np.int64(row)
-        row = ((row - np.uint64(DIRECT)) & (size - np.uint64(1))) + np.uint64(1 + DIRECT)
-    return 0
-
-
-@numba.njit(nogil=True)
-def find_entry(begins, keys, number, key):
-    """Return the entry of a key among those of a map. See `lower.tables`."""
-    low, high = begins[at(number)], begins[at(number + 1)]
-    if 0 <= key < high - low and keys[at(low + np.int64(key))] == key:
-        return np.int64(low + np.int64(key))
-    end = high
-    while low < high:
-        middle = (low + high) >> 1
-        if keys[at(middle)] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return np.int64(low) if low < end and keys[at(low)] == key else np.int64(0)
+    return np.int64(mixed >> np.uint64(32))
 
 
 @numba.njit(nogil=True)
@@ -258,75 +179,34 @@ def order_rows(used, keys):
 
 
 @numba.njit(nogil=True)
+def read_link(address, keys, index):
+    """Return a link of a table with these keys."""
+    return np.int64(numba.carray(view_address(address, np.uint32), (2 * len(keys) - 1 - DIRECT,))[at(index)])
+
+
+_linked = {tables.at: at, tables.scatter: scatter, tables.scatter_pair: scatter_pair, tables.read_link: read_link}
+first_row, first_row_of_pair, find, find_pair, find_entry, first_linked, next_linked = (
+    link_functions(each, lambda copied, _: numba.njit(nogil=True)(copied), _linked)
+    for each in (
+        tables.first_row, tables.first_row_of_pair, tables.find, tables.find_pair, tables.find_entry,
+        tables.first_linked, tables.next_linked,
+    )
+)  # fmt: skip
+
+
+@numba.njit(nogil=True)
 def link_rows(used, keys):
     """Link the used rows into chains; return the address of the links, to be freed (`free`). See `lower.tables`."""
     capacity = len(used) - 1 - DIRECT
-    address = allocate_zeroed(4 * (capacity + len(used)))
+    address = calloc(capacity + len(used), 4)
     if address == 0:
         raise MemoryError
     links = numba.carray(view_address(address, np.uint32), (capacity + len(used),))
     for row in range(1, len(used)):
         if used[row]:
-            home = first_row(used, keys[row]) - np.uint64(1 + DIRECT)
+            home = at(first_row(used, keys[row]) - 1 - DIRECT)
             links[capacity + row], links[home] = links[home], row
     return address
-
-
-@numba.njit(nogil=True)
-def first_linked(links, keys, key):
-    """Return a row with this key; 0 where there is none."""
-    return of_key(links, keys, key, first_row(keys, key) - np.uint64(1 + DIRECT))
-
-
-@numba.njit(nogil=True)
-def next_linked(links, keys, row):
-    """Return the next row with the key of this row; 0 after the last."""
-    return of_key(links, keys, keys[row], np.uint64(len(keys) - 1 - DIRECT + row))
-
-
-@numba.njit(nogil=True)
-def of_key(address, keys, key, start):
-    """Return the first row with this key in a chain, from a link on."""
-    capacity = len(keys) - 1 - DIRECT
-    links = numba.carray(view_address(address, np.uint32), (capacity + len(keys),))
-    row = np.int64(links[start])
-    while row and keys[row] != key:
-        row = np.int64(links[capacity + row])
-    return row
-
-
-def _libm(name: str, arity: int) -> Any:
-    """Wrap a function of the C library under a name unknown to LLVM, which would otherwise compute it differently."""
-
-    def code(_, builder, __, args):
-        real = ir.DoubleType()
-        kind = ir.FunctionType(real, [real] * arity)
-        return builder.call(
-            builder.module.globals.get(LIBM[name]) or ir.Function(builder.module, kind, LIBM[name]), args
-        )
-
-    return types.float64(*[types.float64] * arity), code
-
-
-@intrinsic
-def exp(context, x):
-    """See `floats.exp`."""
-    del context, x
-    return _libm("exp", 1)
-
-
-@intrinsic
-def log(context, x):
-    """See `floats.log`."""
-    del context, x
-    return _libm("log", 1)
-
-
-@intrinsic
-def power(context, a, b):
-    """See `floats.power`."""
-    del context, a, b
-    return _libm("pow", 2)
 
 
 divide, sqrt, round_even, round_down, round_up = (
@@ -335,14 +215,18 @@ divide, sqrt, round_even, round_down, round_up = (
 )
 
 _CALLED = (
-    at, find, find_entry, find_pair, first_linked, first_row, first_row_of_pair, free, int_above, int_below, int_same,
+    at, find, find_entry, find_pair, first_linked, first_row, first_row_of_pair, int_above, int_below, int_same,
     link_rows, next_linked, order_rows, pick, quotient_overflows, get_output_capacity, soon,
-    divide, sqrt, round_even, round_down, round_up, exp, log, power,
+    divide, sqrt, round_even, round_down, round_up,
 )  # fmt: skip
 SCOPE = {f.__name__: f for f in _CALLED} | {
     "sum_overflows": sum_overflows,
     "difference_overflows": difference_overflows,
     "product_overflows": product_overflows,
+    "free": free,
+    "exp": exp,
+    "log": log,
+    "power": power,
 }
 """The functions that generated code may call."""
 

@@ -31,21 +31,15 @@ class _LinkedLibrary(JITCodeLibrary):
 
 
 class _ReferringLower(Lower):
-    """Lowering that marks references as always readable for LLVM."""
+    """Lowering that marks, for LLVM, references as always readable, and functions of `keep_apart`."""
 
     def setup_function(self, fndesc):
         super().setup_function(fndesc)
+        if self.func_ir.func_id.func in _APART:
+            self.function.attributes.add("noinline")
         for argument in self.context.call_conv.get_arguments(self.function):
             if isinstance(argument.type, ir.PointerType) and isinstance(argument.type.pointee, ir.LiteralStructType):
                 argument.attributes.dereferenceable = self.context.get_abi_sizeof(argument.type.pointee)
-
-
-class _ApartLower(_ReferringLower):
-    """Lowering of a function that is never inlined, so that its callers do not pay for its registers."""
-
-    def setup_function(self, fndesc):
-        super().setup_function(fndesc)
-        self.function.attributes.add("noinline")
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -70,35 +64,24 @@ class _LinkedLowering(NativeLowering):
         return True
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _ApartLowering(_LinkedLowering):
-    """Lowering, without machine code, of a function that is never inlined."""
-
-    _name = "apart_lowering"
-
-    @property
-    def lowering_class(self):
-        return _ApartLower
-
-
 class Linked(Compiler):
     """A compiler pipeline without machine code."""
-
-    lowering = _LinkedLowering
 
     def __init__(self, typing, target, _, *arguments) -> None:
         super().__init__(typing, target, _LinkedLibrary(target.codegen(), "linked"), *arguments)
 
     def define_pipelines(self):
         (pipeline,) = super().define_pipelines()
-        pipeline.passes = [(self.lowering if each is NativeLowering else each, why) for each, why in pipeline.passes]
+        pipeline.passes = [(_LinkedLowering if each is NativeLowering else each, why) for each, why in pipeline.passes]
         return [pipeline]
 
 
-class Apart(Linked):
-    """A compiler pipeline for functions that are never inlined, even with a single call."""
+_APART = set()
 
-    lowering = _ApartLowering
+
+def keep_apart(function):
+    """Let no caller inline a function, even a single one, so that callers do not pay for its registers."""
+    _APART.add(function)
 
 
 def compile_once(dispatcher):

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import struct
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.executors.compiled.code.objects import Kinds, ObjectFile, ObjectFunction, alone, keep, load_cached
-
-if TYPE_CHECKING:
-    import subprocess
-
-_ASIDE = threading.Lock()
-"""Held while another process compiles: one at a time, however many programs there are."""
 
 
 class MachineLoop:
@@ -56,16 +49,9 @@ class MachineLoop:
                     self._made[kinds] = self._load_cached(kinds) or self._compile(kinds)
         return self._made[kinds]
 
-    def fetch(self, arguments: Sequence[Any]) -> None:
-        """Load the code for arguments of these kinds; another process compiles it if it is not cached."""
-        fetch_together([(self, arguments)])
-
     def ready(self, arguments: Sequence[Any]) -> bool:
         """Whether there is code for arguments of these kinds, here or in the cache."""
-        return self.finds(_describe_arguments(arguments)[0])
-
-    def finds(self, kinds: Kinds) -> bool:
-        """Whether there is code for these kinds, here or in the cache."""
+        kinds, _ = _describe_arguments(arguments)
         if kinds not in self._made and (function := self._load_cached(kinds)) is not None:
             self._made[kinds] = function
         return kinds in self._made
@@ -81,36 +67,28 @@ class MachineLoop:
         return ObjectFunction(object_file) if object_file.complete else None
 
     def _compile(self, kinds: Kinds) -> ObjectFunction:
+        """Compile the function, and cache it if possible."""
         self.compiled += 1
-        return ObjectFunction(build(self.maker, self.source, kinds))
+        object_file: ObjectFile = import_module(self.maker).object_file(self.source, kinds)
+        keep(self.source, kinds, object_file)
+        return ObjectFunction(object_file)
 
 
-def fetch_together(calls: Sequence[tuple[MachineLoop, Sequence[Any]]]) -> None:
-    """Load the code of functions for their arguments; another process compiles in turn what is not cached."""
-    loops = [(loop, _describe_arguments(arguments)[0]) for loop, arguments in calls]
-    with _ASIDE:
-        missing = [(loop.maker, loop.source, kinds) for loop, kinds in loops if not loop.finds(kinds)]
-        if missing:
-            _build_aside(missing).wait()
-    for loop, kinds in loops:
-        loop.finds(kinds)
-
-
-def build(maker: str, source: str, kinds: Kinds) -> ObjectFile:
-    """Compile a function, and cache it if possible."""
-    object_file: ObjectFile = import_module(maker).object_file(source, kinds)
-    keep(source, kinds, object_file)
-    return object_file
-
-
-def build_listed() -> None:
-    """Compile what the standard input lists, unless another process does, which is then waited for."""
-    functions = json.load(sys.stdin)
+def compile_alone(calls: Sequence[tuple[MachineLoop, Sequence[Any]]]) -> None:
+    """Compile what is not cached of functions for their arguments; while another process does so, wait for it."""
     with alone():
-        for maker, source, listed in functions:
-            kinds = tuple((kind, axes) for kind, axes in listed)
-            if load_cached(source, kinds) is None:
-                build(maker, source, kinds)
+        for loop, arguments in calls:
+            loop.bound(*arguments)
+
+
+def run_aside(statements: str) -> None:
+    """Run statements in another process, and wait for it; runs that wait for events take precedence."""
+    import subprocess
+
+    path = f"import os, sys; os.nice(5); sys.path[:] = {sys.path!r}"
+    nothing = subprocess.DEVNULL
+    command = [sys.executable, "-c", f"{path}; {statements}"]
+    subprocess.run(command, stdin=nothing, stdout=nothing, stderr=nothing, check=False)
 
 
 def _describe_arguments(arguments: Sequence[Any]) -> tuple[Kinds, bytes]:
@@ -135,18 +113,3 @@ def _describe_arguments(arguments: Sequence[Any]) -> tuple[Kinds, bytes]:
             kinds.append((f"{each.dtype.kind}{each.dtype.itemsize}", each.ndim if whole else -1))
             words += [each.__array_interface__["data"][0], *each.shape, *(() if whole else each.strides)]
     return tuple(kinds), struct.pack(f"={len(words)}q", *words)
-
-
-def _build_aside(functions: Sequence[tuple[str, str, Kinds]]) -> subprocess.Popen[bytes]:
-    """Start a process that compiles and caches functions, given their makers, sources and kinds of arguments."""
-    import subprocess
-    import tempfile
-
-    with tempfile.TemporaryFile() as request:  # a pipe might be too small
-        request.write(json.dumps(functions).encode())
-        request.seek(0)
-        path = f"import os, sys; os.nice(5); sys.path[:] = {sys.path!r}"  # runs that wait for events take precedence
-        code = f"{path}; from {__name__} import build_listed; build_listed()"
-        return subprocess.Popen(
-            [sys.executable, "-c", code], stdin=request, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )

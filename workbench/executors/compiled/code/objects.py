@@ -25,8 +25,11 @@ from typing import Any, NamedTuple
 import llvmlite
 from llvmlite import binding
 
+from workbench.core import floats
 from workbench.errors import InputError, StateError
 from workbench.events.files import replacing
+from workbench.executors.compiled.code import comparisons
+from workbench.executors.compiled.lower import tables
 from workbench.stored import FORM, checksum, seal, unseal
 
 LARGEST = 256 << 20
@@ -238,10 +241,11 @@ def _makers() -> tuple[str, ...]:
     assert spec.origin is not None
     numba = Path(spec.origin)
     versions = sorted(path.name for path in numba.parents[1].glob("numba-*-info"))  # its import costs 15 ms
+    called = (Path(__file__).with_name("kernels.py"), comparisons.__file__, tables.__file__, floats.__file__)
     settings = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("NUMBA_"))
     return (
         str(FORM), *versions, str(numba.stat().st_mtime_ns), llvmlite.__version__, np.__version__, sys.version,
         *settings,
         binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(),
-        Path(__file__).with_name("kernels.py").read_text(encoding="utf-8"),
+        *(Path(each).read_text(encoding="utf-8") for each in called if each),
     )  # fmt: skip

@@ -18,6 +18,7 @@ from workbench.core.ops import OVERFLOWS
 from workbench.executors.compiled.code import ir
 from workbench.executors.compiled.code.printer import executable, print_function
 from workbench.executors.compiled.lower.tables import (
+    at,
     find,
     find_entry,
     find_pair,
@@ -27,20 +28,12 @@ from workbench.executors.compiled.lower.tables import (
     order_rows,
 )
 
-
-def check_index(position: Any) -> Any:
-    """Check an index; machine code would read before the array where it is negative."""
-    if position < 0:
-        raise IndexError(f"generated code has an index of {position}")
-    return position
-
-
 SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
     **{op.name: getattr(floats, op.name) for op in FLOAT_OPERATORS},  # their arguments are floats
     "int_same": operator.eq,
     "int_below": operator.lt,
     "int_above": operator.gt,
-    "at": check_index,
+    "at": at,
     "find": find,
     "find_entry": find_entry,
     "find_pair": find_pair,

@@ -3,12 +3,12 @@
 The rule of this module: each of the keys 0, 1, ... `DIRECT` - 1 has a row of its own. The row of another key is the
 first one, from its hash on, that is its own or free; rows are never removed, but a growing table drops rows that are
 equivalent to unused ones. Row 0 belongs to no key: a failed search writes there, and the block of steps is repeated
-with a larger table.
+with a larger table. Searches are plain Python, which `code.kernels` compiles unchanged, with its own `at`, `scatter`,
+`scatter_pair` and `read_link`.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -76,40 +76,74 @@ def tries(capacity: int) -> int:
     return min(capacity, max(FIRST, capacity >> 5))
 
 
+def at(index: Any) -> Any:
+    """Check an index; machine code, in which it is unsigned, would read beyond the array where it is negative."""
+    if index < 0:
+        raise IndexError(f"generated code has an index of {index}")
+    return index
+
+
+def scatter(key: Any) -> int:
+    """Return the upper half of the hash of a key."""
+    return (int(key) * SCATTER & ALL) >> 32
+
+
+def scatter_pair(a: Any, b: Any) -> int:
+    """Return the upper half of the hash of a pair of keys."""
+    mixed = int(a) * SCATTER & ALL
+    return ((mixed ^ mixed >> 32 ^ int(b) & ALL) * SCATTER & ALL) >> 32
+
+
+def first_row(used: Any, key: Any) -> int:
+    """Return the row that is probed first for a key without a row of its own."""
+    return 1 + DIRECT + (scatter(key) * size(used) >> 32)
+
+
+def first_row_of_pair(used: Any, a: Any, b: Any) -> int:
+    """Return the row that is probed first for a pair of keys."""
+    return 1 + DIRECT + (scatter_pair(a, b) * size(used) >> 32)
+
+
+def next_row(used: Any, row: int) -> int:
+    """Return the row that is probed after another one."""
+    return 1 + DIRECT + (row - DIRECT & size(used) - 1)
+
+
 def find(used: Any, keys: Any, key: Any) -> int:
     """Return the row of a key, or the free row for it; 0 where none is free nearby."""
     if 0 <= key < DIRECT:
         return int(key) + 1
-    capacity = size(used)
-    slot = _find_home_row(key, capacity)
-    for _ in range(tries(capacity)):
-        row = slot + 1 + DIRECT
-        if not used[row] or keys[row] == key:
+    row = first_row(used, key)
+    for _ in range(tries(size(used))):
+        if not used[at(row)] or keys[at(row)] == key:
             return row
-        slot = slot + 1 & capacity - 1
+        row = next_row(used, row)
     return 0
 
 
 def find_pair(used: Any, first: Any, second: Any, a: Any, b: Any) -> int:
     """Return the row of a pair of keys, as `find` does; no pair has a row of its own."""
-    capacity = size(used)
-    mixed = int(a) * SCATTER & ALL
-    slot = (((mixed ^ mixed >> 32 ^ int(b) & ALL) * SCATTER & ALL) >> 32) * capacity >> 32
-    for _ in range(tries(capacity)):
-        row = slot + 1 + DIRECT
-        if not used[row] or (first[row] == a and second[row] == b):
+    row = first_row_of_pair(used, a, b)
+    for _ in range(tries(size(used))):
+        if not used[at(row)] or (first[at(row)] == a and second[at(row)] == b):
             return row
-        slot = slot + 1 & capacity - 1
+        row = next_row(used, row)
     return 0
 
 
 def find_entry(begins: Any, keys: Any, number: Any, key: Any) -> int:
     """Return the entry of a key among those of a map, which are sorted by key; 0 if there is none."""
-    low, high = begins[number], begins[number + 1]
-    if 0 <= key < high - low and keys[low + int(key)] == key:  # keys are often 0, 1, 2, ...
-        return int(low + int(key))
-    index = bisect_left(keys, key, low, high)
-    return int(index) if index < high and keys[index] == key else 0
+    low, end = int(begins[at(number)]), int(begins[at(number + 1)])
+    if 0 <= key < end - low and keys[at(low + int(key))] == key:  # keys are often 0, 1, 2, ...
+        return low + int(key)
+    high = end
+    while low < high:
+        middle = (low + high) >> 1
+        if keys[at(middle)] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and keys[at(low)] == key else 0
 
 
 def order_rows(used: Any, keys: Any) -> list[int]:
@@ -126,31 +160,34 @@ def link_rows(used: Any, keys: Any) -> list[int]:
     links = [0] * (capacity + len(used))
     for row in range(1, len(used)):
         if used[row]:
-            home = _find_home_row(keys[row], capacity)
+            home = first_row(used, keys[row]) - 1 - DIRECT
             links[capacity + row], links[home] = links[home], row
     return links
 
 
+def read_link(links: Any, keys: Any, index: int) -> int:
+    """Return a link of a table with these keys."""
+    del keys
+    link: int = links[index]
+    return link
+
+
 def first_linked(links: Any, keys: Any, key: Any) -> int:
     """Return a row with this key; 0 where there is none."""
-    return _of_key(links, keys, key, _find_home_row(key, size(keys)))
+    return next_of_key(links, keys, key, first_row(keys, key) - 1 - DIRECT)
 
 
 def next_linked(links: Any, keys: Any, row: Any) -> int:
     """Return the next row with the key of this row; 0 after the last."""
-    return _of_key(links, keys, keys[row], size(keys) + row)
+    return next_of_key(links, keys, keys[at(row)], size(keys) + row)
 
 
-def _of_key(links: Any, keys: Any, key: Any, start: int) -> int:
-    row: int = links[start]
-    while row and keys[row] != key:
-        row = links[size(keys) + row]
+def next_of_key(links: Any, keys: Any, key: Any, start: int) -> int:
+    """Return the first row with this key in a chain, from a link on."""
+    row = read_link(links, keys, start)
+    while row and keys[at(row)] != key:
+        row = read_link(links, keys, size(keys) + row)
     return row
-
-
-def _find_home_row(key: Any, capacity: int) -> int:
-    """Return the home row of a key, among the rows for keys without rows of their own."""
-    return ((int(key) * SCATTER & ALL) >> 32) * capacity >> 32
 
 
 def size(used: Any) -> int:

@@ -12,12 +12,11 @@ from functools import cache
 from operator import is_not
 from pathlib import Path
 from threading import Thread
-from types import FunctionType
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from workbench.executors.compiled.code.machine import MachineLoop, fetch_together
+from workbench.executors.compiled.code.machine import MachineLoop, compile_alone, run_aside
 from workbench.executors.compiled.code.objects import code_of
 from workbench.executors.compiled.rules import kernel, records
 from workbench.executors.compiled.rules.kernel.hash_tables import add_rows
@@ -42,7 +41,7 @@ class KernelFunctions(NamedTuple):
 
 COMPILERS = (
     f"{__package__}.machine_code", __name__,
-    *(f"{MachineLoop.__module__.rpartition('.')[0]}.{each}" for each in ("link_time", "table_references")),
+    *(f"{MachineLoop.__module__.rpartition('.')[0]}.{each}" for each in ("link_time", "linking", "table_references")),
 )  # fmt: skip
 """The module that compiles the kernel, and those on which the machine code depends."""
 
@@ -62,26 +61,6 @@ ENTRIES: Mapping[Callable[..., Any], tuple[Any, ...]] = {
     ),
 }  # fmt: skip
 """The parameters of each entry: classes of tables, annotations of arrays, or `int`."""
-
-
-def link_functions(function: Any, compiled: Callable[[Any, Any], Any], known: dict[Any, Any]) -> Any:
-    """Compile a kernel function and the functions it calls, which find each other by global names.
-
-    Parameters
-    ----------
-    compiled: compiles a copy whose global names are replaced; also gets the original function.
-    known: functions that are compiled already.
-    """
-    if function not in known:
-        names = dict(function.__globals__)
-        for name in function.__code__.co_names:
-            called = names.get(name)
-            if isinstance(called, FunctionType) and called.__module__.startswith(kernel.__name__):
-                names[name] = link_functions(called, compiled, known)
-        copied = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
-        copied.__module__ = function.__module__
-        known[function] = compiled(copied, function)
-    return known[function]
 
 
 def compile_functions() -> KernelFunctions:
@@ -187,8 +166,13 @@ def _compilation() -> Thread:
 
 
 def compile_aside() -> None:
-    """Let another process compile the kernel and the functions that rebuild its tables; the kernel comes last."""
-    fetch_together([(_machine_loop(entry), _examples(entry)) for entry in (rebuild_chains, add_rows, run)])
+    """Let another process compile and cache the kernel."""
+    run_aside(f"from {__name__} import compile_entries; compile_entries()")
+
+
+def compile_entries() -> None:
+    """Compile the kernel and the functions that rebuild its tables; the kernel comes last."""
+    compile_alone([(_machine_loop(entry), _examples(entry)) for entry in (rebuild_chains, add_rows, run)])
 
 
 def _examples(entry: Callable[..., Any]) -> list[Any]:

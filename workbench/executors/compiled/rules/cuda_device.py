@@ -15,9 +15,9 @@ import numpy as np
 from numba import cuda
 
 from workbench.errors import EngineMissing
+from workbench.executors.compiled.code.linking import link_functions
 from workbench.executors.compiled.gpu.available import missing_device
 from workbench.executors.compiled.rules import records
-from workbench.executors.compiled.rules.compiling import link_functions
 from workbench.executors.compiled.rules.kernel.memory_prefetch import fetch
 from workbench.executors.compiled.rules.kernel.trigger_batch import match_triggers
 from workbench.executors.compiled.rules.trigger_batches import BatchedRules

@@ -14,11 +14,12 @@ from typing import Any
 import numba
 
 from workbench.executors.compiled.code.kernels import compile_entry, cycles, soon
-from workbench.executors.compiled.code.link_time import Apart, Linked, compile_once
+from workbench.executors.compiled.code.link_time import Linked, compile_once, keep_apart
+from workbench.executors.compiled.code.linking import link_functions
 from workbench.executors.compiled.code.objects import Kinds, ObjectFile
 from workbench.executors.compiled.code.printer import executable
 from workbench.executors.compiled.code.table_references import TableArray, TablesType
-from workbench.executors.compiled.rules.compiling import ENTRIES, link_functions
+from workbench.executors.compiled.rules.compiling import ENTRIES
 from workbench.executors.compiled.rules.kernel import (
     candidates,
     consumption,
@@ -80,6 +81,7 @@ def _array_type(kind: ArrayKind) -> Any:
 
 def _compile(copied: Any, function: Any) -> Any:
     """Compile a function of the kernel with numba."""
+    if function in APART:
+        keep_apart(copied)
     inlined = function.__module__ in INLINED and function not in CALLED
-    pipeline = Apart if function in APART else Linked
-    return compile_once(numba.njit(copied, **{**OPTIONS, "pipeline_class": pipeline}, forceinline=inlined))
+    return compile_once(numba.njit(copied, **OPTIONS, forceinline=inlined))
