@@ -1,190 +1,50 @@
-"""The compiled executor: a pipeline as one loop over whole columns of events.
-
-The rule of this module: a block of input takes effect completely or not at all, as a step does in the reference
-executor. The loop only detects that something went wrong in a block of steps; to find the step and the error, the steps
-are repeated in plain Python, in exact arithmetic.
-"""
+"""The compiled executor: columns of events, or Python values step by step as in the reference executor."""
 
 from __future__ import annotations
 
-import os
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from workbench.core.domain import Value
-from workbench.core.program import Program
-from workbench.errors import PipelineError, Refused
-from workbench.executors.compiled.execute.loops import InTurn, Loop, LoopKind, StepRange, StepSchedule, SystemLoops
-from workbench.executors.compiled.execute.observe import overflow_in
-from workbench.executors.compiled.execute.saving import mark_system, restore, save
-from workbench.executors.compiled.execute.steps import StepView
-from workbench.executors.compiled.lower.shape import shape
-from workbench.executors.compiled.lower.system import Substitution, texts_in
-from workbench.executors.compiled.lower.tables import FULL
-from workbench.extras import install_extra
-from workbench.ir.ring_buffer import ENDLESS, name_max_waited
-from workbench.processors.held.group import flatten
+from workbench.core.fields import Map
+from workbench.core.processor import END, Maybe
+from workbench.core.term import leaves
+from workbench.executors.backend import StepRecord
+from workbench.executors.compiled.execute.column_executor import ColumnExecutor
+from workbench.executors.compiled.execute.observe import Observer, bind_inputs, in_rows, show_pipe, watch_pipe
+from workbench.ir.system import Pipe, System
 
-if TYPE_CHECKING:
-    from workbench.executors.backend import StepRecord
-    from workbench.executors.compiled.execute.columns import OutputColumn
-    from workbench.executors.compiled.execute.outputs import OutputArrays
-    from workbench.executors.pending import Pool
-    from workbench.ir.system import System
-
-WARM_UP_STEPS = 20_000
-"""Steps run in plain Python before the loop is compiled, which takes as long as some 100 000 of them."""
-
-SEARCHED = 32
-"""Weight of a step that may search all rows of a table or all entries of a map."""
+BLOCK = 1 << 18
+"""Steps whose Python values are converted to columns at a time."""
 
 
-class _OutOfCapacity(Exception):
-    """A failure where a queue may have had too little room."""
-
-
-class Compiled:
-    """A running pipeline, compiled.
-
-    An `int` is a 64-bit integer; a result outside that range is an error. A `float` is a double.
-
-    Parameters
-    ----------
-    pipeline: what to run.
-    capacities: queue name to capacity; None takes the pipeline's own. A queue without one grows as needed.
-    patience: number of steps, including those before a reset, to run in plain Python before the loop is compiled.
-    machine: whether to compile at all; otherwise Python runs the same loops.
-    maps: whether inputs may carry maps of any size; not for callers that build columns of events themselves.
-    schedule: the order in which steps run; None: one after the other.
-
-    Attributes
-    ----------
-    flat: the pipeline without groups.
-    allocation: its transition systems, which differ in the capacity of queues; `system` is the one that runs.
-    form: the arrays of its loops.
-    results: name, domain and pipe of each output.
-
-    Raises
-    ------
-    Refused: something in the pipeline has no compiled form.
-    """
-
-    name = "compiled"
-
-    def __init__(
-        self,
-        pipeline: Program,
-        capacities: Mapping[str, int] | None = None,
-        *,
-        patience: int = WARM_UP_STEPS,
-        machine: bool = True,
-        maps: bool = True,
-        schedule: StepSchedule | None = None,
-    ) -> None:
-        if find_spec("numba") is None:
-            raise Refused(f"backend '{self.name}' needs the package numba", hint=install_extra("fast"))
-        from workbench.executors.compiled.execute import columns
-        from workbench.executors.compiled.execute.outputs import ArrayPool
-        from workbench.executors.compiled.execute.queues import allocate
-
-        self._columns = columns
-        self.pipeline = pipeline
-        known = capacities is None or tuple(sorted(capacities.items()))
-        self.flat, self.allocation = pipeline.pipeline.derive(
-            ("allocation", self.name, known, maps),
-            lambda: (flat := flatten(pipeline), allocate(flat, self.name, capacities, maps=maps)),
-        )
-        self.threads = 1
-        self._schedule = schedule or InTurn()
-        self._patience, self._warm, self._made = patience, False, 0
-        self._with_machine = machine and not os.environ.get("NUMBA_DISABLE_JIT", "0").strip("0")
-        self._pool = ArrayPool()
-        self._marks: dict[bool, bytes] = {}
-        self._take(self.allocation.first)
-        self.loops.loop(LoopKind("sparse"))  # constructs without code are refused now
-        self.reset()
+class Compiled(ColumnExecutor):
+    """A running pipeline, compiled, which takes columns of events (`feed`, `finish`) or Python values."""
 
     def _take(self, system: System) -> None:
-        """Switch to a system of the pipeline, in its initial state."""
-        from workbench.executors.compiled.execute.state import LoopArrays
-        from workbench.executors.compiled.execute.text_codes import TextCodes
-
-        form = shape(system)
-        if not hasattr(self, "texts"):
-            self.texts = TextCodes(texts_in(system))
-        state = LoopArrays(system, form, self.texts)
-        state.reset()
-        self.loops = SystemLoops(system, form, machine=self._with_machine)
-        self.results = [(name, self.flat.domains[pipe], system.pipes[pipe]) for name, pipe in self.flat.outputs]
-        self.system, self.form, self._state = system, form, state
-        self._view = StepView(self)
-
-    @property
-    def narrow(self) -> bool:
-        """Whether queues have only the room for inputs that come together, and can get more."""
-        return self.allocation.wide is not None and self.system is self.allocation.first
-
-    def widen(self) -> None:
-        """Let queues grow, if they may need it; the state is kept."""
-        if self.narrow and self.allocation.wide is not None:
-            from workbench.executors.compiled.execute.queues import widen
-
-            before = self._state
-            self._take(self.allocation.wide)
-            widen(self.flat, before, self._state)
-            self._state.look(self.steps, first=True)
-
-    @property
-    def needed_capacities(self) -> dict[str, int]:
-        """The largest number of events that waited at the end of a step, for each queue without a capacity.
-
-        Queues in which none waited are left out. Until some input has no event in a step, this is what steps with
-        events on all inputs need.
-        """
-        sizes = {queue: self.system.queues[queue].capacity for queue in self.allocation.open}
-        capacities = {q: self._state.number(name_max_waited(q)) if n == ENDLESS else n for q, n in sizes.items()}
-        return {queue: capacity for queue, capacity in capacities.items() if capacity}
-
-    @property
-    def state(self) -> list[Any]:
-        """The arrays that hold the state: integers, floats, and the memories."""
-        return self._state.arrays
-
-    def reset(self) -> None:
-        """Return to the state before the first event."""
-        self._state.reset()
-        self._ended = set[str]()
-        self.steps = 0
-        """Number of steps so far; the first one is step 0."""
-
-    def share(self, pool: Pool) -> None:
-        """Share a thread pool that also does other work."""
-        self._schedule.share(pool)
-
-    def snapshot(self) -> bytes:
-        """Return the state between two steps, for `restore` of an executor of the same pipeline."""
-        return save(self)
-
-    def restore(self, snapshot: bytes) -> None:
-        """Resume from a saved state.
-
-        Raises
-        ------
-        StateError: the state is damaged, or of another pipeline; then nothing has changed.
-        """
-        restore(self, snapshot)
-
-    @property
-    def fingerprint(self) -> bytes:
-        """The hash that identifies states of this pipeline."""
-        return mark_system(self, self.allocation.first)
-
-    # --- Python values, step by step ------------------------------------------------------------------------
+        super()._take(system)
+        self._observers: tuple[Observer, Mapping[str, Observer]] | None = None
 
     def outputs(self, steps: Sequence[Mapping[str, Value]]) -> list[dict[str, list[Value]]]:
         """Run steps, which map input names to events; return the outputs of each step as Python values."""
-        return self._view.outputs(steps)
+        self.check_open()
+        for name in {name for events in steps for name in events}:
+            self.flat.ports.position(name)
+            self.check_open(name)
+        columns = {}
+        for name, domain in self.flat.inputs:
+            here = [name in events for events in steps]
+            values = [events.get(name) for events in steps]
+            columns[name] = self._columns.column(name, domain, values, None if all(here) else here, self.texts)
+        start = self.steps
+        rows: list[dict[str, list[Value]]] = [{name: [] for name, _, _ in self.results} for _ in steps]
+        for name, output in self.fed(columns, len(steps), True).items():
+            assert output.steps is not None
+            for step, value in zip(output.steps.tolist(), output.events(), strict=True):
+                rows[step - start][name].append(value)
+        return rows
 
     def step(self, events: Mapping[str, Value]) -> StepRecord:
         """Run one step in plain Python, and return what every pipe carries; `END` ends all inputs.
@@ -192,8 +52,50 @@ class Compiled:
         Pipes that carry maps kept by a processor are left out.
         """
         if len(events) < len(self.flat.inputs):
-            self.widen()  # this replaces the view
-        return self._view.step(events)
+            self.widen()
+        for name in events:
+            self.flat.ports.position(name)
+            self.check_open(name)
+        here = [(name, domain) for name, domain in self.flat.inputs if name in events]
+        columns = {n: self._columns.column(n, domain, [events[n]], None, self.texts) for n, domain in here}
+        numbers, more = None, dict[str, list[Value]]()
+        if not any(column.wrong for column in columns.values()):
+            ends = [name for name, _ in self.flat.inputs] if events is END else []
+            inputs = bind_inputs(self.system, events, self.texts, ends)
+            self._state.lay_maps()
+            observer, row_observers = self._observers = self._observers or self._observe_pipes()
+            numbers = iter(observer(inputs))
+            for name, row_observer in row_observers.items():
+                pipe = self.system.pipes[name]
+                more[name] = in_rows(pipe, self.flat.domains[name], row_observer, self._state, inputs)
+        self.check_open()
+        outputs = self.finish() if events is END else self.fed(columns, 1, False)
+        assert numbers is not None
+        pipes = {
+            name: self._show_pipe(name, pipe, numbers, more.get(name, [])) for name, pipe in self.system.pipes.items()
+        }
+        queues = dict(zip(self.system.queues, numbers, strict=True))
+        return StepRecord(pipes, {name: output.events() for name, output in outputs.items()}, queues)
+
+    def _show_pipe(self, name: str, pipe: Pipe, numbers: Iterator[Any], more: list[Value]) -> Maybe:
+        """Return what a pipe carried in the last step, from the values of its terms."""
+        domain, content = self.flat.domains[name], self._state.content(pipe.slots[0].value)
+        if content is None:
+            return show_pipe(pipe, domain, self.flat.widths[name], numbers, self.texts, more)
+        assert isinstance(domain, Map)
+        changed = show_pipe(pipe, domain.change, 1, numbers, self.texts)
+        return Maybe(True, content()) if changed.present else changed
+
+    def _observe_pipes(self) -> tuple[Observer, Mapping[str, Observer]]:
+        """Return observers of all pipes and queues, and of each pipe that carries events for rows of a table."""
+        pipes = (leaf for pipe in self.system.pipes.values() for leaf in watch_pipe(pipe))
+        lengths = (queue.length for queue in self.system.queues.values())
+        observe = partial(Observer, self.system, self.form, self._state.arrays)
+        return observe([*pipes, *lengths]), {
+            name: observe(list(leaves(tuple(pipe.rows[:3]))), row=True)
+            for name, pipe in self.system.pipes.items()
+            if pipe.rows is not None
+        }
 
     def trace(self, steps: Iterable[Mapping[str, Value]]) -> list[StepRecord]:
         """Return the records of several steps."""
@@ -201,204 +103,21 @@ class Compiled:
 
     def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
         """Run whole streams in lockstep (step i takes the i-th event of each), then end them; return the outputs."""
-        return self._view.run(streams, end=end)
+        outputs: dict[str, list[Value]] = {name: [] for name, _, _ in self.results}
+        sources = {name: iter(stream) for name, stream in self.flat.ports.streams(streams).items()}
+        while True:
+            parts = {name: list(itertools.islice(source, BLOCK)) for name, source in sources.items()}
+            size = max(map(len, parts.values()), default=0)
+            if size == 0:
+                break
+            short = {name: [True] * len(p) + [False] * (size - len(p)) for name, p in parts.items() if len(p) < size}
+            padded = {name: part + [None] * (size - len(part)) for name, part in parts.items()}
+            for name, output in self.feed(padded, short).items():
+                outputs[name] += output.events()
+        for name, values in (self.end() if end else {}).items():
+            outputs[name] += values
+        return outputs
 
     def end(self, name: str | None = None) -> dict[str, list[Value]]:
         """End one input, or all that are open; return the output events that this causes. See `finish`."""
         return {output: column.events() for output, column in self.finish(name).items()}
-
-    # --- whole columns --------------------------------------------------------------------------------------
-
-    def feed(
-        self, streams: Any, present: Mapping[str, Any] | None = None, *, steps: bool = False, reuse: bool = False
-    ) -> dict[str, OutputColumn]:
-        """Run steps on columns: step i takes the i-th event of every input; return a column per output.
-
-        The state is kept, so a long stream can be fed in pieces.
-
-        Parameters
-        ----------
-        streams: an array of events per input, all of one length (a tuple of arrays for a tuple or record), or a list
-            of Python values; by input name, or bare for a single input. An input that is not named has no events.
-        present: an array of bools for inputs that do not have an event in every step.
-        steps: whether to return the step of each output event.
-        reuse: whether the next `feed` may overwrite the returned arrays, which saves allocations.
-
-        Returns
-        -------
-        Output name to `OutputColumn`: arrays of the events, one per scalar field.
-
-        Raises
-        ------
-        DomainError, Overflow: in one of the steps; then none of them takes effect.
-        """
-        self.check_open()
-        flags = present or {}
-        named_streams = streams if isinstance(streams, Mapping) else self.flat.ports.streams(streams)
-        for name in (*named_streams, *flags):
-            self.flat.ports.position(name)
-            if name not in named_streams:
-                raise PipelineError(f"'present' marks the steps in which input '{name}' has events, but none are given")
-        columns = {
-            name: self._columns.column(name, domain, named_streams[name], flags.get(name), self.texts)
-            for name, domain in self.flat.inputs
-            if name in named_streams
-        }
-        for name, column in columns.items():
-            if name in self._ended and (column.present is None or column.present.any()):
-                self.check_open(name)
-        lengths = {name: len(column.fields[0]) for name, column in columns.items()}
-        if len(set(lengths.values())) > 1:
-            listing = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-            raise PipelineError(
-                f"the inputs have different numbers of steps: {listing}",
-                hint="give them one length, and mark with `present` the steps in which an input has an event",
-            )
-        return self.fed(columns, next(iter(lengths.values()), 0), steps, reuse=reuse)
-
-    def finish(self, name: str | None = None) -> dict[str, OutputColumn]:
-        """End one input, or all that are open; return the output that this causes, as `feed` does.
-
-        A processor finishes when all its inputs have ended; its output then flows on before the processors downstream
-        finish in turn.
-        """
-        if name is not None:
-            self.flat.ports.position(name)
-        self.check_open(name)
-        columns = {each: self._columns.silent(domain, 1) for each, domain in self.flat.inputs}
-        last = name is not None and len(self._ended) + 1 < len(self.flat.inputs)
-        outputs = self.fed(columns, 1, True, kind=f"ending {name}" if last else "ending")
-        self._ended |= {each for each in columns if name in (None, each)}
-        return outputs
-
-    def fed(
-        self, columns: dict[str, Any], count: int, with_steps: bool, *, kind: str = "", reuse: bool = False
-    ) -> dict[str, OutputColumn]:
-        """Run steps on checked columns, as `feed` does."""
-        if not kind and (len(columns) < len(self.flat.inputs) or any(c.present is not None for c in columns.values())):
-            self.widen()
-        self._state.lay_maps()
-        saved, before = self._state.save(), self.steps
-        columns |= {n: self._columns.silent(domain, count) for n, domain in self.flat.inputs if n not in columns}
-        wrong = min((c.wrong for c in columns.values() if c.wrong), key=lambda each: int(each[0]), default=None)
-        try:
-            outputs = self._run(columns, count if wrong is None else wrong[0], with_steps, kind, reuse, saved)
-            if wrong is not None:
-                raise wrong[1].retold(f"step {self.steps}: {wrong[1].what}", where="").at(step=self.steps)
-        except _OutOfCapacity:
-            self._state.restore(saved)
-            self.steps = before
-            self.widen()
-            return self.fed(columns, count, with_steps, kind=kind, reuse=reuse)
-        except BaseException:
-            self._state.restore(saved)
-            self.steps = before
-            raise
-        self._state.forget_maps()
-        self.texts.forget(self._state.texts_held, self._state.texts_used())
-        return outputs
-
-    def _run(
-        self, columns: dict[str, Any], count: int, with_steps: bool, kind: str, reuse: bool, snapshot: list[Any]
-    ) -> dict[str, OutputColumn]:
-        """Run steps; return the outputs."""
-        import numpy as np
-
-        ordered = [columns[name] for name, _ in self.flat.inputs]
-        full = all(column.present is None for column in ordered)
-        inputs = [array for column in ordered for array in column.fields]
-        if not full and not kind:
-            inputs += [np.ones(count, np.bool_) if c.present is None else c.present for c in ordered]
-        start = self.steps
-        outputs = self._allocate(count, with_steps, reuse=reuse)
-        kind = kind or ("dense" if full else "sparse")
-        before = [self._state.content(pipe.slots[0].value) for _, _, pipe in self.results]
-        for first, last, loop in self._plan(count, kind, with_steps):
-            if self.steps > start:
-                snapshot = self._state.keep()
-            counts = outputs.counts.copy()
-            while self._bad(loop, first, last, inputs, outputs):
-                if outputs.enlarge(counts):
-                    self._state.restore(snapshot)
-                elif self._state.enlarge(snapshot, FULL, last - first) or self._state.lengthen(snapshot, self.steps):
-                    snapshot, outputs.counts[:] = self._state.keep(), counts
-                elif self.narrow:
-                    raise _OutOfCapacity
-                else:
-                    self._examine(snapshot, first, last, inputs, kind)
-                    break
-            self._state.grow(last - first)
-            self._state.look(self.steps + last - first)
-            self.steps += last - first
-        return outputs.columns(start, before)
-
-    def _bad(self, loop: Loop, first: int, last: int, inputs: Sequence[Any], outputs: OutputArrays) -> bool:
-        """Run steps with a loop; return whether something went wrong in one of them."""
-        whole, real, *memories = self.state
-        return bool(loop(first, last, whole, real, outputs.counts, *memories, *inputs, *outputs.arrays, *outputs.spots))
-
-    def _allocate(self, count: int, with_steps: bool, *, reuse: bool = False) -> OutputArrays:
-        """Allocate arrays for the outputs of `count` steps from here."""
-        from workbench.executors.compiled.execute.outputs import OutputArrays, compute_capacity
-
-        self._pool.begin()
-        sizes = [compute_capacity(pipe, count, self._state) for _, _, pipe in self.results]
-        empty = self._pool.empty if reuse else self._columns.empty
-        fields, texts = [fields for _, fields in self.form.results], self.texts.reader()
-        return OutputArrays(self.results, fields, sizes, empty, with_steps=with_steps, texts=texts)
-
-    # --- which loop makes which steps -----------------------------------------------------------------------
-
-    def _plan(self, count: int, kind: str, with_steps: bool) -> Iterator[StepRange]:
-        """Yield successive ranges of steps with their loops, chosen as the state evolves."""
-        self._made += count
-        searches = self.loops.searches
-        self._warm = self._warm or self._made * (SEARCHED if searches else 1) > self._patience
-        begin, machine = 0, self._warm and (searches or not kind.startswith("ending"))
-        if machine and kind == "dense" and self.loops.distance(self.state) is not None:
-            # the steps before the steady part, and after its last round, are few: they need no machine code
-            first, last = self.steady_part(count)
-            yield from self._schedule.ranges(self, 0, first, LoopKind(kind, with_steps))
-            steady = LoopKind("steady", with_steps, machine=True, size=len(self.phases("steady")))
-            yield from self._schedule.ranges(self, first, last, steady)
-            begin, machine = last, False
-        yield from self._schedule.ranges(self, begin, count, LoopKind(kind, with_steps, machine=machine))
-
-    def phases(self, kind: str) -> Sequence[Substitution]:
-        """Return the constants of successive steps in a loop of this kind: see `list_known`; or `steady`."""
-        return self.loops.phases(kind)
-
-    def fitting(self) -> int:
-        """Return for how many steps tables have room, at the present fill rate."""
-        return self._state.fitting()
-
-    def steady_part(self, count: int) -> tuple[int, int]:
-        """Return the start and the end of the steady part in `count` steps in which every input has an event."""
-        distance = self.loops.distance(self.state)
-        if distance is None or distance >= count:
-            return count, count
-        size = len(self.phases("steady"))
-        return distance, distance + (count - distance) // size * size
-
-    def _examine(self, before: list[Any], first: int, last: int, inputs: list[Any], kind: str) -> None:
-        """Find the step in which something went wrong: raises Overflow, or returns after a false alarm."""
-        after = self._state.copy()
-        self._state.restore(before)
-        loop = self.loops.loop(LoopKind(kind))
-        for position in range(first, last):
-            here = [array[position : position + 1] for array in inputs]
-            saved = self._state.copy()
-            while self._bad(loop, 0, 1, here, self._allocate(1, False)):
-                if not (self._state.enlarge(saved, FULL) or self._state.lengthen(saved, self.steps)):
-                    self._state.restore(saved)
-                    raise overflow_in(self.system, self.form, self.state, self.steps + position - first, here, kind)
-                saved = self._state.copy()
-        self._state.restore(after)
-
-    def check_open(self, name: str | None = None) -> None:
-        """Refuse to continue where an input has ended, or all of them."""
-        if len(self._ended) < len(self.flat.inputs) and name not in self._ended:
-            return
-        several = len(self._ended) == len(self.flat.inputs)
-        what = f"the inputs of {self.flat.ports.of} have" if several else f"input '{name}' has"
-        raise PipelineError(f"step {self.steps}: {what} ended", hint="call reset() to start afresh").at(step=self.steps)

@@ -17,7 +17,7 @@ from workbench.executors.compiled.lower.system import Substitution, dense, list_
 from workbench.ir.system import System
 
 if TYPE_CHECKING:
-    from workbench.executors.compiled.execute.executor import Compiled
+    from workbench.executors.compiled.execute.column_executor import ColumnExecutor
     from workbench.executors.pending import Pool
 
 BLOCK = 1 << 18
@@ -115,7 +115,7 @@ class StepSchedule(Protocol):
     def share(self, pool: Pool) -> None:
         """Share a thread pool that also does other work."""
 
-    def ranges(self, one: Compiled, first: int, last: int, kind: LoopKind) -> Iterator[StepRange]:
+    def ranges(self, one: ColumnExecutor, first: int, last: int, kind: LoopKind) -> Iterator[StepRange]:
         """Yield these steps of an executor in ranges, each of a multiple of `kind.size` steps."""
 
 
@@ -125,7 +125,7 @@ class InTurn:
     def share(self, pool: Pool) -> None:
         """Ignore the pool: there is no work to share."""
 
-    def ranges(self, one: Compiled, first: int, last: int, kind: LoopKind) -> Iterator[StepRange]:
+    def ranges(self, one: ColumnExecutor, first: int, last: int, kind: LoopKind) -> Iterator[StepRange]:
         """Yield these steps in ranges, each of as many steps as the tables have space for."""
         while first < last:
             length = max(1, min(BLOCK, one.fitting()) // kind.size) * kind.size

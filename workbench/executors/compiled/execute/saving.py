@@ -15,16 +15,16 @@ from workbench.ir.system import System
 from workbench.stored import mark_of, seal, unseal
 
 if TYPE_CHECKING:
-    from workbench.executors.compiled.execute.executor import Compiled
+    from workbench.executors.compiled.execute.column_executor import ColumnExecutor
 
 
-def save(one: Compiled) -> bytes:
+def save(one: ColumnExecutor) -> bytes:
     """Return the state of an executor."""
     head = one.steps.to_bytes(8, "little") + bytes(name in one._ended for name, _ in one.flat.inputs)
     return seal(mark_system(one, one.system), head + one._state.to_bytes())
 
 
-def restore(one: Compiled, snapshot: bytes) -> None:
+def restore(one: ColumnExecutor, snapshot: bytes) -> None:
     """Restore the state of an executor.
 
     Raises
@@ -44,7 +44,7 @@ def restore(one: Compiled, snapshot: bytes) -> None:
     one._state.look(one.steps, first=True)
 
 
-def mark_system(one: Compiled, system: System) -> bytes:
+def mark_system(one: ColumnExecutor, system: System) -> bytes:
     """Return a digest of the pipeline and of the layout of its state in a system, whatever code runs it."""
     first = system is one.allocation.first
     if first not in one._marks:

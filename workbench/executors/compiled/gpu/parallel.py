@@ -17,6 +17,7 @@ from workbench.core.program import Program
 from workbench.errors import EngineMissing
 from workbench.executors.compiled.code.loop import offset_function
 from workbench.executors.compiled.code.numbers import encode_any
+from workbench.executors.compiled.execute.column_executor import ColumnExecutor
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.execute.loops import LoopKind
 from workbench.executors.compiled.gpu import cuda
@@ -75,7 +76,7 @@ class ParallelGpu(Compiled):
 class InBlocksOnGpu(InBlocks):
     """A schedule of concurrent blocks, with a GPU thread for each."""
 
-    def prepare(self, one: Compiled) -> None:
+    def prepare(self, one: ColumnExecutor) -> None:
         super().prepare(one)
         self._kernels: dict[Hashable, Any] = {}
 

@@ -18,7 +18,8 @@ from workbench.errors import WorkbenchError
 from workbench.executors.compiled.code.loop import Target, loop_source
 from workbench.executors.compiled.code.placement import RowPerKey
 from workbench.executors.compiled.execute import columns
-from workbench.executors.compiled.execute.executor import WARM_UP_STEPS, Compiled
+from workbench.executors.compiled.execute.column_executor import WARM_UP_STEPS
+from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.execute.loops import Loop
 from workbench.executors.compiled.execute.outputs import OutputArrays
 from workbench.executors.compiled.keyed.runs import CompiledRuns
@@ -111,13 +112,9 @@ class CompiledKeys(CompiledRuns):
         self._timed.add(batch.kind)  # the first time includes compilation
         outputs = {
             name: _join_before_error([piece[name] for part in parts for piece in part.made], wrong)
-            for name in self._names
+            for name, _, _ in self.one.results
         }
         return KeyedOutputs(outputs, wrong)
-
-    @property
-    def _names(self) -> list[str]:
-        return [name for name, _, _ in self.one.results]
 
     def _run(self, loop: Loop, batch: KeyedRows, parts: int, part: KeyPart) -> None:
         """Run the remaining rows of some keys."""

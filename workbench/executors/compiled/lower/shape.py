@@ -41,17 +41,10 @@ class Shape:
         """The output number of each array that is written: of fields, then of the steps of events."""
         return [*(j for j, (_, fields) in enumerate(self.results) for _ in fields), *range(len(self.results))]
 
-    def split(
-        self, arrays: Sequence[Any], *, sparse: bool = False
-    ) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
-        """Split the arrays of a loop into those of memories, those that are read, and those that are written.
-
-        Parameters
-        ----------
-        sparse: whether the inputs have presence columns.
-        """
+    def split(self, arrays: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+        """Split the arrays of a dense loop into those of memories, those that are read, and those that are written."""
         inputs = len(self.memories)
-        outputs = inputs + len(self.values) + (len(self.inputs) if sparse else 0)
+        outputs = inputs + len(self.values)
         return arrays[:inputs], arrays[inputs:outputs], arrays[outputs:]
 
 

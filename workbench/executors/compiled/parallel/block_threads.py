@@ -25,7 +25,7 @@ from workbench.executors.compiled.code.loop import Target, loop_source, offset_f
 from workbench.executors.compiled.code.numbers import decode_any, encode_any
 from workbench.executors.compiled.code.plain import copies
 from workbench.executors.compiled.code.printer import print_function
-from workbench.executors.compiled.execute.executor import Compiled
+from workbench.executors.compiled.execute.column_executor import ColumnExecutor
 from workbench.executors.compiled.execute.loops import InTurn, Loop, LoopKind, StepRange
 from workbench.executors.compiled.lower.system import Substitution, dense
 from workbench.executors.compiled.parallel.blocks import Last, Scan, Starts, blocks
@@ -65,7 +65,7 @@ class InBlocks:
     cuts: how to start the system anywhere.
     """
 
-    one: Compiled
+    one: ColumnExecutor
     cuts: Starts
 
     def __init__(
@@ -78,7 +78,7 @@ class InBlocks:
         self._costly, self._cost = costly, 0.0
         self._timed, self._measured = set[str](), set[str]()
 
-    def prepare(self, one: Compiled) -> None:
+    def prepare(self, one: ColumnExecutor) -> None:
         """Analyse how to start an executor's system anywhere; Refused where that is not possible."""
         self.one = one
         endless = (queue for queue in one.allocation.open if one.system.queues[queue].capacity == ENDLESS)
@@ -95,7 +95,7 @@ class InBlocks:
         """Run blocks in the caller and in a pool that also does other work, from now on."""
         self.manager = pool
 
-    def ranges(self, one: Compiled, first: int, last: int, kind: LoopKind) -> Iterator[StepRange]:
+    def ranges(self, one: ColumnExecutor, first: int, last: int, kind: LoopKind) -> Iterator[StepRange]:
         """Yield these steps in blocks, where that pays."""
         able = not one.allocation.wide or one.narrow
         able = able and kind.machine and kind.name in ("dense", "steady") and self.threads > 1
