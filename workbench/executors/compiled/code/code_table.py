@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from workbench.errors import DomainError
 from workbench.events.text_column import StoredTexts
 from workbench.executors.compiled.code.hashing import TextTable
 from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.objects import code_of
-from workbench.executors.compiled.code.text_number import SHORT
+from workbench.executors.compiled.code.text_number import SHORT, make_collision_error
 
 
 @cache
@@ -47,11 +46,7 @@ class CodeTable(Mapping[int, str]):
             others = others[:count]
             _, numbers[others] = self._texts.both((texts.begins[others], texts.ends[others], texts.letters))
         if self._texts.alike:
-            one, other = self._long(self._texts.alike)
-            raise DomainError(
-                f"the texts {one!r} and {other!r} have the same number in compiled code",
-                hint="the reference executor takes them",
-            )
+            raise make_collision_error(*self._long(self._texts.alike))
         return numbers
 
     def texts(self, codes: Sequence[int]) -> list[str]:

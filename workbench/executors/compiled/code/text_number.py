@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from workbench.errors import DomainError
 from workbench.executors.compiled.lower.tables import ALL, LAST_SCATTER, SCATTER
 
 SHORT = 10
@@ -63,6 +64,12 @@ def short_text(code: int) -> str | None:
     letters = bytes(SIGNS[word >> SIX * k & 63] for k in range(size))
     large = (size, 0, 1)[mode]
     return (letters[:large] + letters[large:].translate(_SMALL)).decode("ascii")
+
+
+def make_collision_error(one: str, other: str) -> DomainError:
+    """Build the error of two texts with the same code."""
+    what = f"the texts {one!r} and {other!r} have the same number in compiled code"
+    return DomainError(what, hint="the reference executor takes them")
 
 
 def _mix(letters: bytes) -> int:

@@ -8,7 +8,6 @@ are local: rules start without their loop.
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -17,9 +16,8 @@ import numpy as np
 
 from workbench.core.domain import Domain, Texts, Value
 from workbench.core.fields import Map
-from workbench.errors import DomainError
 from workbench.events.text_column import StoredTexts, TextColumn
-from workbench.executors.compiled.code.text_number import short_text, text_code
+from workbench.executors.compiled.code.text_number import make_collision_error, short_text, text_code
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.code.code_table import CodeTable
@@ -48,6 +46,10 @@ class KnownTexts(Mapping[int, str]):
         text = short_text(code)
         return self._kept[code] if text is None else text
 
+    def texts(self, codes: Iterable[int]) -> list[str]:
+        """Return the texts with these codes."""
+        return [self[code] for code in codes]
+
     def __len__(self) -> int:
         return len(self._kept)
 
@@ -58,7 +60,7 @@ class KnownTexts(Mapping[int, str]):
 class TextCodes:
     """A mapping between texts and their codes.
 
-    A few texts are in a dictionary. Once many come at a time, all but short ones are also in a `CodeTable`.
+    A few texts are in a dictionary. Once many come at a time, all but short ones are in a `CodeTable` instead.
 
     Parameters
     ----------
@@ -92,14 +94,14 @@ class TextCodes:
         DomainError: two texts have the same code.
         """
         text_list = texts if isinstance(texts, Sequence) else list(texts)
+        if self._table is not None and text_list:
+            return cast("list[int]", self._table.codes(store_texts(text_list)).tolist())
         codes = []
         for text in text_list:
             code = text_code(text)
             if self._texts.setdefault(code, text) != text:
-                raise _one_number(self._texts[code], text)
+                raise make_collision_error(self._texts[code], text)
             codes.append(code)
-        if self._table is not None and text_list:
-            self._table.codes(store_texts(text_list))
         return codes
 
     def codes(self, column: TextColumn) -> Any:
@@ -113,25 +115,24 @@ class TextCodes:
 
             self._table, self._limit = CodeTable(), max(self._limit, MANY_FORGOTTEN)
             self._table.codes(store_texts(list(self._texts.values())))
+            self._texts = {}
         codes = self._table.codes(texts)
         return codes if column.apart else codes[column.numbers]
 
     def reader(self) -> Callable[[Any], TextColumn]:
         """Return a decoder for the texts that are known now, which works even after they have been dropped here."""
-        known, table = KnownTexts(self._texts), self._table
+        known = self.by_code
 
         def texts(codes: Any) -> TextColumn:
             numbers, distinct = different(codes)
-            if table is None:
-                return TextColumn(numbers, [known[code] for code in distinct])
-            return TextColumn(numbers, table.texts(distinct))
+            return TextColumn(numbers, known.texts(distinct))
 
         return texts
 
     @property
-    def by_code(self) -> Mapping[int, str]:
+    def by_code(self) -> KnownTexts | CodeTable:
         """The texts that are known now, by code, also after they have been dropped here."""
-        return KnownTexts(self._texts if self._table is None else ChainMap(self._texts, cast(Any, self._table)))
+        return KnownTexts(self._texts) if self._table is None else self._table
 
     def decode_known(self, codes: Any) -> Any:
         """Return an array of texts for codes; an unknown code gives the empty text."""
@@ -181,16 +182,8 @@ class TextCodes:
             self.put((*self._constants, *texts))
         elif 2 * held <= len(self):
             self._table = self._table.with_only(arrays())
-            self._texts = {}
             self.put(self._constants)
         self._limit = 2 * len(self) + (MAX_FORGOTTEN if self._table is None else MANY_FORGOTTEN)
-
-
-def _one_number(one: str, other: str) -> DomainError:
-    return DomainError(
-        f"the texts {one!r} and {other!r} have the same number in compiled code",
-        hint="the reference executor takes them",
-    )
 
 
 def store_texts(texts: Sequence[str]) -> StoredTexts:
