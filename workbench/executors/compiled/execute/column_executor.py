@@ -16,7 +16,6 @@ from workbench.core.program import Program
 from workbench.errors import PipelineError, Refused
 from workbench.executors.compiled.execute.loops import InTurn, Loop, LoopKind, StepRange, StepSchedule, SystemLoops
 from workbench.executors.compiled.execute.observe import overflow_in
-from workbench.executors.compiled.execute.saving import mark_system, restore, save
 from workbench.executors.compiled.lower.shape import shape
 from workbench.executors.compiled.lower.system import Substitution, texts_in
 from workbench.executors.compiled.lower.tables import FULL
@@ -97,7 +96,6 @@ class ColumnExecutor:
         self._patience, self._warm, self._made = patience, False, 0
         self._with_machine = machine and not os.environ.get("NUMBA_DISABLE_JIT", "0").strip("0")
         self._pool = ArrayPool()
-        self._marks: dict[bool, bytes] = {}
         self._take(self.allocation.first)
         self.loops.loop(LoopKind("sparse"))  # constructs without code are refused now
         self.reset()
@@ -157,24 +155,6 @@ class ColumnExecutor:
     def share(self, pool: Pool) -> None:
         """Share a thread pool that also does other work."""
         self._schedule.share(pool)
-
-    def snapshot(self) -> bytes:
-        """Return the state between two steps, for `restore` of an executor of the same pipeline."""
-        return save(self)
-
-    def restore(self, snapshot: bytes) -> None:
-        """Resume from a saved state.
-
-        Raises
-        ------
-        StateError: the state is damaged, or of another pipeline; then nothing has changed.
-        """
-        restore(self, snapshot)
-
-    @property
-    def fingerprint(self) -> bytes:
-        """The hash that identifies states of this pipeline."""
-        return mark_system(self, self.allocation.first)
 
     # --- whole columns --------------------------------------------------------------------------------------
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
-from workbench.core.domain import Value
-from workbench.core.fields import Map
-from workbench.core.processor import END, Maybe
+from workbench.core.domain import Domain, Value
+from workbench.core.fields import Map, join_parts, scalars, split
+from workbench.core.processor import END, Maybe, show_carried
 from workbench.core.term import leaves
+from workbench.errors import StateError
 from workbench.executors.backend import StepRecord
 from workbench.executors.compiled.execute.column_executor import ColumnExecutor
-from workbench.executors.compiled.execute.observe import Observer, bind_inputs, in_rows, show_pipe, watch_pipe
+from workbench.executors.compiled.execute.observe import Observer
+from workbench.executors.compiled.lower.shape import shape
+from workbench.executors.compiled.lower.tables import order_rows
+from workbench.executors.snapshot import HINT, fingerprint
 from workbench.ir.system import Pipe, System
+from workbench.stored import mark_of, seal, unseal
 
 BLOCK = 1 << 18
 """Steps whose Python values are converted to columns at a time."""
@@ -60,14 +65,11 @@ class Compiled(ColumnExecutor):
         columns = {n: self._columns.column(n, domain, [events[n]], None, self.texts) for n, domain in here}
         numbers, more = None, dict[str, list[Value]]()
         if not any(column.wrong for column in columns.values()):
-            ends = [name for name, _ in self.flat.inputs] if events is END else []
-            inputs = bind_inputs(self.system, events, self.texts, ends)
+            inputs = self._bind_inputs(events)
             self._state.lay_maps()
             observer, row_observers = self._observers = self._observers or self._observe_pipes()
             numbers = iter(observer(inputs))
-            for name, row_observer in row_observers.items():
-                pipe = self.system.pipes[name]
-                more[name] = in_rows(pipe, self.flat.domains[name], row_observer, self._state, inputs)
+            more = {name: self._row_events(name, each, inputs) for name, each in row_observers.items()}
         self.check_open()
         outputs = self.finish() if events is END else self.fed(columns, 1, False)
         assert numbers is not None
@@ -77,21 +79,51 @@ class Compiled(ColumnExecutor):
         queues = dict(zip(self.system.queues, numbers, strict=True))
         return StepRecord(pipes, {name: output.events() for name, output in outputs.items()}, queues)
 
+    def _bind_inputs(self, events: Mapping[str, Value]) -> dict[str, Any]:
+        """Return the leaves of the inputs of a step with these events, or at which all inputs end."""
+        bindings: dict[str, Any] = {end.now.name: events is END for end in self.system.ends.values()}
+        for source in self.system.inputs:
+            if source.name in events:
+                bindings[source.present.name] = True
+                pairs = zip(leaves(source.value), split(source.domain, events[source.name]), strict=True)
+                bindings.update((leaf.name, self.texts.number(leaf.domain, value)) for leaf, value in pairs)
+        return bindings
+
+    def _row_events(self, name: str, observer: Observer, inputs: Mapping[str, Any]) -> list[Value]:
+        """Return the events that a pipe carries for rows of a table."""
+        others = self.system.pipes[name].rows
+        assert others is not None
+        rows = order_rows(self._state.array(others.used), self._state.array(others.keys))
+        values = (observer(inputs, row) for row in rows)
+        return [self._decode(self.flat.domains[name], event) for happens, which, *event in values if happens and which]
+
     def _show_pipe(self, name: str, pipe: Pipe, numbers: Iterator[Any], more: list[Value]) -> Maybe:
         """Return what a pipe carried in the last step, from the values of its terms."""
         domain, content = self.flat.domains[name], self._state.content(pipe.slots[0].value)
-        if content is None:
-            return show_pipe(pipe, domain, self.flat.widths[name], numbers, self.texts, more)
-        assert isinstance(domain, Map)
-        changed = show_pipe(pipe, domain.change, 1, numbers, self.texts)
-        return Maybe(True, content()) if changed.present else changed
+        if isinstance(domain, Map) and content is not None:
+            domain = domain.change
+        size, events = len(scalars(domain)), list[Value]()
+        for _ in pipe.slots:
+            present, *event = itertools.islice(numbers, 1 + size)
+            events += [self._decode(domain, event)] if present else []
+        if content is not None:
+            return Maybe(True, content()) if events else Maybe(False, show_carried([], 1))
+        if pipe.more is not None:
+            events *= 1 + next(numbers)
+        events += more
+        return Maybe(bool(events), show_carried(events, self.flat.widths[name]))
+
+    def _decode(self, domain: Domain, numbers: Sequence[Any]) -> Value:
+        """Return the value of a domain that numbers represent."""
+        pairs = zip(scalars(domain), numbers, strict=True)
+        return join_parts(domain, iter([self.texts.value(part, number) for (_, part), number in pairs]))
 
     def _observe_pipes(self) -> tuple[Observer, Mapping[str, Observer]]:
         """Return observers of all pipes and queues, and of each pipe that carries events for rows of a table."""
-        pipes = (leaf for pipe in self.system.pipes.values() for leaf in watch_pipe(pipe))
+        pipes = [(pipe.slots, () if pipe.more is None else pipe.more) for pipe in self.system.pipes.values()]
         lengths = (queue.length for queue in self.system.queues.values())
         observe = partial(Observer, self.system, self.form, self._state.arrays)
-        return observe([*pipes, *lengths]), {
+        return observe([*leaves(tuple(pipes)), *lengths]), {
             name: observe(list(leaves(tuple(pipe.rows[:3]))), row=True)
             for name, pipe in self.system.pipes.items()
             if pipe.rows is not None
@@ -121,3 +153,51 @@ class Compiled(ColumnExecutor):
     def end(self, name: str | None = None) -> dict[str, list[Value]]:
         """End one input, or all that are open; return the output events that this causes. See `finish`."""
         return {output: column.events() for output, column in self.finish(name).items()}
+
+    # --- saving ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _systems(self) -> Mapping[bytes, System]:
+        """The systems that the pipeline may run as, by a digest of the pipeline and of the layout of its state."""
+        systems = {}
+        for system in filter(None, self.allocation[:2]):
+            variables = [(each.name, each.domain, each.initial) for each in system.variables]
+            capacities = [(queue.name, queue.capacity) for queue in system.queues.values()]
+            systems[fingerprint(self.name, self.flat, variables, shape(system).memories, capacities)] = system
+        return systems
+
+    def _mark(self, system: System) -> bytes:
+        """Return the digest of a system, whatever code runs it."""
+        return next(mark for mark, each in self._systems.items() if each is system)
+
+    @property
+    def fingerprint(self) -> bytes:
+        """The hash that identifies states of this pipeline."""
+        return self._mark(self.allocation.first)
+
+    def snapshot(self) -> bytes:
+        """Return the state between two steps, for `restore` of an executor of the same pipeline.
+
+        The bytes: number of steps (8 bytes), whether each input has ended (1 byte each), length of each array of the
+        state (8 bytes), and the arrays, little endian; then the texts in them, a JSON list.
+        """
+        head = self.steps.to_bytes(8, "little") + bytes(name in self._ended for name, _ in self.flat.inputs)
+        return seal(self._mark(self.system), head + self._state.to_bytes())
+
+    def restore(self, snapshot: bytes) -> None:
+        """Resume from a saved state.
+
+        Raises
+        ------
+        StateError: the state is damaged, or of another pipeline; then nothing has changed.
+        """
+        system = self._systems.get(mark_of(snapshot), self.system)
+        payload = unseal(self._mark(system), snapshot)
+        if system is not self.system:
+            self._take(system)
+        start = 8 + len(self.flat.inputs)
+        if not self._state.read(payload[start:]):
+            raise StateError("this state is damaged: it has another length", hint=HINT)
+        self.steps = int.from_bytes(payload[:8], "little")
+        self._ended = {name for (name, _), over in zip(self.flat.inputs, payload[8:start], strict=True) if over}
+        self._state.look(self.steps, first=True)
