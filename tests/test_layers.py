@@ -118,7 +118,6 @@ AT_MODULE_LEVEL = {
             "numbering",
             "plan",
             "records",
-            "texts",
             "threads",
             "transfer",
             "trigger_batches",

@@ -20,6 +20,7 @@ from workbench.executors.compiled.rules import records
 from workbench.executors.compiled.rules.compiling import PLAIN, compile_functions
 from workbench.executors.compiled.rules.kernel import (
     candidates,
+    collected_values,
     exact_sums,
     hash_tables,
     index,
@@ -38,7 +39,6 @@ from workbench.executors.compiled.rules.records import (
     Opcode,
 )  # fmt: skip
 from workbench.executors.compiled.rules.show import format_tables
-from workbench.executors.compiled.rules.texts import add_texts
 from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.exact_sums import nearest
@@ -382,9 +382,19 @@ def test_sums_and_means_of_floats_are_exact_and_rounded_once(given):
             assert str(found) == str(sum(each for each in given if not math.isfinite(each)))
 
 
-@given(st.integers(LEAST_WORD + 1, GREATEST_WORD), st.integers(1, 1 << 40))
-def test_means_of_whole_numbers_are_rounded_once(total, count):
-    assert exact_sums.mean_of(total, count) == nearest(total, count)
+@given(st.integers(LEAST_WORD, GREATEST_WORD), st.integers(LEAST_WORD, GREATEST_WORD), st.integers(1, 1 << 40))
+@example(LEAST_WORD, LEAST_WORD, 2)
+@example(GREATEST_WORD, 0, 1 << 31)
+@example(1 << 52, 1 << 52, 1 << 40)
+def test_means_of_whole_numbers_are_rounded_once_or_given_up(one, other, count):
+    running = memory("from B emit Q(x = 1)")
+    found = collected_values.mean(running.scratch, running.state, np.int64(one), np.int64(other), count)
+    if running.state.status == KernelStatus.DONE:
+        assert real(found) == nearest(one + other, count)
+    else:
+        assert running.state.status == KernelStatus.BEYOND
+        assert max(abs(one), abs(other)) > 1 << 52
+        assert count > 1 << 31
 
 
 @given(st.integers(LEAST_WORD, GREATEST_WORD), FLOATS)
@@ -414,7 +424,7 @@ def test_texts_have_their_order_once_their_letters_are_there(given):
             found = texts.compare_texts(running.history, running.scratch, state, first, second)
             while state.status != KernelStatus.DONE:
                 assert state.status == KernelStatus.MISSING_TEXT
-                add_texts(running, KernelStatus.MISSING_TEXT, codes, ())
+                running.supply(KernelStatus.MISSING_TEXT, codes)
                 state.status = KernelStatus.DONE
                 found = texts.compare_texts(running.history, running.scratch, state, first, second)
             assert found == (one > other) - (one < other)
@@ -428,7 +438,7 @@ def test_what_texts_are_joined_to_is_asked_for_once():
             for other in numbers:
                 found = texts.join_texts(running.history, running.scratch, state, one, other)
                 if state.status != KernelStatus.DONE:
-                    add_texts(running, KernelStatus.MISSING_JOINED, codes, ())
+                    running.supply(KernelStatus.MISSING_JOINED, codes)
                     state.status = KernelStatus.DONE
                     found = texts.join_texts(running.history, running.scratch, state, one, other)
                 assert codes.by_code[int(found)] == codes.by_code[one] + codes.by_code[other]

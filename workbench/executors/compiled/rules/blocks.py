@@ -16,7 +16,6 @@ from workbench.core.domain import BOOL, FLOAT, STR, Domain, Value
 from workbench.executors.compiled.rules import records
 from workbench.executors.compiled.rules.memory import KernelMemory
 from workbench.executors.compiled.rules.records import KernelStatus
-from workbench.executors.compiled.rules.texts import supply_memory
 from workbench.tesla.event_block import AttributeColumn, EventBlock, LargeNumberError, join_blocks
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
@@ -103,7 +102,7 @@ def append_events(memory: KernelMemory, words: records.EventWords, codes: TextCo
         if status >= KernelStatus.BEYOND:
             return False
         if status != KernelStatus.DONE:
-            supply_memory(memory, status, codes, known)
+            memory.supply(status, codes, known)
     return True
 
 

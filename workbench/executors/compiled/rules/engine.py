@@ -32,12 +32,12 @@ from workbench.executors.compiled.rules.compiling import (
     is_startable,
 )
 from workbench.executors.compiled.rules.costs import CostCounter, add_costs
+from workbench.executors.compiled.rules.expressions import text_literals
 from workbench.executors.compiled.rules.facts import load_facts, retain_facts
-from workbench.executors.compiled.rules.memory import KernelMemory
+from workbench.executors.compiled.rules.memory import MAX_LETTERS, KernelMemory
 from workbench.executors.compiled.rules.plan import build_tables
 from workbench.executors.compiled.rules.records import FAR, LEAST_WORD, EventWords, KernelStatus
 from workbench.executors.compiled.rules.refusals import refuse_unsupported
-from workbench.executors.compiled.rules.texts import MAX_LETTERS, forget_texts, supply_memory, text_literals
 from workbench.executors.compiled.rules.transfer import (
     is_complete,
     list_held_events,
@@ -290,7 +290,7 @@ class CompiledRules:
         before, history = len(self.texts), self.memory.history
         self.texts.forget(lambda: [history.cells.ravel(), history.silences[:, 2:-1].ravel()])
         if len(self.texts) < before or self.memory.state.letters > MAX_LETTERS:
-            forget_texts(self.memory)
+            self.memory.forget_texts()
 
     def _compute(self, events: EventWords) -> Iterator[None]:
         """Let the kernel process events as far as it can; yields whenever there is output to take."""
@@ -307,7 +307,7 @@ class CompiledRules:
             elif status >= KernelStatus.BEYOND:
                 return
             elif status != KernelStatus.DONE:
-                supply_memory(memory, status, self.texts, self._block_texts)
+                memory.supply(status, self.texts, self._block_texts)
 
     def advance(self, time: int) -> list[Occurrence]:
         """Return the composites that the clock causes up to a time."""

@@ -18,6 +18,7 @@ from workbench.tesla.engines.expressions import EVENT, MatchLayout
 from workbench.tesla.operators import is_comparison, readings
 from workbench.tesla.resolved import OWN as OWN_PLACE
 from workbench.tesla.resolved import TIME, RuleSlot, domain_of
+from workbench.tesla.rule_set import RuleSet
 
 T = TypeVar("T")
 ListPart = tuple[int, int]
@@ -183,3 +184,9 @@ def _join_lines(lines: Iterable[PostfixLine]) -> list[tuple[int, ...]]:
         else:
             instructions.append((op, NONE, 0, 0, 0))
     return instructions
+
+
+def text_literals(rules: RuleSet) -> list[str]:
+    """Return the text literals in rules."""
+    leaves = (leaf for rule in rules.rules for each in rule.expressions for leaf in t.within(each))
+    return [leaf.value for leaf in leaves if isinstance(leaf, t.Literal) and isinstance(leaf.value, str)]

@@ -1,15 +1,16 @@
 """The arrays of a running rule set: their layout and their growth.
 
 The rule of this module: the kernel allocates nothing. It stops with a status, the event is rolled back, the full array
-is doubled, and the event is processed again.
+is doubled, and the event is processed again. So is an event for which the letters of a text, or the code of a
+concatenation, are missing; then all texts of the block are added, since others will be requested, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from sys import getrefcount
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from workbench.executors.compiled.rules.plan import RuleTables, ScratchSizes
 from workbench.executors.compiled.rules.records import KernelStatus, StepKind
 from workbench.tesla.rule_graph import LONGEST_CHAIN
 
+if TYPE_CHECKING:
+    from workbench.executors.compiled.execute.text_codes import TextCodes
+
 VALUES = {"consumed": 0, "silences": 1, "texts": 2, "joins": 1}
 """Words behind the key in a row of each hash table; `KernelState` has the row counts."""
 NEAR = 1 << 12
@@ -28,6 +32,8 @@ NEAR = 1 << 12
 STATE_WORDS = {name: index for index, name in enumerate(records.STATE.names or ())}
 SHORT = 16
 """Rows that an aggregate scans before it uses nodes."""
+MAX_LETTERS = 1 << 24
+"""Maximum number of letters that are retained between two blocks."""
 MAX_TAKEN = 4
 """Maximum number of taken outputs to keep for reuse once released: one being read, and some that wait."""
 
@@ -139,6 +145,41 @@ class KernelMemory:
         self.state.now = records.LEAST_WORD
 
     # --- growth -----------------------------------------------------------------------------------------
+
+    def supply(self, status: KernelStatus, codes: TextCodes, block: Iterable[int] = ()) -> None:
+        """Supply what the kernel lacked when it stopped: a larger array, or data on texts.
+
+        Parameters
+        ----------
+        codes, block: the text codes, and those of the texts of the block.
+        """
+        if status == KernelStatus.MISSING_TEXT:
+            known = set(self.history.texts[:, 0].tolist())
+            for code in dict.fromkeys([int(self.state.text), *block]):
+                if code not in known:
+                    self._add_letters(code, codes.by_code[code].encode("utf-8", "surrogatepass"))
+        elif status == KernelStatus.MISSING_JOINED:
+            text, other = int(self.state.text), int(self.state.other_text)
+            (joined,) = codes.put([codes.by_code[text] + codes.by_code[other]])
+            self.add_rows("joins", np.array([[text, other, joined]]))
+        else:
+            self.grow(status)
+
+    def _add_letters(self, code: int, letters: bytes) -> None:
+        start = int(self.state.letters)
+        end = start + len(letters)
+        while end > len(self.history.letters):
+            self.history = self.history._replace(letters=records.enlarge(self.history.letters))
+        self.history.letters[start:end] = np.frombuffer(letters, np.uint8)
+        self.add_rows("texts", np.array([[code, start, end]]))
+        self.state.letters = end
+
+    def forget_texts(self) -> None:
+        """Drop all data on texts: the kernel requests again what it needs."""
+        self.history = self.history._replace(
+            texts=records.hash_table(2, 3), letters=np.zeros(1, np.uint8), joins=records.hash_table(2, 3)
+        )
+        self.state.texts = self.state.letters = self.state.joins = 0
 
     def grow(self, status: KernelStatus) -> None:
         """Enlarge the array that was full when an event was rolled back."""

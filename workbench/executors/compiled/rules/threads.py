@@ -19,7 +19,7 @@ from workbench.executors.compiled.rules.by_time import REPLAY_COST, RulesByTime
 from workbench.executors.compiled.rules.compiling import SHORT_RUN, is_cached
 from workbench.executors.compiled.rules.costs import add_costs
 from workbench.executors.compiled.rules.engine import CompiledRules
-from workbench.executors.compiled.rules.texts import text_literals
+from workbench.executors.compiled.rules.expressions import text_literals
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.tesla.engines.engine import EngineSettings, FixedRules, RuleCost
 from workbench.tesla.engines.facts import changing_tables

@@ -42,7 +42,7 @@ CodeOf = Callable[[str], int]
 if TYPE_CHECKING:
     from workbench.executors.compiled.execute.text_codes import TextCodes
     from workbench.tesla.engines.columns import StepColumn
-    from workbench.tesla.engines.runner import Consumed, RuleRunner
+    from workbench.tesla.engines.runner import Consumed
 
 
 def to_publisher(memory: KernelMemory, facts: Facts, settings: EngineSettings, texts: Mapping[int, str]) -> Publisher:
@@ -52,7 +52,10 @@ def to_publisher(memory: KernelMemory, facts: Facts, settings: EngineSettings, t
     events = {each.number: each for each in list_retained_events(memory, texts)}
     for number, runner in enumerate(publisher.runners):
         types = {step.type for step in (*runner.plan.steps[1:], runner.plan.absent) if step is not None}
-        _wait(publisher, number, runner, memory, texts)
+        if runner.absences is not None:
+            for due in read_waiting(memory, number, texts):
+                runner.absences.wait(due)
+                heappush(publisher.waiting, (due.deadline, runner.order, due.trigger.number, due))
         for _, event in sorted(events.items()):
             if event.type in types:
                 runner.add(event)
@@ -65,16 +68,6 @@ def to_publisher(memory: KernelMemory, facts: Facts, settings: EngineSettings, t
         runner = publisher.runners[int(rule)]
         runner.emitted[_silent_values(runner.plan, int(nulls), words, texts)] = int(time)
     return publisher
-
-
-def _wait(
-    publisher: Publisher, number: int, runner: RuleRunner, memory: KernelMemory, texts: Mapping[int, str]
-) -> None:
-    """Register the deadlines of a rule."""
-    if runner.absences is not None:
-        for due in read_waiting(memory, number, texts):
-            runner.absences.wait(due)
-            heappush(publisher.waiting, (due.deadline, runner.order, due.trigger.number, due))
 
 
 def _silent_values(plan: RulePlan, nulls: int, words: Any, texts: Mapping[int, str]) -> tuple[Any, ...]:

@@ -17,7 +17,6 @@ from workbench.executors.compiled.rules import records
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.memory import make_scratch
 from workbench.executors.compiled.rules.records import EventWords, KernelStatus
-from workbench.executors.compiled.rules.texts import supply_memory
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.publisher import check_time
 from workbench.tesla.engines.set_plan import SetPlan, find_dependences
@@ -124,7 +123,7 @@ class BatchedRules(CompiledRules):
             status = KernelStatus(int(memory.state.status))
             if status == KernelStatus.DONE or status >= KernelStatus.BEYOND:
                 return status == KernelStatus.DONE
-            supply_memory(memory, status, self.texts, self._block_texts)
+            memory.supply(status, self.texts, self._block_texts)
 
     def _count(self, triggers: Any) -> bool:
         """Count the matches of each trigger, and compute offsets of composites; return whether the kernel takes all."""
@@ -156,7 +155,7 @@ class BatchedRules(CompiledRules):
             if (status := KernelStatus(int(each.status))) in missing:
                 for name in ("text", "other_text", "full_column", "shift"):
                     setattr(memory.state, name, each[name])
-                supply_memory(memory, status, self.texts, self._block_texts)
+                memory.supply(status, self.texts, self._block_texts)
 
     def _write(self, triggers: Any, order: int) -> None:
         """Write the composites, and give all events of the batch their final order numbers."""

@@ -8,9 +8,19 @@ The rule of this module: it is compiled separately, since few rules have such ag
 from __future__ import annotations
 
 from workbench.executors.compiled.rules.kernel.candidates import sort_words
-from workbench.executors.compiled.rules.kernel.exact_sums import NAN_WORD, add_real, clear_sum, mean_of, sum_over
-from workbench.executors.compiled.rules.kernel.values import evaluate, sum_fits
-from workbench.executors.compiled.rules.records import GREATEST_WORD, LEAST_WORD, OWN, KernelStatus
+from workbench.executors.compiled.rules.kernel.exact_sums import (
+    MAX_DIVISOR,
+    NAN_WORD,
+    add_integer,
+    add_real,
+    clear_sum,
+    sum_over,
+)
+from workbench.executors.compiled.rules.kernel.values import evaluate
+from workbench.executors.compiled.rules.records import GREATEST_WORD, OWN, KernelStatus
+
+EXACT_REAL = 1 << 52
+"""The bound up to which the sum of two integers is a float."""
 
 
 def evaluate_apart(plan, history, scratch, state, begin, end):
@@ -18,27 +28,27 @@ def evaluate_apart(plan, history, scratch, state, begin, end):
     return evaluate(plan, history, scratch, state, begin, end)
 
 
-def mean_or_beyond(state, total, count):
-    """Return the mean of integers, given their sum; the status says if it is unsupported."""
-    if total == LEAST_WORD:
+def mean(scratch, state, one, other, count):
+    """Return the word of the mean of integers whose sum is `one + other`; the status says if it is unsupported."""
+    if -EXACT_REAL <= one <= EXACT_REAL and -EXACT_REAL <= other <= EXACT_REAL:
+        scratch.reals[0] = float(one + other) / float(count)
+        return scratch.stack[0]
+    if count > MAX_DIVISOR:
         state.status = KernelStatus.BEYOND
-        return 0.0
-    return mean_of(total, count)
+        return 0
+    clear_sum(scratch.limbs)
+    add_integer(scratch.limbs, one)
+    add_integer(scratch.limbs, other)
+    return sum_over(scratch.limbs, count)
 
 
 def median(history, scratch, state, step, first):
-    """Return the median of the integers of rows that have been stored."""
+    """Return the word of the median of the integers of rows that have been stored."""
     values, end = scratch.candidates, state.candidates
     for k in range(first, end):
         values[k] = history.cells[values[k], step.cell]
     sort_words(values, first, end)
-    one, other = values[(first + end - 1) >> 1], values[(first + end) >> 1]
-    if (end - first) & 1:
-        return mean_or_beyond(state, one, 1)
-    if not sum_fits(one, other):
-        state.status = KernelStatus.BEYOND
-        return 0.0
-    return mean_or_beyond(state, one + other, 2)
+    return mean(scratch, state, values[(first + end - 1) >> 1], values[(first + end) >> 1], 2)
 
 
 def median_real(history, scratch, state, step, first):

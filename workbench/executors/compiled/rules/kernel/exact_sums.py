@@ -1,7 +1,7 @@
-"""Exact sums of floats, and quotients that are rounded once.
+"""Exact sums of floats and integers, and quotients that are rounded once.
 
 The rule of this module: a sum is a multiple of 2**-1074 in limbs of 32 bits, which may be negative, so that adding a
-float touches three of them and nothing is rounded before the end. After the limbs come counters of infinities of each
+number touches a few of them and nothing is rounded before the end. After the limbs come counters of infinities of each
 sign and of NaN. Results are the words of floats.
 """
 
@@ -20,8 +20,10 @@ LIMB = 0xFFFFFFFF
 INFINITE_DROP = 2046
 """A number with this many bits below the 53 of a float exceeds every float."""
 INFINITE_WORD, NAN_WORD = 0x7FF0000000000000, 0x7FF8000000000000
-EXACT_REAL = 1 << 53
-"""The bound up to which every integer is a float."""
+UNIT, UNIT_SHIFT = 1074 >> 5, 1074 & 31
+"""The limb and the bit of 1."""
+MAX_DIVISOR = 1 << 31
+"""The greatest number by which a sum can be divided."""
 
 
 def clear_sum(limbs):
@@ -45,6 +47,12 @@ def add_real(limbs, word):
     limbs[at] += sign * (low & LIMB)
     limbs[at + 1] += sign * ((low >> 32) + (high & LIMB))
     limbs[at + 2] += sign * (high >> 32)
+
+
+def add_integer(limbs, number):
+    """Add an integer."""
+    limbs[UNIT] += (number & LIMB) << UNIT_SHIFT
+    limbs[UNIT + 1] += (number >> 32) << UNIT_SHIFT
 
 
 def sum_over(limbs, count):
@@ -124,29 +132,3 @@ def bits_of(limbs, top):
         length += 1
         word >>= 1
     return length
-
-
-def mean_of(total, count):
-    """Divide an integer, more than the least word, by a positive one, and round once to a float."""
-    size = -total if total < 0 else total
-    if size <= EXACT_REAL:
-        return float(total) / float(count)
-    whole, rest = size // count, size % count
-    power, some = 0, False
-    while whole < 1 << 54:  # 55 bits: two more than a float has
-        rest *= 2
-        whole = 2 * whole + int(rest >= count)
-        rest = rest - count if rest >= count else rest
-        power += 1
-    while whole >= 1 << 55:
-        some = some or whole & 1 == 1
-        whole >>= 1
-        power -= 1
-    if rest > 0 or some:
-        whole |= 1  # lower bits only decide how a tie is rounded
-    mean = float(whole)
-    for _ in range(power):  # a power of a float may be rounded, these are exact
-        mean *= 0.5
-    for _ in range(-power):
-        mean *= 2.0
-    return -mean if total < 0 else mean

@@ -9,7 +9,7 @@ the oldest is the least or the greatest. Aggregates that need all values, or the
 from __future__ import annotations
 
 from workbench.executors.compiled.rules.kernel.candidates import store_candidate
-from workbench.executors.compiled.rules.kernel.collected_values import combine_rows, mean_or_beyond, median, median_real
+from workbench.executors.compiled.rules.kernel.collected_values import combine_rows, mean, median, median_real
 from workbench.executors.compiled.rules.kernel.exact_sums import add_real, clear_sum, sum_over
 from workbench.executors.compiled.rules.kernel.texts import compare_texts
 from workbench.executors.compiled.rules.kernel.values import sum_fits
@@ -106,9 +106,7 @@ def select_value(history, scratch, state, step, first):
     if kind == StepKind.MEDIAN_REAL:
         return median_real(history, scratch, state, step, first)
     if kind == StepKind.MEDIAN:
-        scratch.reals[0] = median(history, scratch, state, step, first)
-        return scratch.stack[0]
+        return median(history, scratch, state, step, first)
     if kind == StepKind.AVG:
-        scratch.reals[0] = mean_or_beyond(state, fold.total, fold.count)
-        return scratch.stack[0]
+        return mean(scratch, state, fold.total, 0, fold.count)
     return fold.total

@@ -101,6 +101,13 @@ def rebuild_chains(history, number):
         history.buckets[bucket] = n
 
 
+def next_of_key(history, column, at, key):
+    """Return the first row with a key in a chain, from `at` on."""
+    while at >= column.first and history.rows[column.start + (at & column.mask)].key != key:
+        at = history.rows[column.start + (at & column.mask)].older
+    return at
+
+
 def rows_in_window(history, column, window):
     """Return the oldest and the newest row in a window, for a column with one chain.
 

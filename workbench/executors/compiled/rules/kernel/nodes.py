@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from workbench.executors.compiled.rules.kernel.candidates import store_candidate
 from workbench.executors.compiled.rules.kernel.folds import accumulate, begin_fold, is_real_sum, merge
+from workbench.executors.compiled.rules.kernel.index import next_of_key
 from workbench.executors.compiled.rules.records import GREATEST_WORD, NONE, KernelStatus
 
 FIRST_LIMB, SOME_LIMBS = 30, 6
@@ -63,13 +64,6 @@ def write_nodes(history, scratch, state, step, at):
         number = scratch.candidates[state.candidates]
         write_node(history, scratch, state, step, number, at)
         at = number
-
-
-def next_of_key(history, column, at, key):
-    """Return the first row with a key in a chain, from `at` on."""
-    while at >= column.first and history.rows[column.start + (at & column.mask)].key != key:
-        at = history.rows[column.start + (at & column.mask)].older
-    return at
 
 
 def merge_node(history, scratch, state, step, index):

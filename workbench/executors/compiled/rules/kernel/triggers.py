@@ -9,7 +9,7 @@ row with a key are left out, too: most events of many rules end here.
 
 from __future__ import annotations
 
-from workbench.executors.compiled.rules.kernel.index import bucket_of, scatter
+from workbench.executors.compiled.rules.kernel.index import bucket_of, next_of_key, scatter
 from workbench.executors.compiled.rules.kernel.memory_prefetch import fetch_steps
 from workbench.executors.compiled.rules.kernel.values import mix
 from workbench.executors.compiled.rules.records import NONE
@@ -50,13 +50,7 @@ def has_needed_row(plan, history, state, number):
     column, key = history.columns[lookup.column], 0
     for k in range(lookup.cells, lookup.cells_end):
         key = mix(key, history.cells[state.event, plan.slots[k]])
-    at = history.buckets[bucket_of(column, key)]
-    while at >= column.first:
-        row = history.rows[column.start + (at & column.mask)]
-        if row.key == key:
-            return True
-        at = row.older
-    return False
+    return next_of_key(history, column, history.buckets[bucket_of(column, key)], key) >= column.first
 
 
 def find_by_constant(plan, history, scratch, state, index, count):
