@@ -53,8 +53,6 @@ class WordTable:
     """A numbering of 64-bit integers."""
 
     filled: float = FILLED
-    fill = "fill"
-    """The loop that moves the slots of a table to a larger one."""
     slot = 2
     """Words per slot."""
 
@@ -80,7 +78,7 @@ class WordTable:
     def _grow(self) -> None:
         if self.filled * (self.count + AHEAD) > len(self.table):
             larger: Any = _slots(2 * len(self.table), self.slot)
-            hashing_loop(self.fill)(self.table, larger)
+            hashing_loop("fill")(self.table, larger)
             self.table = larger
 
     def keys(self) -> Any:
@@ -94,7 +92,7 @@ class WordTable:
 class TextTable(WordTable):
     """A numbering of texts, which are given by start offsets, end offsets and letters (bytes)."""
 
-    filled, fill, slot = FILLED_TEXTS, "fill_texts", 1
+    filled, slot = FILLED_TEXTS, 1
 
     def __init__(self) -> None:
         super().__init__()

@@ -202,25 +202,13 @@ def same_text(key_letters, there, letters, begin, end):
 
 @numba.njit(nogil=True)
 def fill(old, new):
-    """Move all slots of a table to a larger one."""
-    last = np.uint64(len(new) - 1)
+    """Move all slots of a table, of integers or of texts, to a larger one."""
+    last, has_words = np.uint64(len(new) - 1), old.shape[1] == 2
     for i in range(len(old)):
         if old[i, 0]:
-            slot = slot_of(old[i, 1] * ODD, new)
+            slot = slot_of(old[i, 1] * ODD, new) if has_words else first_slot(old[i, 0], new)
             while new[slot, 0]:
                 slot = (slot + ONE) & last
-            new[slot, 0], new[slot, 1] = old[i, 0], old[i, 1]
-    return 0
-
-
-@numba.njit(nogil=True)
-def fill_texts(old, new):
-    """Move all slots of a table of texts to a larger one."""
-    last = np.uint64(len(new) - 1)
-    for i in range(len(old)):
-        if old[i, 0]:
-            slot = first_slot(old[i, 0], new)
-            while new[slot, 0]:
-                slot = (slot + ONE) & last
-            new[slot, 0] = old[i, 0]
+            for k in range(old.shape[1]):
+                new[slot, k] = old[i, k]
     return 0

@@ -76,7 +76,7 @@ class Linked(Compiler):
         return [pipeline]
 
 
-_APART = set()
+_APART = set[object]()
 
 
 def keep_apart(function):

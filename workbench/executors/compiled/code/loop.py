@@ -16,29 +16,9 @@ from workbench.core.memory import ROW
 from workbench.core.ops import OR, Operator, as_term, disjunction
 from workbench.core.range_escape import escape_condition
 from workbench.core.term import FALSE, Term, var
-from workbench.executors.compiled.code import ir
-from workbench.executors.compiled.code.body import (
-    StepBody,
-    array_vars,
-    column_vars,
-    input_names,
-    name_capacity,
-    output_vars,
-    variable_names,
-)
+from workbench.executors.compiled.code import body, ir, passes
 from workbench.executors.compiled.code.lowering import ROW_VAR, Lowering
 from workbench.executors.compiled.code.operators import add, op
-from workbench.executors.compiled.code.passes import (
-    Pass,
-    drop_unused,
-    fuse_row_loops,
-    inline_single_uses,
-    prefetch_rows,
-    read_ahead,
-    round_as_processors,
-    run_passes,
-    select_without_jumps,
-)
 from workbench.executors.compiled.code.placement import (
     BAD,
     COUNTS,
@@ -82,21 +62,21 @@ def loop_code(
     target: what runs the loop.
     ahead: whether the events of all phases are read before any output is written.
     """
-    return run_passes(loop_function(system, phases, **options), passes_for(target, system, ahead=ahead))
+    return passes.run_passes(loop_function(system, phases, **options), passes_for(target, system, ahead=ahead))
 
 
-def passes_for(target: Target, system: System, *, ahead: bool = False) -> list[Pass]:
+def passes_for(target: Target, system: System, *, ahead: bool = False) -> list[passes.Pass]:
     """Return the passes that a loop goes through before it is printed."""
-    passes: list[Pass] = [fuse_row_loops, drop_unused]
+    applied: list[passes.Pass] = [passes.fuse_row_loops, passes.drop_unused]
     if ahead:
-        outputs = {array.name for arrays in output_vars(system, with_steps=True) for array in arrays}
-        passes.append(partial(read_ahead, outputs=outputs))
-    passes.append(inline_single_uses)
+        outputs = {array.name for arrays in body.output_vars(system, with_steps=True) for array in arrays}
+        applied.append(partial(passes.read_ahead, outputs=outputs))
+    applied.append(passes.inline_single_uses)
     if target == "cpu":
-        arrays = array_vars(system)
+        arrays = body.array_vars(system)
         tables = [[arrays[column] for column in memory.columns] for memory in system.memories if memory.is_table]
-        passes += [partial(prefetch_rows, tables=tables), select_without_jumps]
-    return [*passes, round_as_processors] if target == "gpu" else passes
+        applied += [partial(passes.prefetch_rows, tables=tables), passes.select_without_jumps]
+    return [*applied, passes.round_as_processors] if target == "gpu" else applied
 
 
 def loop_function(
@@ -125,8 +105,8 @@ def loop_function(
     """
     placement = placement or OneState()
     hazard = _hazard(system, watch=watch)
-    outputs = output_vars(system, with_steps=with_steps)
-    columns = [each for name, each in column_vars(system).items() if _has_column(system, name, phases[0])]
+    outputs = body.output_vars(system, with_steps=with_steps)
+    columns = [each for name, each in body.column_vars(system).items() if _has_column(system, name, phases[0])]
     columns += [array for *fields, last in outputs for array in (fields if with_steps else (*fields, last))]
     columns += [arrays[-1] for arrays in outputs if with_steps]
     steps = list[ir.Statement]()
@@ -135,24 +115,24 @@ def loop_function(
         step = STEP if single else ir.number(f"i_{number}")
         if not single:
             steps.append(ir.Let(step.name, add(start, ir.integer(number)), pinned=True))
-        body = StepBody(system, phase, step, "" if single else f"_{number}", with_steps=with_steps)
-        steps += body.statements(hazard, placement, pasts)
+        step_body = body.StepBody(system, phase, step, "" if single else f"_{number}", with_steps=with_steps)
+        steps += step_body.statements(hazard, placement, pasts)
     counts = [(ir.number(f"n{j}"), ir.Load(COUNTS, (ir.integer(j),))) for j in range(len(outputs))]
     many = [j for j, (_, pipe) in enumerate(system.outputs) if rows_of(system.pipes[pipe]) is not None]
     return placement.function(
         LoopParts(
             shape(system),
             [(i, v) for i, v in enumerate(system.variables) if var(v.name, v.domain) not in phases[0]],
-            list(array_vars(system).values()),
+            list(body.array_vars(system).values()),
             columns,
             (
                 *(ir.Let(name.name, entry) for name, entry in counts),
-                *(ir.Let(name_capacity(j).name, op("output_capacity", outputs[j][0])) for j in many),
+                *(ir.Let(body.name_capacity(j).name, op("output_capacity", outputs[j][0])) for j in many),
             ),
             ir.For(STEP.name if single else start.name, FIRST, LAST, tuple(steps), len(phases)),
             (
                 *(ir.Store(entry, name) for name, entry in counts),
-                *(ir.Store(BAD, op("or", BAD, op("gt", counts[j][0], name_capacity(j)))) for j in many),
+                *(ir.Store(BAD, op("or", BAD, op("gt", counts[j][0], body.name_capacity(j)))) for j in many),
             ),
         )
     )
@@ -181,16 +161,16 @@ def step_function(system: System, terms: Sequence[Term], *, row: bool = False, a
 
     With `after`, the values of the variables after the step come first.
     """
-    names = variable_names(system) | input_names(system)
+    names = body.variable_names(system) | body.input_names(system)
     lowering = Lowering({**names, **({ROW: ROW_VAR} if row else {})})
     roots = [*(v.next for v in system.variables if after), *terms]
     results = tuple(map(lowering, system.inline(tuple(roots))))
     parameters = [each for each in names.values() if isinstance(each, ir.Var) and isinstance(each.type, ir.ScalarType)]
     arrays = [each for each in names.values() if isinstance(each, ir.Var) and isinstance(each.type, ir.ArrayType)]
     signature = (*arrays, *parameters, *([ROW_VAR] if row else []))
-    return run_passes(
+    return passes.run_passes(
         ir.CodeFunction("step", signature, (*lowering.block, ir.ReturnValues(results))),
-        [drop_unused, inline_single_uses],
+        [passes.drop_unused, passes.inline_single_uses],
     )
 
 
@@ -203,6 +183,6 @@ def offset_function(domain: Domain, op: Operator) -> ir.CodeFunction:
     entry = ir.Load(y, (STEP,))
     lowering = Lowering({offset: offset_var, value: entry})
     result, hazard = lowering(term), lowering(bad)
-    body = (*lowering.block, *OneState().on_hazard(hazard, STEP), ir.Store(entry, result))
-    loop = (ir.Let(BAD.name, ir.FALSE), ir.For(STEP.name, FIRST, LAST, body), ir.ReturnValues((BAD,)))
-    return run_passes(ir.CodeFunction("run", (FIRST, LAST, offset_var, y), loop), [inline_single_uses])
+    statements = (*lowering.block, *OneState().on_hazard(hazard, STEP), ir.Store(entry, result))
+    loop = (ir.Let(BAD.name, ir.FALSE), ir.For(STEP.name, FIRST, LAST, statements), ir.ReturnValues((BAD,)))
+    return passes.run_passes(ir.CodeFunction("run", (FIRST, LAST, offset_var, y), loop), [passes.inline_single_uses])

@@ -17,31 +17,22 @@ from workbench.core.named_operators import FLOAT_OPERATORS
 from workbench.core.ops import OVERFLOWS
 from workbench.executors.compiled.code import ir
 from workbench.executors.compiled.code.printer import executable, print_function
-from workbench.executors.compiled.lower.tables import (
-    at,
-    find,
-    find_entry,
-    find_pair,
-    first_linked,
-    link_rows,
-    next_linked,
-    order_rows,
-)
+from workbench.executors.compiled.lower import tables
 
 SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
     **{op.name: getattr(floats, op.name) for op in FLOAT_OPERATORS},  # their arguments are floats
     "int_same": operator.eq,
     "int_below": operator.lt,
     "int_above": operator.gt,
-    "at": at,
-    "find": find,
-    "find_entry": find_entry,
-    "find_pair": find_pair,
-    "first_linked": first_linked,
+    "at": tables.at,
+    "find": tables.find,
+    "find_entry": tables.find_entry,
+    "find_pair": tables.find_pair,
+    "first_linked": tables.first_linked,
     "free": lambda _: None,
-    "link_rows": link_rows,
-    "next_linked": next_linked,
-    "order_rows": order_rows,
+    "link_rows": tables.link_rows,
+    "next_linked": tables.next_linked,
+    "order_rows": tables.order_rows,
     "get_output_capacity": lambda output: output.capacity,
     "soon": lambda _, __: None,
 }

@@ -360,7 +360,7 @@ class Batch:
         """Return the outputs of a group of traces, and their numbers of events."""
         from workbench.executors.compiled.gpu.cuda import send_array
 
-        arrays, counts, bad = group.fetch_on_device() if keep else group.fetched()
+        arrays, counts, bad = group.fetch(keep=keep)
         for trace in bad.nonzero()[0].tolist():
             fields = self._trace(work, first + trace)  # raises, except for a full queue or a false alarm
             if self._single is self._one:

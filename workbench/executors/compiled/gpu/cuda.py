@@ -149,9 +149,9 @@ def _compile(function: ir.CodeFunction) -> Any:
     return cuda.jit(executable(print_function(function), {**SCOPE, "cuda": cuda}, function.name))
 
 
-def launch(function: Any, threads: int, *arguments: Any) -> None:
+def launch(function: Any, threads: int, *arguments: Any, stream: Any = 0) -> None:
     """Run a kernel in this many threads."""
-    function[(threads + THREADS - 1) // THREADS, THREADS](*arguments)
+    function[(threads + THREADS - 1) // THREADS, THREADS, stream](*arguments)
 
 
 def send_array(array: Any) -> Any:
@@ -206,8 +206,7 @@ class TraceGroup:
         """Allocate an array of the state for every trace; it is initialized only where it is `needed`."""
         states = cuda.device_array((array.size, self.traces), array.dtype, stream=self._stream)
         if needed and array.size and self.traces:
-            blocks = (self.traces + THREADS - 1) // THREADS
-            _spread[blocks, THREADS, self._stream](self._send(np.asarray(array)), states)
+            launch(_spread, self.traces, self._send(np.asarray(array)), states, stream=self._stream)
         return states
 
     def _send(self, array: Any) -> Any:
@@ -219,20 +218,17 @@ class TraceGroup:
         """Run these steps; the kernel takes the first `inputs` inputs (presence columns may be left out)."""
         if first < last and self.traces:
             whole, real, *memories = self._state
-            blocks = (self.traces + THREADS - 1) // THREADS
             arrays = (whole, real, self._counts, *memories, *self._inputs[:inputs], *self.outputs)
-            function[blocks, THREADS, self._stream](first, last, *arrays, self._bad)
+            launch(function, self.traces, first, last, *arrays, self._bad, stream=self._stream)
 
-    def fetched(self) -> tuple[list[Any], Any, Any]:
-        """Return the outputs, their event counts, and the traces with a hazard; waits for the device."""
-        arrays = [*self.outputs, self._counts, self._bad]
-        *outputs, counts, bad = [array.copy_to_host(stream=self._stream) for array in arrays]
-        self._stream.synchronize()
-        return outputs, counts, bad
+    def fetch(self, *, keep: bool) -> tuple[list[Any], Any, Any]:
+        """Return the outputs, their event counts, and the traces with a hazard; waits for the device.
 
-    def fetch_on_device(self) -> tuple[list[Any], Any, Any]:
-        """Return what `fetched` returns, but leave the outputs on the device."""
-        counts = self._counts.copy_to_host(stream=self._stream)
-        bad = self._bad.copy_to_host(stream=self._stream)
+        Parameters
+        ----------
+        keep: whether the outputs stay on the device.
+        """
+        arrays = [self._counts, self._bad, *(() if keep else self.outputs)]
+        counts, bad, *outputs = [array.copy_to_host(stream=self._stream) for array in arrays]
         self._stream.synchronize()
-        return self.outputs, counts, bad
+        return self.outputs if keep else outputs, counts, bad

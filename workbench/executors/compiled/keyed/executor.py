@@ -97,12 +97,7 @@ class CompiledKeys(CompiledRuns):
         wrong, begun_at = None, time.thread_time()
         while wrong is None:
             loop = partial(self._run, self._loop(batch.kind, machine=machine), batch, len(parts))
-            pending = [self._manager.start(partial(loop, part)) for part in parts[1:]]
-            try:
-                loop(parts[0])
-            finally:
-                for each in pending:
-                    each.wait_for()
+            self._manager.run_all([partial(loop, part) for part in parts])
             first = min(parts, key=lambda part: part.stop)
             if first.stop == batch.rows:
                 break
