@@ -26,7 +26,30 @@ BLOCK = 1 << 18
 
 
 class Compiled(ColumnExecutor):
-    """A running pipeline, compiled, which takes columns of events (`feed`, `finish`) or Python values."""
+    """A running pipeline, compiled, which takes columns of events (`feed`, `finish`) or Python values.
+
+    An `int` is a 64-bit integer; a result outside that range is an error. A `float` is a double.
+
+    Parameters
+    ----------
+    pipeline: what to run.
+    capacities: queue name to capacity; None takes the pipeline's own. A queue without one grows as needed.
+    patience: number of steps, including those before a reset, to run in plain Python before the loop is compiled.
+    machine: whether to compile at all; otherwise Python runs the same loops.
+    maps: whether inputs may carry maps of any size; not for callers that build columns of events themselves.
+    schedule: the order in which steps run; None: one after the other.
+
+    Attributes
+    ----------
+    flat: the pipeline without groups.
+    allocation: its transition systems, which differ in the capacity of queues; `system` is the one that runs.
+    form: the arrays of its loops.
+    results: name, domain and pipe of each output.
+
+    Raises
+    ------
+    Refused: something in the pipeline has no compiled form.
+    """
 
     def _take(self, system: System) -> None:
         super()._take(system)
