@@ -348,6 +348,9 @@ def test_a_name_that_is_misspelt_in_all_rows(make: Any) -> None:
         ([{"X": 1}, {"X": 2}], {}),
         ([{"X": 1}], {"head": 2}),
         ([{"x": 1}], {"columns": {"x": "X"}}),
+        *(([{"X": 1, "k": key}], {"key": "k"}) for key in (1, True, "a", 1.5)),
+        ([{"X": 1, "at": 1}], {"time": "at"}),
+        ([{"at": 1, "k": 2}], {"time": "at", "key": "k", "carry": "k"}),
     ]
     for rows, options in refused:
         with pytest.raises(InputError, match=r"no row has a key '[xX]'"):

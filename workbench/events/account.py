@@ -176,11 +176,11 @@ class Reporter:
     reported: Counter[str] = field(default_factory=Counter)
     reported_once: set[str] = field(default_factory=set)
 
-    def report_once(self, text: str) -> None:
-        """Report a fact about all files of a log, the first time only."""
+    def report_once(self, text: str, kind: str = "") -> None:
+        """Report a fact about all files of a log, the first time only; or the first one of its kind."""
         with _REPORTING:
-            known = text in self.reported_once
-            self.reported_once.add(text)
+            known = (kind or text) in self.reported_once
+            self.reported_once.add(kind or text)
         if not known:
             self.report(text)
 

@@ -162,6 +162,7 @@ class _Matching:
         self.names, self.ports, self.reading, self.what = names, ports, reading, what
         self.places = {name: i for i, name in enumerate(names)}
         self.paths = see_inputs(ports, reading)
+        self.shared = {port.name for port in ports.inputs if port.shared}
         self.short = Counter(path.rpartition(".")[2] for path in self.paths)
 
     def match(self) -> ColumnMap:
@@ -175,6 +176,8 @@ class _Matching:
             what = f"{self.what} '{name}' is no input of the {self.ports.kind}"
             raise InputError(what, hint=did_you_mean(name, self.paths))
         optional = {port.name for port in self.ports.inputs if port.optional}
+        if not self.shared.isdisjoint(column_map.inputs):  # a file without any input is hardly intended
+            optional |= self.shared
         for name, columns in inputs.items():  # after unused columns: one of these may be a misspelt name
             if columns is None and self.what != "key" and name not in optional:
                 raise self.missing(name)
@@ -206,7 +209,7 @@ class _Matching:
         column = self.reading.columns[path]
         if column in self.places:
             return self.position(column)
-        if self.what != "column":
+        if self.what != "column" or path in self.shared:
             return None
         raise InputError(f"there is no column '{column}' for '{path}'", hint=did_you_mean(column, self.names))
 

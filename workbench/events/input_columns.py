@@ -89,6 +89,13 @@ def decode_column(domain: Domain, column: Any, *, stored: bool = False) -> Event
     return EventArray(array, present)
 
 
+def decode_nulls(domain: Domain, rows: int) -> EventArray:
+    """Return the events of an input of which no row has one; the domain has `has_arrays`."""
+    events = decode_column(domain, pa.nulls(rows, arrow_type(domain)))
+    assert events is not None, "a null is plain in every type"
+    return events
+
+
 def decode_texts(column: Any) -> EventArray | None:
     """Decode a column of texts for compiled code without comparing them; a short column as `decode_column` does."""
     texts = texts_of(column)

@@ -21,7 +21,7 @@ from workbench.events.account import Reporter
 from workbench.events.cells import plain_cell
 from workbench.events.column_map import ColumnMap, leaves
 from workbench.events.inputs import LogPath, log_files
-from workbench.events.read import lenient, lenient_ports, open_log
+from workbench.events.read import lenient, lenient_ports, open_log, share_columns
 from workbench.events.reading_options import Reading
 from workbench.events.rows import RowReader
 from workbench.events.values import INTEGER, NUMBER, TRUTH, Unheld, UnreadableError
@@ -89,10 +89,11 @@ def look(path: LogPath | Sequence[LogPath], program: Ported, reading: Reading) -
     ------
     InputError: a file cannot be read, or a column that the user names does not exist.
     """
+    ports = share_columns(path, program.ports, reading)
+    needed = [port.name for port in ports.inputs if not (port.optional or port.shared)]
     for file in log_files(path):
-        with _leniently(file, program, reading) as (reader, lines, file_name):
+        with _leniently(file, ports, reading) as (reader, lines, file_name):
             kinds, cells = reader.sample(lines, file_name, ROWS)
-            needed = [port.name for port in program.ports.inputs if not port.optional]
             yield _describe_file(reader, file_name, kinds, cells, needed)
 
 

@@ -22,8 +22,6 @@ from workbench.events.reading_options import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader, Taker
 from workbench.events.values import CopiedCells, KeyTexts
 
-COPIED = (CopiedCells, KeyTexts)
-"""The domains of columns that are no inputs: copied to the output, or keys."""
 MAXIMUM = 1000
 """Maximum number of key sets whose column maps are cached."""
 
@@ -63,6 +61,9 @@ class RecordReader(LineReader):
     def __init__(self, program: Ported, reading: Reading | None = None, reporter: Reporter | None = None) -> None:
         super().__init__(program, reading, reporter)
         self._seen: dict[str, None] = {}
+        shared = {port.name for port in self.ports.inputs if port.shared}
+        self.named = [key for path, key in self.reading.columns.items() if path.partition(".")[0] not in shared]
+        """The keys that the user names, and that no other file of the log has."""
         self.inner: dict[str, list[str]] = {}
         """The keys of the object in which a key was not found."""
         self._keys: tuple[str, ...] | EllipsisType | None = ...
@@ -91,11 +92,12 @@ class RecordReader(LineReader):
         self._keys = keys
 
     def end(self) -> None:
-        needed = [port.name for port in self.ports.inputs if not port.optional and not isinstance(port.domain, COPIED)]
-        keys = list(self.reading.columns.values()) or needed
+        inputs = [port for port in self.ports.inputs if not (port.copied or isinstance(port.domain, KeyTexts))]
+        needed = [port.name for port in inputs if not (port.optional or port.clock)]
+        keys = self.named or [self.reading.columns.get(name, name) for name in needed]
         missing = [key for key in keys if key not in self._seen]
         fed = any(not columns.inputs.keys().isdisjoint(needed) for columns, _ in self._known.values())
-        if missing and self._seen and (self.reading.columns or (len(missing) == len(keys) and not fed)):
+        if missing and self._seen and (self.named or (len(missing) == len(keys) and not fed)):
             raise InputError(f"no row has a key '{missing[0]}'", hint=self._suggest(missing[0]))
         for key, domain in self.domains.items() if self._seen else ():
             if isinstance(domain, CopiedCells) and key not in self._seen:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -23,7 +24,7 @@ from workbench.events.column_map import see_inputs
 from workbench.events.date_formats import AUTO
 from workbench.events.decoding import count_blocks, enough
 from workbench.events.files import BUFFER, display_name, format_of, open_bytes, sniff_format
-from workbench.events.inputs import LogPath, log_files
+from workbench.events.inputs import LogPath, list_named_files, log_files
 from workbench.events.reading_options import LINES, SHAPES, Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import FormatRow, format_row
@@ -104,6 +105,34 @@ def _files(
         streams = ((name, io.BufferedReader(file, BUFFER)) for file in reading.follow.files())
     while not enough(reading, account) and (entry := next(streams, None)) is not None:
         yield entry
+
+
+def share_columns(path: object, ports: Ports, reading: Reading, key: str | None = None) -> Ports:
+    """Return the ports for reading a log of several files, each of which may lack what another one has (`shared`).
+
+    The first rows of files show the columns; a pipe, which cannot be inspected beforehand, may have all of them.
+
+    Parameters
+    ----------
+    path: the log, which has several files, or is no file.
+    key: the column of keys, which each file needs, like the times.
+    """
+    names = {port.name for port in ports.inputs if not (port.optional or port.clock or port.name == key)}
+    lenient_inputs, present = lenient_ports(_share(ports, names)), set[str]()
+    files = log_files(cast(Sequence[LogPath], list_named_files(path) or ()))
+    for file in files if len(files) > 1 else ():
+        if not Path(file).is_file():
+            present = names
+        if names <= present:
+            break
+        log = _open_log(file, lenient_inputs, lenient(reading), Reporter(), None)
+        with suppress(WorkbenchError), log as (reader, lines, _):
+            present |= reader.match_columns(list(reader.sample(lines, str(file), SAMPLED)[1])).inputs.keys()
+    return _share(ports, names & present)
+
+
+def _share(ports: Ports, names: AbstractSet[str]) -> Ports:
+    return replace(ports, inputs=tuple(replace(port, shared=port.name in names) for port in ports.inputs))
 
 
 def key_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -> Domain:

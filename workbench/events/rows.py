@@ -17,7 +17,7 @@ from typing import IO, Any, ClassVar, cast
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Nullable, Tuple
 from workbench.core.program import Ported
-from workbench.errors import InputError
+from workbench.errors import InputError, listed
 from workbench.events.account import BLANK, BadRow, Reporter
 from workbench.events.batch import Columns, EventArray, batches
 from workbench.events.clock import Clock, Times, with_clock
@@ -178,8 +178,12 @@ class RowReader(ABC):
         self.columns = columns
         self.takers = {name: self._taker(name, each, self.domains[name]) for name, each in columns.inputs.items()}
 
-    def set_columns(self, names: Sequence[str]) -> None:
+    def set_columns(self, names: Sequence[str], where: str = "a file") -> None:
         """Read the rows from now on under these names.
+
+        Parameters
+        ----------
+        where: the place of the names, for reports.
 
         Raises
         ------
@@ -188,6 +192,13 @@ class RowReader(ABC):
         columns = self.match_columns(names)
         self.open(columns)
         self.reporter.ignore_columns(columns.ignored)
+        if (lacking := self._lacking(columns)) and self.noun == "column":
+            what = f"{where}: there is no column for {listed(lacking)}, but another file has one"
+            self.reporter.report_once(f"{what}; in the rows of this file it is empty", "lacking")
+
+    def _lacking(self, columns: ColumnMap) -> list[str]:
+        """Return the inputs for which another file of the log has a column."""
+        return [port.name for port in self.ports.inputs if port.shared and port.name not in columns.inputs]
 
     def match_columns(self, names: Sequence[str]) -> ColumnMap:
         """Map columns of these names to inputs; InputError as in `set_columns`."""
@@ -361,6 +372,11 @@ class RowReader(ABC):
         columns = columns or self.columns
         assert columns is not None
         arrays = columns.arrays(column_events, self.pads)
+        if arrays and (lacking := self._lacking(columns)):  # consumers of columns need those of all inputs
+            from workbench.events.input_columns import decode_nulls
+
+            rows = next(iter(arrays.values())).rows
+            arrays |= {name: decode_nulls(self.domains[name], rows) for name in lacking}
         if arrays is not None and self.reading.null == "error":
             needed = (arrays.get(port.name) for port in self.ports.inputs if not port.copied)
             return arrays if all(each is not None and each.present is None for each in needed) else None

@@ -145,7 +145,7 @@ class TypedReader(RowReader):
     def named(self, names: Sequence[str], file_name: str) -> None:
         """Set the columns as `set_columns` does, with the file in the error."""
         try:
-            self.set_columns(names)
+            self.set_columns(names, file_name)
         except InputError as error:
             raise error.retold(where=file_name) from error
 

@@ -73,7 +73,8 @@ class Partition:
         """The key column."""
         domain = self.ports.domains.get(self.column) or self.domain
         what, index = "name the column that separates the streams: ", "(frame.reset_index() makes one of an index)"
-        return Port(self.column, domain, remedy=f"{what}--key NAME", data_remedy=f"{what}key=NAME {index}")
+        remedy, data_remedy = f"{what}--key NAME", f"{what}key=NAME {index}"
+        return Port(self.column, domain, copied=self.beside, remedy=remedy, data_remedy=data_remedy)
 
     @property
     def beside(self) -> bool:

@@ -23,6 +23,7 @@ from workbench.events.account import Account, Reporter
 from workbench.events.clock import instant
 from workbench.events.column_map import has_arrays, has_columns
 from workbench.events.inputs import list_named_files
+from workbench.events.read import share_columns
 from workbench.events.rows import LogBlock
 from workbench.events.values import KeyTexts
 from workbench.events.write import keep_bad_rows
@@ -121,7 +122,7 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
         until, partition = opened.until(), opened.partition(source)
         read = opened.program.ports if partition is None else partition.rows
         carried = opened.carried(source)
-        read = carried.read(read)
+        read = share_columns(start.options.input, carried.read(read), opened.reading, start.options.key)
         session = opened.session(partition, carried)
         blocks: ReadsBlocks = partial(source.blocks, read, opened.reading)
         again = blocks

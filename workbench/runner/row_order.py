@@ -184,7 +184,7 @@ def add_times(ports: Ports, column: str, times: Times) -> Ports:
     """Add the column of times to the ports that rows are read for, where it is no input."""
     if column in ports.domains:
         return ports
-    return replace(ports, inputs=(time_port(column, times), *ports.inputs))
+    return replace(ports, inputs=(replace(time_port(column, times), copied=True), *ports.inputs))
 
 
 def _same(columns: Columns) -> Columns:

@@ -35,7 +35,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Measure and print the advice."""
     pipeline = o.load(args.file, args.param).pipeline
-    from workbench.events.read import read_events
+    from workbench.events.read import read_events, share_columns
     from workbench.executors.threaded.advise import advise
     from workbench.verify.analyses.certify import certify_nodes
 
@@ -44,7 +44,9 @@ def execute(args: argparse.Namespace) -> int:
         raise InputError(f"{threads} threads leave nothing to advise on", hint="--threads 1, or more")
     if args.sample < 1:
         raise InputError(f"a sample of {args.sample} steps leaves nothing to measure", hint="--sample 1, or more")
-    steps = list(itertools.islice(read_events(args.input, pipeline, run_options(args).reading()), args.sample))
+    reading = run_options(args).reading()
+    ports = share_columns(args.input, pipeline.ports, reading)
+    steps = list(itertools.islice(read_events(args.input, ports, reading), args.sample))
     if not any(steps):
         raise InputError("there are no events to measure", where=args.input)
     with Progress("measuring") as progress:

@@ -280,12 +280,12 @@ class CsvReader(RowReader):
         """Whether this first line is a header; set the columns in either case."""
         try:
             if self.reading.header:
-                self.set_columns(self.reading.header)
+                self.set_columns(self.reading.header, where)
                 return False
             if self._headerless(row):
                 self.open(ColumnMap((str(self.only),), {str(self.only): 0}, self.domains))
                 return False
-            self.set_columns(names(row))
+            self.set_columns(names(row), where)
         except InputError as error:
             paths = see_inputs(self.ports, self.reading)
             known = [

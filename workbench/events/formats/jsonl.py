@@ -106,7 +106,7 @@ class JsonReader(RecordReader):
         others = self._others(first, set(names))
         unseen = [key for key in names if key not in self._seen]
         new_keys = [key for key in unseen if f'"{key}"'.encode() in lines]
-        untold = len(unseen) > len(new_keys) and (self.reading.columns or (not new_keys and len(unseen) == len(names)))
+        untold = len(unseen) > len(new_keys) and (self.named or (not new_keys and len(unseen) == len(names)))
         if others is None or len(set(names)) < len(names) or untold:  # the rows show which keys there are
             return None, None
         kinds = [_kind(domain, first.get(key)) for key, domain in zip(names, self.domains.values(), strict=True)]

@@ -100,9 +100,8 @@ class XmlReader(RowReader):
         inside = tuple(f"{path.partition('[')[0]}/" for path in user_paths)
         try:
             self._first = tuple(dict.fromkeys(paths_in(first)))
-            self.set_columns(
-                (*user_paths, *(path for path in self._first if path not in user_paths and not path.startswith(inside)))
-            )
+            others = (path for path in self._first if path not in user_paths and not path.startswith(inside))
+            self.set_columns((*user_paths, *others), where)
         except InputError as error:
             raise error.retold(where=where) from error
         assert self.columns is not None

@@ -19,6 +19,7 @@ from workbench.core.program import Port, Ports
 from workbench.errors import InputError, did_you_mean
 from workbench.events.account import UNDECLARED, Reporter
 from workbench.events.clock import WRITE_TIME, Clock, time_port
+from workbench.events.read import share_columns
 from workbench.events.reading_options import Reading
 from workbench.events.rows import LogBlock
 from workbench.events.values import KeyTexts, UnreadableError, from_json, short
@@ -92,6 +93,8 @@ class RuleLog:
         declared, path = self.named(log.name)
         log = log if declared is None else source_of(path)
         ports = log_ports(self.rules, self.clock, declared, self.key)
+        if declared is not None:
+            ports = share_columns(path, ports, self.reading, self.key)
         return self.of_blocks(log.blocks(ports, self.reading, self.reporter), ports, declared, log.name)
 
     def of_blocks(
