@@ -306,6 +306,49 @@ def test_the_format_that_is_asked_for_is_written_whatever_the_name_tells(backend
         wb.run(program, log, output=output, output_format="jsn", backend=backend)
 
 
+DELIMITERS = {";": ";", "tab": "\t", "pipe": "|", " ": " ", "]": "]", "\\": "\\", "^": "^", ":": ":"}
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+@examples(20)
+@given(
+    rows=st.lists(st.tuples(st.integers(-99, 99), st.sampled_from(FLOATS), st.booleans(), st.data()), max_size=6),
+    name=st.sampled_from(sorted(DELIMITERS)),
+    least=st.sampled_from([0, 1 << 14]),
+)
+def test_cells_of_the_output_are_separated_as_the_user_says(rows, name, least, backend, tmp_path, monkeypatch):
+    """What is written is read by Python's `csv` with that delimiter, which texts contain, too."""
+    monkeypatch.setattr(lines_of, "MIN_COLUMN_BYTES", least)
+    own = DELIMITERS[name]
+    texts = st.sampled_from([text for text in [*TEXTS, own + "a", f"a{own}", f'{own}"', f"a{own}\nb"] if text.strip()])
+    steps = [{"x": x, "f": f, "b": b, "s": more.draw(texts)} for x, f, b, more in rows]
+    log, output = tmp_path / "log.jsonl", tmp_path / "out.csv"
+    log.write_text("".join(json.dumps(step) + "\n" for step in steps), encoding="utf-8")
+    options: dict[str, Any] = {"output": output, "output_delimiter": name, "backend": backend}
+    wb.run(PROGRAMS.get("as_it_is"), log, **options)
+    with output.open(newline="", encoding="utf-8") as file:
+        found = list(csv.reader(file, delimiter=own))
+    wanted = [
+        [str(x), repr(float(f)), str(b).lower(), step["s"]] for (x, f, b, _), step in zip(rows, steps, strict=True)
+    ]
+    assert found == [["x", "f", "b", "s"], *wanted]
+    wb.run(PROGRAMS.get("text"), log, carry="x", **options)
+    with output.open(newline="", encoding="utf-8") as file:
+        assert list(csv.reader(file, delimiter=own)) == [["x", "out"], *([row[0], row[3]] for row in wanted)]
+
+
+def test_a_delimiter_of_the_output_that_is_refused(tmp_path):
+    log, output = tmp_path / "log.csv", tmp_path / "out.csv"
+    log.write_text("x\n1\n")
+    for target in (output.with_suffix(".jsonl"), {"out": output.with_suffix(".parquet")}):
+        with pytest.raises(InputError, match="--output-delimiter does not apply"):
+            wb.run(PROGRAMS.get("total"), log, output=target, output_delimiter=";")
+    for wrong in (".", "-", '"', ";;", "x", "\n"):
+        with pytest.raises(InputError, match=f"--output-delimiter {re.escape(repr(wrong))}: "):
+            wb.run(PROGRAMS.get("total"), log, output=output, output_delimiter=wrong)
+    assert list(tmp_path.iterdir()) == [log]
+
+
 def test_rules_write_the_format_that_is_asked_for(tmp_path):
     rules, output = (
         wb.rules.parse_rules("declare A(x: int)\ndeclare B(x: int)\nrule r: from A emit B(x = A.x)"),
@@ -317,3 +360,7 @@ def test_rules_write_the_format_that_is_asked_for(tmp_path):
     for data in (log, rows):
         wb.run(rules, data, output=output, output_format="jsonl")
         assert json.loads(output.read_text()) == {"type": "B", "time": 1, "x": 7}
+    wb.run(rules, log, output=output, output_delimiter=";")
+    assert output.read_text() == "type;time;x\nB;1;7\n"
+    wb.run(rules, log, output={"B": output}, output_format="tsv", output_delimiter=";")
+    assert output.read_text() == "type;time;x\nB;1;7\n"

@@ -48,6 +48,9 @@ def log_options(parser: argparse.ArgumentParser) -> None:
         "--output-format", choices=format_names(),
         help="format of the output (default: by its name, else that of the input, or else JSON lines)",
     )  # fmt: skip
+    parser.add_argument(
+        "--output-delimiter", metavar="CHAR", help="the separator of CSV cells in the output (default: a comma)"
+    )
 
 
 def reading_options(parser: argparse.ArgumentParser) -> None:

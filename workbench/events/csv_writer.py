@@ -1,6 +1,7 @@
 """Write CSV.
 
-The rule of this module: `formats/csv` reads a row as it was written, with commas between cells whatever the log has.
+The rule of this module: `formats/csv` reads a row as it was written, with commas between cells whatever the log has,
+unless the user names another delimiter.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ class CsvWriter(RowWriter):
 
     between = ","
 
-    def __init__(self, program: Ported, stream: IO[str], *, file_name: str = "") -> None:
+    def __init__(self, program: Ported, stream: IO[str], *, file_name: str = "", between: str = "") -> None:
         super().__init__(program, stream, file_name=file_name)
+        self.between = between or self.between
         self.csv, self.begun = csv.writer(stream, lineterminator="\n", delimiter=self.between), False
         self._texts = {name: _text_of(domain) for name, domain in self.domains.items()}
 

@@ -14,6 +14,7 @@ from typing import Any
 from workbench.core.domain import Value
 from workbench.core.program import Ports
 from workbench.errors import InputError, did_you_mean
+from workbench.events.table import FormatRow
 from workbench.events.write import Stays, write_events
 from workbench.events.writers import EventWriter
 from workbench.interrupts import hold
@@ -112,7 +113,7 @@ def write_outputs(
     files: Mapping[str, str],
     outputs: Mapping[str, OutputRows],
     of: str,
-    format: Callable[[str], str],
+    format: Callable[[str], FormatRow],
     *,
     live: bool,
     stays: Stays | None = None,

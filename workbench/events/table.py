@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from workbench.errors import InputError, did_you_mean
@@ -53,7 +53,7 @@ class FormatRow:
     what: str
     endings: tuple[str, ...]
     reader: type[RowReader]
-    writer: type[RowWriter] | None = None
+    writer: Callable[..., RowWriter] | None = None
     begins: Callable[[bytes], bool] = lambda _: False
     piped: bool = True
     text: bool = False
@@ -62,6 +62,20 @@ class FormatRow:
     row_bytes: float = 25
     spark: str = ""
     rank: int = 5
+
+    def delimited(self, delimiter: str) -> FormatRow:
+        """Return the format with another delimiter between the cells that are written; empty: its own.
+
+        Raises
+        ------
+        InputError: the format has no delimiter.
+        """
+        if not delimiter:
+            return self
+        if self.writer is None or "delimiter" not in self.takes:
+            hint = "--output-format csv writes cells with a delimiter"
+            raise InputError(f"--output-delimiter does not apply to the output: it is {self.name}", hint=hint)
+        return replace(self, writer=functools.partial(self.writer, between=delimiter))
 
 
 @functools.cache

@@ -34,7 +34,7 @@ def resolve_reading(reading: Reading) -> Reading:
     return new_reading if pattern is None else replace(new_reading, pattern=pattern, nulls=(*reading.nulls, EMPTY))
 
 
-def delimiter_of(text: str) -> str:
+def delimiter_of(text: str, option: str = "--delimiter") -> str:
     """Return the delimiter that a user names.
 
     Raises
@@ -43,8 +43,16 @@ def delimiter_of(text: str) -> str:
     """
     delimiter = DELIMITERS.get(text, text).replace("\\t", "\t")
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n' or delimiter.isalnum():
-        hint = did_you_mean(text, DELIMITERS) if text.isalpha() else "for example --delimiter ';' or --delimiter tab"
-        raise InputError(f"--delimiter {text!r}: expected one character", hint=hint)
+        hint = did_you_mean(text, DELIMITERS) if text.isalpha() else f"for example {option} ';' or {option} tab"
+        raise InputError(f"{option} {text!r}: expected one character", hint=hint)
+    return delimiter
+
+
+def written_delimiter(text: str) -> str:
+    """Return the delimiter that a user names for the output, or ""; InputError as in `delimiter_of`."""
+    delimiter = delimiter_of(text, "--output-delimiter") if text else ""
+    if delimiter and delimiter in "+-.":
+        raise InputError(f"--output-delimiter {text!r}: numbers contain it", hint="name another one")
     return delimiter
 
 

@@ -6,6 +6,7 @@ simply be joined, rows have to be written one by one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
@@ -54,7 +55,7 @@ def cell_texts(column: Any, between: str) -> Any:
         return None
     if not letters.holds('"', "\n", between):
         return column
-    special = pc.match_substring_regex(column, f'["\\n{between}]')
+    special = pc.match_substring_regex(column, f'["\\n{re.escape(between)}]')
     quoted = pc.binary_join_element_wise(MARK, pc.replace_substring(column, '"', '""'), MARK, constant(""))
     return pc.if_else(special, quoted, column)
 

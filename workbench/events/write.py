@@ -93,7 +93,7 @@ def write_events(
     path: str | Path,
     program: Ported,
     *,
-    format: str | None = None,
+    format: str | FormatRow | None = None,
     live: bool = False,
     appearing: ExitStack | None = None,
     stays: Stays | None = None,
@@ -109,7 +109,7 @@ def write_events(
     appearing: gives the file its name when this stack is closed (`files.destination`).
     stays: returns how many bytes of a file to keep; the file is of several runs, and is appended to under its own name.
     """
-    row = format_row(format or output_format(path))
+    row = format if isinstance(format, FormatRow) else format_row(format or output_format(path))
     if not row.piped and is_stream(path):
         raise InputError(f"{row.name} is written to a file", where=str(path), hint=f"--output out{row.endings[0]}")
     if row.writer is None:

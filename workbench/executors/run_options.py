@@ -75,6 +75,8 @@ class RunOptions:
     """The format of input files, where their names do not show it."""
     output_format: str | None = None
     """The format of the output, whatever its name."""
+    output_delimiter: str = ""
+    """The separator of CSV cells in the output: a character, or `tab`; default: a comma."""
     header: str | Sequence[str] = ()
     """The columns of a CSV file without a header line."""
     pattern: str = ""

@@ -33,6 +33,7 @@ class RunKeywords(TypedDict, total=False):
     format: str
     output_format: str
     header: str | Sequence[str]
+    output_delimiter: str
     pattern: str
     xml: str
     delimiter: str

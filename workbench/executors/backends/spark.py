@@ -32,6 +32,7 @@ _LACKS = (
     "--skip-lines",
     "--comment",
     "--follow",
+    "--output-delimiter",
 )
 
 ROW = BackendRow(
