@@ -475,6 +475,10 @@ def test_options_are_suggested_that_the_command_has(workbench: Run) -> None:
             "run r.tesla --input e.csv --facts L=l.csv --rules-control c.csv --output c.csv",
             "--output would overwrite what is read",
         ),
+        ("run r.tesla --input e.csv --facts L=b.db:l --output b.db", "--output would overwrite what is read"),
+        ("run r.tesla --input e.csv --facts b.db --state ./b.db", "--state would overwrite what is read"),
+        ("check r.tesla --facts L=l.csv --to-test l.csv", "--to-test would overwrite what is read"),
+        ("explain r.tesla --event 0 --input A=e.csv --html e.csv", "--html would overwrite what is read"),
     ],
 )
 def test_what_a_command_reads_it_does_not_overwrite(
@@ -486,7 +490,12 @@ def test_what_a_command_reads_it_does_not_overwrite(
     files["r.tesla"] = (
         "declare A(v: int) declare fact L(n: int) declare B(v: int) rule r: from A and each L(n == A.v) emit B(v = A.v)"
     )
-    files |= {"l.csv": "n\n1\n", "e.csv": "type,time,v\nA,1,1\n", "c.csv": "time,do,rule\n1,remove,r\n"}
+    files |= {
+        "l.csv": "n\n1\n",
+        "e.csv": "type,time,v\nA,1,1\n",
+        "c.csv": "time,do,rule\n1,remove,r\n",
+        "b.db": "SQLite",
+    }
     for name, text in files.items():
         Path(name).write_text(text)
     done = workbench(*command.split())
@@ -502,7 +511,7 @@ def test_from_python_a_run_does_not_overwrite_its_program(
     monkeypatch.chdir(tmp_path)
     text = "pipeline p(x: int) -> int { return x }"
     Path("p.pipe").write_text(text)
-    with pytest.raises(WorkbenchError, match="--output would overwrite what is read"):
+    with pytest.raises(WorkbenchError, match="--output would overwrite the program"):
         wb.run(program, [{"x": 1}], output="p.pipe")
     assert Path("p.pipe").read_text() == text
 
@@ -515,6 +524,9 @@ def test_an_option_that_is_not_repeatable_is_given_once(workbench: Run, tmp_path
     done = workbench(*run, "--key", "user", "--key", "day")
     assert (done.code, "--key is given twice: user and day" in done.err, "two columns" in done.err) == (2, True, True)
     rejected(workbench(*run, "--head", 1, "--head", 2), "--head is given twice: 1 and 2")
+    rejected(workbench(*run, "--ke", "user", "--key=day"), "--key is given twice: user and day")
+    draw = ["draw", "models/time2021/passthrough.pipe", "-o", tmp_path / "a.svg"]
+    rejected(workbench(*draw, "--output", tmp_path / "b.svg"), "--output is given twice: ")
     assert workbench(*run, "--head", 1, "--head", 1, "--carry", "user", "--carry", "day").code == 0
 
 
@@ -526,4 +538,4 @@ def test_a_column_for_two_inputs_is_noted(workbench: Run, pipe: Pipe, tmp_path: 
     assert (done.code, done.out) == (0, "out\n0\n")
     assert "inputs a and b read the same column 'value'" in done.err
     assert "same column" not in workbench("run", file, "--input", log, "--column", "a=value", "--column", "b=time").err
-    rejected(workbench("run", file, "--input", f"a={log}"), f"rows of a pipeline have all inputs: --input {log}")
+    rejected(workbench("run", file, "--input", f"a={log}"), f"inputs of a pipeline are columns: --input {log}")

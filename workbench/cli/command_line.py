@@ -39,6 +39,8 @@ YOUNG = 100_000
 """Number of new objects between two garbage collections: nearly all that is imported and composed stays."""
 PROGRAMS = ("file", "left", "right")
 """The arguments that name programs."""
+READ = ("input", "facts", "rules_control")
+"""The options that name other files which are read, by their Python names."""
 WRITTEN = ("--output", "--html", "--to-test", "--certificate", "--state", "--bad-rows", "--late-output")
 """The options that name files which are written."""
 EPILOG = """exit codes: 0 success, 1 a property fails or something differs, 2 the input or the installation is at fault,
@@ -243,25 +245,26 @@ def _execute(args: argparse.Namespace) -> int:
     from workbench.python_files import allow_python
 
     interrupts.begin()
-    _protect_programs(args)
+    _protect_files(args)
     include, python = getattr(args, "include", ()), getattr(args, "allow_python", False)
     with allow(include), allow_python(python), _report_progress(args):
         return int(command(args.command).execute(args))
 
 
-def _protect_programs(args: argparse.Namespace) -> None:
-    """Raise InputError if an option would overwrite a program of the command."""
-    references = [each for each in (getattr(args, name, None) for name in PROGRAMS) if isinstance(each, str)]
-    paths = [each if os.path.exists(each) else each.rpartition(":")[0] for each in references]
-    roles = {os.path.realpath(path): "the program" for path in paths if path}
-    for option in WRITTEN if roles else ():
+def _protect_files(args: argparse.Namespace) -> None:
+    """Raise InputError if an option would overwrite what the command reads, or the file of another option."""
+    files = dict[str, str]()
+    for option in WRITTEN:
         values = getattr(args, option[2:].replace("-", "_"), None)
         for value in values if isinstance(values, list) else [values]:
-            if isinstance(value, str) and value not in ("", "-"):
-                from workbench.events.files import refuse_overwriting
+            name, equals, file = str(value or "").partition("=")
+            is_named = equals and isinstance(values, list) and name.isidentifier()  # NAME=FILE
+            files |= {f"{option} {name}": file} if is_named else {option: value} if value else {}
+    if files:
+        from workbench.events.inputs import see_apart
 
-                path = value if os.path.exists(value) else value.rpartition("=")[2]  # NAME=FILE
-                refuse_overwriting(option, path, {**roles})  # the commands compare the options with each other
+        read, programs = ([getattr(args, name, None) for name in names] for names in (READ, PROGRAMS))
+        see_apart(read, files, programs)
 
 
 def _report_progress(args: argparse.Namespace) -> contextlib.AbstractContextManager[object]:

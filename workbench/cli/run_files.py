@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from workbench.errors import EngineMissing, InputError, LimitMet, Refused
-from workbench.events.files import check_page_name, refuse_overwriting, write_atomically
+from workbench.events.files import check_page_name, write_atomically
 from workbench.extras import install_extra
 
 if TYPE_CHECKING:
@@ -37,10 +37,6 @@ def certificate_option(parser: argparse.ArgumentParser) -> None:
 def check_writable(args: argparse.Namespace) -> None:
     """Raise InputError or EngineMissing early if a file could not be written after a long check."""
     paths = {"--html": args.html, "--to-test": args.to_test, "--certificate": getattr(args, "certificate", None)}
-    roles: dict[str, str] = {}
-    for option, path in paths.items():
-        if path:
-            refuse_overwriting(option, path, roles)
     if paths["--certificate"] and find_spec("z3") is None:
         raise EngineMissing("certificates need the Python package z3", hint=install_extra("smt"))
     if args.html:

@@ -66,19 +66,33 @@ def estimate_rows(log: Any) -> int | None:
     return total
 
 
-def see_apart(read: Iterable[object], option_files: Mapping[str, LogPath | None]) -> None:
-    """Raise InputError if a file named by an option would replace what is read, or the file of another option."""
+def see_apart(
+    read: Iterable[object], option_files: Mapping[str, LogPath | None], programs: Iterable[object] = ()
+) -> None:
+    """Raise InputError if a file named by an option would replace what is read, or the file of another option.
+
+    Parameters
+    ----------
+    read: logs and facts, as a user names them; Python data counts for nothing.
+    programs: `FILE`, or `FILE:NAME`.
+    """
     files = {option: file for option, file in option_files.items() if file not in (None, "error", "skip")}
-    roles = {os.path.realpath(each): "what is read" for log in read for each in read_files(log)} if files else {}
+    named = [(log, "what is read") for log in read] + [(program, "the program") for program in programs]
+    roles = {os.path.realpath(each): role for log, role in named for each in read_files(log)} if files else {}
     for option, file in files.items():
         refuse_overwriting(option, str(file), roles)
 
 
 def read_files(log: object) -> Iterator[str]:
-    """Yield the files of a log, also where a type of events precedes them (`Smoke=smoke.csv`)."""
+    """Yield the files of a log, also where a type of events precedes them (`Smoke=smoke.csv`), or a name follows.
+
+    A name is that of a table of facts (`bank.db:lines`), or of a pipeline.
+    """
     for each in list_named_files(log) or ():
+        path = str(each) if os.path.exists(each) else str(each).rpartition("=")[2]
+        file = path.rpartition(":")[0]
         with suppress(InputError):  # the error is reported when the file is read
-            yield from map(str, _files(each if os.path.exists(each) else str(each).rpartition("=")[2]))
+            yield from map(str, _files(file if os.path.isfile(file) and not os.path.exists(path) else path))
 
 
 ROTATED = re.compile(r"[.-][0-9][0-9T:-]*")
@@ -127,7 +141,7 @@ def suggest_file(path: str) -> str:
     """Return a hint for the name of a file that is not there: one beside it with a similar name; empty if none has."""
     name, _, file = path.partition("=")
     if name.isidentifier() and os.path.exists(file):
-        return f"{name}=FILE is for rules, for events of one type; rows of a pipeline have all inputs: --input {file}"
+        return f"{name}=FILE is for rules, for events of one type; inputs of a pipeline are columns: --input {file}"
     beside = os.listdir(_folder(path)) if os.path.isdir(_folder(path)) else []
     close = did_you_mean(os.path.basename(path), beside)
     return close if close.startswith("did") else ""

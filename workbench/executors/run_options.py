@@ -231,13 +231,10 @@ class RunOptions:
 
         Raises
         ------
-        InputError: an option is invalid, or a file would overwrite another one.
+        InputError: an option is invalid.
         """
-        from workbench.events.inputs import see_apart
         from workbench.events.text_options import resolve_reading
 
-        facts = self.facts.values() if isinstance(self.facts, Mapping) else [self.facts]
-        see_apart([self.input, self.rules_control, *facts], self.written)
         null, nulls = nulls_of(self.null)
         header = self.header.split(",") if isinstance(self.header, str) and self.header else self.header
         reading = Reading(

@@ -11,10 +11,10 @@ from workbench.budget import Budget
 from workbench.core.domain import Domain, Value
 from workbench.core.program import Program
 from workbench.errors import InputError
-from workbench.events.inputs import LogPath, list_named_files, see_apart
+from workbench.events.inputs import LogPath, list_named_files
 from workbench.executors.session import BatchOutput
 from workbench.executors.table import Start
-from workbench.language import program_of, split_reference
+from workbench.language import program_of
 from workbench.named_files import allow
 from workbench.processors.held.warnings import report_warnings
 from workbench.python_files import allow_python
@@ -112,9 +112,7 @@ def run(
     python = options.pop("allow_python", False)
     if limits.is_limited and not list_named_files(data) and output is None and answers_as_it_comes(data):
         raise InputError("an answer that comes bit by bit has no limits", hint="give a list or a table, or a file")
-    start = make_start(data, output, options)
-    if isinstance(program, str | Path):
-        see_apart([split_reference(str(program))[0]], start.options.written)
+    start = make_start(data, output, options, program)
     with allow(include), allow_python(python):
         program = rules_or_program(program)
         with limits, start.reporter.doing:

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 
 from workbench.core.domain import Integer, Value
 from workbench.events.account import Reporter
+from workbench.events.inputs import see_apart
 from workbench.executors.table import Start, run_options
 
 Place = str | Path
@@ -32,8 +33,8 @@ class RunKeywords(TypedDict, total=False):
     head: int
     format: str
     output_format: str
-    header: str | Sequence[str]
     output_delimiter: str
+    header: str | Sequence[str]
     pattern: str
     xml: str
     delimiter: str
@@ -95,10 +96,19 @@ class RunKeywords(TypedDict, total=False):
     first: int
 
 
-def make_start(data: Any, output: Place | Mapping[str, Place] | None, options: Mapping[str, Any]) -> Start:
-    """Build the `Start` of a program on data, with the options of `wb.run`."""
+def make_start(
+    data: Any, output: Place | Mapping[str, Place] | None, options: Mapping[str, Any], program: object = None
+) -> Start:
+    """Build the `Start` of a program, or of the file that it is in, on data, with the options of `wb.run`.
+
+    Raises
+    ------
+    InputError: an option is invalid, or a file would overwrite another one.
+    """
     # the data may be an empty list
     all_options = replace(run_options({**options, "output": output}, LOG.warning), input=data)
+    facts = all_options.facts.values() if isinstance(all_options.facts, Mapping) else [all_options.facts]
+    see_apart([data, all_options.rules_control, *facts], all_options.written, [program])
     start = Start(all_options, report=LOG.info, warn=LOG.warning, reporter=Reporter(LOG.info))
     account = start.reporter.account
     start.closing.callback(lambda: account.first_bad and start.warn(account.describe_bad()))
