@@ -424,8 +424,8 @@ def test_who_follows_a_hint_is_rid_of_the_mistake(case, of_rules):
 # --- that no hint is forgotten ----------------------------------------------------------------------------
 
 
-GIVING = ("mistake", "error")
-"""What is called with the hint as its second argument, or a later one."""
+GIVING = {"mistake": 1, "error": 1, "report": 2}
+"""What is called with a hint, and the number of arguments before it, at least."""
 
 
 def places(path: Path) -> Iterator[tuple[str, str, int, int]]:
@@ -437,7 +437,8 @@ def places(path: Path) -> Iterator[tuple[str, str, int, int]]:
             inside = child.name if isinstance(child, ast.FunctionDef) else function
             if isinstance(child, ast.Call):
                 gives = any(keyword.arg == "hint" for keyword in child.keywords)
-                gives |= isinstance(child.func, ast.Attribute) and child.func.attr in GIVING and len(child.args) > 1
+                name = child.func.attr if isinstance(child.func, ast.Attribute) else ""
+                gives |= name in GIVING and len(child.args) > GIVING[name]
                 if gives:
                     yield module, function, child.lineno, child.end_lineno or child.lineno
             yield from visit(child, inside)
