@@ -1,156 +1,119 @@
-"""Railroad diagrams of a grammar in Lark's notation, a picture for each part of it (`scripts/pictures.py` writes them).
+"""Railroad diagrams of a grammar in Lark's notation, a picture for each part of it.
 
-A part begins with a comment `// --- title ---`, and the first one is called "programs". A diagram is read from left to
-right: a rounded box is text of a program, a square one another diagram, or a word that the page explains.
+A part begins with a comment `// --- title ---`, and the first one is called "programs". A rounded box is text of a
+program, a square one another diagram, or a word that the page explains.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from io import StringIO
+from functools import partial
+from typing import Any
 
 import railroad
-from lark import Lark, Token, Tree
-from railroad import Choice, DiagramItem, NonTerminal, OneOrMore, Skip, Terminal
+from lark import Lark, Token
+from railroad import Choice, DiagramItem, NonTerminal, OneOrMore, Optional, Terminal, ZeroOrMore
 
-Node = Tree[Token]
 TITLE = re.compile(r"^// --- (.*?)(?: ---|:.*)$", re.MULTILINE)
+RULE = re.compile(r"^[!?]?([a-z]\w*)(?:{.*?})?:", re.MULTILINE)
+WORD = re.compile(r'^([A-Z_]+)(?:\.\d+)?: (["/])(.*)\2', re.MULTILINE)
 NAMES = {
-    "e": "expression",
-    "a": "argument",
-    "n": "negation",
-    "GENERIC": "name",
-    "CALLED": "name",
-    "PROPERTY": "its name",
-}
+    "e": "expression", "a": "argument", "n": "negation", "GENERIC": "name", "CALLED": "name", "PROPERTY": "its name",
+}  # fmt: skip
 """What the parameters of templates stand for where they are first used, and words that only the lexer distinguishes."""
-REFUSED = {"leading", "leading_call"}
+REFUSED = ("leading", "leading_call")
 """Rules that are read only to refuse them with a hint."""
+MARKS = {"?": partial(Optional, skip=True), "*": partial(ZeroOrMore, skip=True), "+": OneOrMore}
+STYLE = """<style>path{fill:none;stroke:#444;stroke-width:1.4}text{font:13px monospace;text-anchor:middle}
+.terminal rect{fill:#e8f1fb;stroke:#2a6db0}.non-terminal rect{fill:#fff;stroke:#444}
+.title{font-weight:bold;text-anchor:start;fill:#222}</style><rect width="100%" height="100%" fill="#fff"/>"""
+Options = list[list[Any]]
+"""Alternatives, each a list of parts: a name, a text in quotes, a mark with its options, or alternatives."""
 
 
-def sequence(parts: Sequence[DiagramItem]) -> DiagramItem:
-    """Draw parts that follow each other."""
-    parts = [part for part in parts if not isinstance(part, Skip)]
-    return railroad.Sequence(*parts) if len(parts) > 1 else next(iter(parts), Skip())
+def read(tree: Any) -> Any:
+    """Read a part of a rule, without the names of nodes and the arguments of templates."""
+    match tree.data, tree.children:
+        case "expansions", parts:
+            return [each for part in parts for each in read_options(part) if each[0] not in REFUSED]
+        case "expansion", parts:
+            return [[*map(read, parts)]]
+        case "maybe", [inner]:
+            return "?", read_options(inner)
+        case "expr", [inner, str(mark), *_]:
+            return mark, read_options(inner)
+        case _, [Token() as word]:
+            return str(word)
+    return read(tree.children[0])
 
 
-def choice(parts: Sequence[DiagramItem]) -> DiagramItem:
-    """Draw alternatives below each other; the first is on the line."""
-    return Choice(0, *parts) if len(parts) > 1 else parts[0]
+def read_options(tree: Any) -> Options:
+    """Read a part of a rule as alternatives."""
+    return part if isinstance(part := read(tree), list) else [[part]]
+
+
+def read_rule(head: Any, *rest: Any) -> tuple[str, Options]:
+    """Read a rule; alternatives that begin with itself become a loop."""
+    key, options = head.lstrip("!?"), read_options(rest[-1])
+    again = [each[1:] for each in options if each[0] == key]
+    base = [each for each in options if each[0] != key]
+    return key, [[*(base[0] if len(base) == 1 else [base]), ("*", again)]] if again else base
+
+
+def read_word(quote: str, text: str) -> Options:
+    """Read the texts of a word; none if there is no end of them, as of a name or a number."""
+    if quote == '"':
+        return [[f'"{text}"']]
+    plain = re.sub(r"\(\?[=!].*|\\b.*|\(ed\)\?|\(\?i:|[()]|\\(?=/)", "", text)
+    texts = plain.replace("[Rr]", "r").replace(r"[ \t]+", " ").split("|")
+    return [[f'"{each}"'] for each in texts] if all(re.fullmatch(r"[\w /]+", each) for each in texts) else []
 
 
 class Grammar:
-    """The rules and words of a grammar, and the names of the rules of each part."""
+    """The rules and words of a grammar, and the names of the rules of each part that have a diagram of their own."""
 
     def __init__(self, text: str) -> None:
-        reader = Lark.open_from_package("lark", "lark.lark", ["grammars"], parser="lalr", propagate_positions=True)
-        tree = reader.parse(text + "\n")
-        self.rules = {str(each.children[0]).lstrip("!?"): each for each in tree.find_data("rule")}
-        self.words = {str(each.children[0]): texts_of(each.children[-1]) for each in tree.find_data("token")}
-        self.parts: dict[str, list[str]] = {"programs": []}
-        titles = {text[: found.start()].count("\n"): found[1] for found in TITLE.finditer(text)}
-        for key, rule in self.rules.items():
-            above = [title for number, title in titles.items() if number < rule.meta.line]
-            self.parts.setdefault(above[-1] if above else "programs", []).append(key)
+        tree = Lark.open_from_package("lark", "lark.lark", ["grammars"], parser="lalr").parse(f"{text}\n")
+        self.rules = dict(read_rule(*each.children) for each in tree.find_data("rule"))
+        self.rules |= {key: read_word(*pattern) for key, *pattern in WORD.findall(text)}
+        _, *parts = TITLE.split(f"// --- programs ---\n{text}")
+        keys = ([key for key in RULE.findall(part) if key not in REFUSED] for part in parts[1::2])
+        self.parts = dict(zip(parts[::2], keys, strict=True))
 
-    def draw(self, key: str) -> DiagramItem:
-        """Draw a rule; one that begins with itself is a loop."""
-        options = alternatives(self.rules[key].children[-1])
-        again = [each for each in options if name(each[0]) == key]
-        base = [each for each in options if each not in again]
-        if not again:
-            return self.choose(options)
-        if len(base) == 1 and all(name(each[-1]) == name(base[0][-1]) for each in again):
-            return OneOrMore(self.join(base[0]), choice([self.join(each[1:-1]) for each in again]))
-        rest = choice([self.join(each[1:]) for each in again])
-        return sequence([self.choose(base), choice([Skip(), OneOrMore(rest, Skip())])])
+    def draw(self, part: Any) -> DiagramItem:
+        """Draw a part of a rule; what two alternatives have in common at their beginning is drawn once."""
+        match part:
+            case str() if self.rules.get(part) and (part[0] == "_" or part.isupper()):  # drawn in place of its name
+                return self.draw(self.rules[part])
+            case str():
+                return Terminal(part[1:-1]) if part[0] == '"' else NonTerminal(NAMES.get(part, part.lower()))
+            case (str(mark), options):
+                return MARKS[mark](self.draw(options))
+            case [parts]:
+                return self.sequence(parts)
+            case [first, second] if second[: len(first)] == first:
+                return railroad.Sequence(self.sequence(first), MARKS["?"](self.sequence(second[len(first) :])))
+        return Choice(0, *(self.sequence(each) for each in part))
 
-    def choose(self, options: Sequence[Sequence[Node]]) -> DiagramItem:
-        """Draw alternatives; what two have in common at their beginning is drawn once."""
-        first, *more = [each for each in options if name(each[0]) not in REFUSED]
-        if len(more) == 1 and list(map(name, more[0][: len(first)])) == list(map(name, first)):
-            return sequence([self.join(first), choice([Skip(), self.join(more[0][len(first) :])])])
-        return choice([self.join(each) for each in (first, *more)])
-
-    def join(self, parts: Sequence[Node]) -> DiagramItem:
+    def sequence(self, parts: list[Any]) -> DiagramItem:
         """Draw parts that follow each other; `x (separator x)*` is a loop."""
-        drawn: list[DiagramItem] = []
+        items: list[DiagramItem] = []
         for before, part in zip((None, *parts), parts, strict=False):
-            again = alternatives(part.children[0])[0] if part.data == "expr" and part.children[1] == "*" else []
-            if before and len(again) == 2 and name(again[1]) == name(before):
-                drawn[-1] = OneOrMore(drawn[-1], self.part(again[0]))
-            else:
-                drawn.append(self.part(part))
-        return sequence(drawn)
+            match part:
+                case ("*", [[*separator, again]]) if again == before:
+                    items[-1] = OneOrMore(items[-1], self.sequence(separator))
+                case _:
+                    items.append(self.draw(part))
+        return railroad.Sequence(*items) if len(items) > 1 else items[0]
 
-    def part(self, tree: Node) -> DiagramItem:
-        """Draw a part of an alternative."""
-        inner, key = tree.children[0], name(tree)
-        if tree.data == "expr":
-            once = self.part(inner) if tree.children[1] == "?" else OneOrMore(self.part(inner), Skip())
-            return once if tree.children[1] == "+" else choice([Skip(), once])
-        if tree.data == "maybe":
-            return choice([Skip(), self.part(inner)])
-        if tree.data == "literal":
-            return Terminal(inner[1:-1])
-        if tree.data in ("expansions", "expansion", "alias"):
-            return self.choose(alternatives(tree))
-        if self.words.get(key):
-            return choice([Terminal(text) for text in self.words[key]])
-        if key.startswith("_"):
-            return self.draw(key)  # a rule without a node of its own
-        return NonTerminal(NAMES.get(key, key.lower()))
-
-
-def texts_of(tree: Node) -> list[str]:
-    """Return the texts of a word; none if there is no end of them, as of a name or a number."""
-    first = next(tree.scan_values(lambda token: token.type in ("STRING", "REGEXP")))
-    if first.type == "STRING":
-        return [first[1:-1]]
-    plain = re.sub(r"\(\?[=!].*|\\b.*|\(ed\)\?", "", first[1:-1]).replace(r"[ \t]+", " ").replace("[Rr]", "r")
-    texts = re.sub(r"\(\?i:|[()]", "", plain.replace("\\/", "/")).split("|")
-    return texts if all(re.fullmatch(r"[\w /]+", text) for text in texts) else []
-
-
-def name(tree: Node) -> str:
-    """Return the name that a part refers to, or what tells it from others."""
-    if tree.data == "template_usage":
-        return name(tree.children[0])
-    return str(tree.children[0]) if tree.data == "name" else str(tree)
-
-
-def alternatives(tree: Node) -> list[list[Node]]:
-    """Return the alternatives of a rule or of a part in parentheses, without the names of their nodes."""
-    if tree.data == "expansions":
-        return [each for part in tree.children if isinstance(part, Tree) for each in alternatives(part)]
-    if tree.data == "alias":
-        return alternatives(tree.children[0])
-    return [[bare(each) for each in tree.children] if tree.data == "expansion" else [bare(tree)]]
-
-
-def bare(tree: Node) -> Node:
-    """Return a part without the node of its sign, if it has none."""
-    return bare(tree.children[0]) if tree.data == "expr" and tree.children[1] is None else tree
-
-
-STYLE = """path{fill:none;stroke:#444;stroke-width:1.4}text{font:13px monospace;text-anchor:middle}
-.terminal rect{fill:#e8f1fb;stroke:#2a6db0}.non-terminal rect{fill:#fff;stroke:#444}
-.title{font-weight:bold;text-anchor:start;fill:#222}"""
-
-SHEET = '<rect width="100%" height="100%" fill="#fff"/>'
-
-
-def picture(grammar: Grammar, part: str) -> str:
-    """Return the diagrams of a part of a grammar, below each other."""
-    drawn, y, width = StringIO(), 6.0, 0.0
-    for key in grammar.parts[part]:
-        if key.startswith("_") or key in REFUSED:
-            continue
-        diagram = railroad.Diagram(grammar.draw(key)).format(8)
-        diagram.attrs["y"] = f"{y + 16:g}"
-        drawn.write(f'\n<text class="title" x="8" y="{y + 14:g}">{key}</text>')
-        diagram.writeSvg(drawn.write)
-        y, width = y + 16 + float(diagram.attrs["height"]), max(width, float(diagram.attrs["width"]))
-    size = f'width="{width:.0f}" height="{y:.0f}" viewBox="0 0 {width:.0f} {y:.0f}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{STYLE}</style>{SHEET}{drawn.getvalue()}\n</svg>\n'
+    def picture(self, part: str) -> str:
+        """Return the diagrams of a part, below each other."""
+        drawn, y, width = list[str](), 6.0, 0.0
+        for key in self.parts[part]:
+            diagram = railroad.Diagram(self.draw(self.rules[key])).format(8)
+            diagram.attrs["y"] = f"{y + 16:g}"
+            drawn.append(f'\n<text class="title" x="8" y="{y + 14:g}">{key}</text>')
+            diagram.writeSvg(drawn.append)
+            y, width = y + 16 + float(diagram.attrs["height"]), max(width, float(diagram.attrs["width"]))
+        size = f'width="{width:.0f}" height="{y:.0f}" viewBox="0 0 {width:.0f} {y:.0f}"'
+        return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{STYLE}{"".join(drawn)}\n</svg>\n'

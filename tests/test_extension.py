@@ -149,8 +149,9 @@ declare S(d: int)
 from A and $d = SPREAD(A().x within 2 from A) emit S(d = $d)
 """
 ASK = """
-import contextlib, io, json, runpy, sys
+import contextlib, io, json, sys
 from hypothesis import HealthCheck, find, settings
+from scripts.pages import TABLES, table
 from workbench.cli.main import main
 from workbench.conformance.generate.pipelines import pipelines
 
@@ -160,8 +161,7 @@ def printed(argv):
     return [code, out.getvalue()]
 
 asked = [printed(argv) for argv in json.loads(sys.argv[1])]
-drawn = runpy.run_path("scripts/tables.py")
-tables = {name: drawn["drawn"](name) for name in drawn["TABLES"]}
+tables = {name: table(name) for name in TABLES}
 having = find(
     pipelines(depth=1), lambda each: any(node.processor.keyword == "alternate" for node in each.nodes),
     settings=settings(max_examples=5000, derandomize=True, database=None),

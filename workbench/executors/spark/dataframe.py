@@ -27,6 +27,9 @@ def run_keyed(
 ) -> DataFrame:
     """Run a pipeline once per key: the rows of a key, in order, are the steps of the streams, which then end.
 
+    Errors in workers (a value outside its domain, two rows of the same order) are raised as Spark exceptions with
+    workbench's message; inside `with workbench.executors.spark.error_transfer.bring_back():` as the errors themselves.
+
     Parameters
     ----------
     pipeline: its inputs are columns of the same names; a null is no event in this step.
@@ -44,9 +47,6 @@ def run_keyed(
     ------
     InputError: a column is missing, or of a type that does not fit its input.
     Refused: no executor runs the pipeline.
-
-    Errors in workers (a value outside its domain, two rows of the same order) are raised as Spark exceptions with
-    workbench's message; inside `with workbench.executors.spark.error_transfer.bring_back():` as the errors themselves.
     """
     orders = (order,) if isinstance(order, str) else tuple(order)
     if not orders:

@@ -52,7 +52,7 @@ def monitor(
     ------
     InputError, LanguageError, TypingError, DomainError: the inputs cannot be bound, or a value does not fit.
     EngineError: the system is defective: it has no initial state, deadlocks, or has no fair run.
-    Everything that `check` raises.
+    WorkbenchError: everything else that `check` raises.
     """
     pipeline = program_of(pipeline)
     watch = Watching(pipeline, system, bind or {}, when or {}, (settings or Settings()).fit(pipeline))
