@@ -131,4 +131,4 @@ def test_a_wrong_figure_is_found() -> None:
 
 
 def test_the_words_of_large_numbers() -> None:
-    assert not [page.name for page in PAGES if "thousand million" in page.read_text() and page.stem != "glossary"]
+    assert not [page.name for page in PAGES if "thousand million" in page.read_text()]

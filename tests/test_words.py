@@ -1,4 +1,4 @@
-"""The words of messages, help, pages and public names: what the glossary's table says not to use is not there."""
+"""The words of messages, help, pages and public names: those that the table in CONTRIBUTING.md avoids are not there."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.sources import MODULES, ROOT
 from workbench.cli.commands import helps
 
 TOP = Path(__file__).parent.parent
-GLOSSARY = TOP / "docs" / "reference" / "glossary.md"
 ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
-TABLE, NAMES = GLOSSARY.read_text().split("| not | but |")[1].split("| not as a name | but |")
+BEGIN = "| not | but |"
+TABLE, NAMES = (TOP / "CONTRIBUTING.md").read_text().split(BEGIN)[1].split("| not as a name | but |")
 
 
 def rows(table: str) -> dict[str, str]:
@@ -33,7 +33,6 @@ EXCEPTIONS = {
     ("lab/data.py", "wanted"): "the name of a table in SQL",
     ("docs/tutorial/cold-room.md", "room"): "the example watches the temperature of rooms",
     ("docs/reference/rules-running.md", "room"): "the example has sensors in rooms",
-    ("docs/reference/glossary.md", ""): "the page has the table itself",
 }
 """Places with such a word, and why it may stand there."""
 
@@ -58,10 +57,9 @@ def avoided(text: str) -> Iterator[str]:
 
 
 def prose(page: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a page, without its examples, code and the addresses of links."""
-    text = re.sub(
-        r"^( *)(```|~~~).*?^\1\2", lambda found: "\n" * found[0].count("\n"), page.read_text(), flags=re.M | re.S
-    )
+    """The lines of a page, without its examples, code, the addresses of links, and the table of words at its end."""
+    text = page.read_text().partition(BEGIN)[0]
+    text = re.sub(r"^( *)(```|~~~).*?^\1\2", lambda found: "\n" * found[0].count("\n"), text, flags=re.M | re.S)
     for number, line in enumerate(text.splitlines(), 1):
         yield number, re.sub(r"`[^`]*`|\]\([^)]*\)|<!--.*?-->", "", line)
 
@@ -84,7 +82,7 @@ def test_the_table_is_read() -> None:
     assert len(AVOIDED) > 12
 
 
-def test_messages_use_the_words_of_the_glossary() -> None:
+def test_messages_use_the_words_of_the_table() -> None:
     wrong = [
         f"{name}:{line}: '{word}' in '{text.strip()[:60]}'; write {AVOIDED[word]}"
         for path in MODULES
@@ -97,7 +95,7 @@ def test_messages_use_the_words_of_the_glossary() -> None:
     assert wrong == []
 
 
-def test_pages_use_the_words_of_the_glossary() -> None:
+def test_pages_use_the_words_of_the_table() -> None:
     pages = [
         page
         for page in (*TOP.glob("*.md"), *(TOP / "docs").rglob("*.md"))
@@ -107,7 +105,6 @@ def test_pages_use_the_words_of_the_glossary() -> None:
         f"{name}:{number}: '{word}' in '{line.strip()[:60]}'; write {AVOIDED[word]}"
         for page in pages
         for name in [page.relative_to(TOP).as_posix()]
-        if (name, "") not in EXCEPTIONS
         for number, line in prose(page)
         for word in avoided(line)
         if (name, word) not in EXCEPTIONS
@@ -115,13 +112,13 @@ def test_pages_use_the_words_of_the_glossary() -> None:
     assert wrong == []
 
 
-def test_the_first_lines_of_commands_use_the_words_of_the_glossary() -> None:
+def test_the_first_lines_of_commands_use_the_words_of_the_table() -> None:
     """They are docstrings, and help."""
     assert {name: found for name, line in helps().items() if (found := list(avoided(line)))} == {}
 
 
 @pytest.mark.parametrize("space", ["", ".functions", ".processors", ".properties", ".rules", ".faults", ".executors"])
-def test_public_names_use_the_words_of_the_glossary(space: str) -> None:
+def test_public_names_use_the_words_of_the_table(space: str) -> None:
     names = importlib.import_module(f"workbench{space}").__all__
     assert [name for name in names if list(avoided(name.replace("_", " ").lower()))] == []
 
