@@ -96,9 +96,9 @@ class _Canonical(Substitute):
 
     def default(self, term: Term, *args: Any) -> Term:
         if term.op is not None and term.op.name in COMMUTATIVE and args[0].domain == args[1].domain:
-            args = tuple(sorted(args, key=lambda arg: self._places.setdefault(arg, len(self._places))))
+            args = tuple(sorted(args, key=lambda arg: self._ranks.setdefault(arg, len(self._ranks))))
         return super().default(term, *args)
 
     def __init__(self, bindings: dict[Term, Term]) -> None:
         super().__init__(bindings)
-        self._places: dict[Term, int] = {}
+        self._ranks: dict[Term, int] = {}

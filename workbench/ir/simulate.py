@@ -44,7 +44,7 @@ class Lines:
         self.holding = holding
         self.waiting: list[deque[Value]] = [deque() for _ in holding.queues]
         join = replace(holding.join, window=len(holding.fires))
-        self._places = [
+        self._slot_indices = [
             [
                 [index_of[".".join((f"{instance}:{store}", *path))] for path, _ in scalars(domain)]
                 for store in brim.stores
@@ -67,7 +67,7 @@ class Lines:
                     line.append(value)
             for _ in range(fronts):
                 line.popleft()
-        lines = list(zip(self.waiting, self._places, self.holding.join.domains, strict=True))
+        lines = list(zip(self.waiting, self._slot_indices, self.holding.join.domains, strict=True))
         for line, stores, domain in sorted(lines, key=lambda each: len(each[0])):  # both queues may share their slots
             for position, indices in enumerate(stores):
                 value = line[position] if position < len(line) else domain.default

@@ -210,7 +210,7 @@ class XmlReader(RowReader):
             else:
                 cells.append(place(path)(row, cache))
         if self._missing:
-            there = {path for path, cell in zip(self._paths, cells, strict=True) if _places(cell)}
+            there = {path for path, cell in zip(self._paths, cells, strict=True) if _contents(cell)}
             self._missing = {path: None for path in self._missing if path not in there}
         return cells
 
@@ -257,7 +257,7 @@ class XmlReader(RowReader):
         return value_in(cell[0][1], domain) if cell else None
 
     def format_cell(self, cell: Any) -> str:
-        texts = [each if isinstance(each, str) else as_text(each) for _, each in _places(cell)]
+        texts = [each if isinstance(each, str) else as_text(each) for _, each in _contents(cell)]
         return f"'{short(texts[0])}'" if len(texts) == 1 else f"{len(texts)} elements"
 
     def text(self, number: int, row: Element) -> str:
@@ -280,7 +280,7 @@ def _at(path: str, row: Element) -> Places:
     return place(path)(row, {})
 
 
-def _places(cell: Any) -> Places:
+def _contents(cell: Any) -> Places:
     return cell.contents() if isinstance(cell, PlainCell) else cell or []
 
 

@@ -56,7 +56,7 @@ class KeyRowForm(RowForm):
         columns += [f"x{i} {kind(domains[name])}" for i, name in enumerate(self.inputs)]
         return ", ".join(columns)
 
-    def with_places(self, *columns: str) -> KeyRowForm:
+    def with_position_columns(self, *columns: str) -> KeyRowForm:
         """Return the form with other columns for the position of a row (`Layout.position_columns`)."""
         return replace(self, layout=replace(self.layout, position_columns=columns))
 

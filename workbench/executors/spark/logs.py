@@ -77,7 +77,7 @@ def read_log(
             raise InputError("the spark backend reads files, not the standard input or pipes", where=str(file))
     form = _form(program, reading, key, order, files[0])
     tasks = read_tasks(files, form.ports, reading, reporter or Reporter(), 2 * spark.sparkContext.defaultParallelism)
-    form = form.with_places("row") if len(tasks) == 1 else form.with_places("task", "row")
+    form = form.with_position_columns("row") if len(tasks) == 1 else form.with_position_columns("task", "row")
     reader = PartReader(form, reading, Counts.on(spark), dict(enumerate(tasks)))
     return _log(spark.range(0, len(tasks), 1, len(tasks)), reader, log_name, count_parts(tasks))
 

@@ -77,7 +77,7 @@ class WaitingCopies:
         """Take one front; `elements` has, for each of its possible values, whether it is present, and the value."""
         waiting, *rest = state
         newest = WaitingPosition(FALSE, tuple(WaitingCopy(*each, self._initial) for each in elements))
-        positions = [*self._places(rest), self._nothing]
+        positions = [*self._build_positions(rest), self._nothing]
         positions = [
             self._feed(_choose(EQ(waiting, number), newest, position), front)
             for number, position in enumerate(positions)
@@ -121,7 +121,7 @@ class WaitingCopies:
         copies = ((FALSE, const(default if key is None else key, self.element), self._initial) for key in self.keys)
         return WaitingPosition(FALSE, tuple(WaitingCopy(*copy) for copy in copies))
 
-    def _places(self, rest: Sequence[Any]) -> list[WaitingPosition]:
+    def _build_positions(self, rest: Sequence[Any]) -> list[WaitingPosition]:
         """Build the positions from the parts of a state behind the first."""
         parts, positions = iter(rest), []
         for _ in range(self.capacity):

@@ -52,17 +52,17 @@ def term_warnings(pipeline: Pipeline) -> list[PipelineError]:
     return [
         PipelineError(what, where=where, hint=hint)
         for is_warned_of, what, hint in TERM_WARNINGS
-        for where in dict.fromkeys(_places(pipeline, is_warned_of))
+        for where in dict.fromkeys(_find_locations(pipeline, is_warned_of))
     ]
 
 
-def _places(pipeline: Pipeline, is_warned_of: Callable[[Term], bool]) -> Iterator[Location]:
-    """Yield the places of such terms in a text; a place in Python is meant."""
+def _find_locations(pipeline: Pipeline, is_warned_of: Callable[[Term], bool]) -> Iterator[Location]:
+    """Yield the locations of such terms in a text; one in Python is intended."""
     for node in pipeline.nodes:
         inner, terms = list[Pipeline](), list[Term]()
         _collect(pipeline.typed[node.name], inner, terms)
         for each in inner:
-            yield from _places(each, is_warned_of)
+            yield from _find_locations(each, is_warned_of)
         if isinstance(node.where, Location) and any(map(is_warned_of, postorder(terms))):
             yield node.where
 

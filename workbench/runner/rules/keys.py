@@ -80,14 +80,14 @@ class KeyedRules:
         for rule in plain.rules:
             if rule.absence is not None:
                 self._timeouts[rule.trigger.type].add(rule.timeout)
-        self._places: Mapping[str, tuple[int, int]] = {
+        self._key_positions: Mapping[str, tuple[int, int]] = {
             name: (wide.declarations[name].positions[key], len(plain.declarations[name].attributes))
             for name in plain.events
         }
 
     def process(self, event: Occurrence) -> list[Occurrence]:
         """Return the composites that the clock causes in all runs, then those of the event in the run of its key."""
-        index, count = self._places[event.type]
+        index, count = self._key_positions[event.type]
         key = event.values[index]
         if key is None:
             what = f"an event of type {event.type} has no '{self.key}', so that it belongs to no key"

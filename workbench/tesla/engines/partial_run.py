@@ -44,7 +44,7 @@ class PartialRun:
         self._kept = {trigger for _, trigger, _ in self._absent.values()}
         self._longest = max((timeout for _, _, timeout in self._absent.values()), default=0)
         self._count = 0
-        self._places: dict[int, tuple[int, OrderPlace]] = {}
+        self._sort_keys: dict[int, tuple[int, OrderPlace]] = {}
         self._sweep_at = SWEEP
         self._due: tuple[int, str, int] | None = None
         self._first, self._behind = b"", 0
@@ -116,7 +116,7 @@ class PartialRun:
 
     def _begin(self, time: int, rule: str, trigger: int) -> None:
         """Begin the effects of another trigger's deadline."""
-        first = make_time_prefix(time) + b"\1" + self._absent[rule][0].to_bytes(4) + self._places[trigger][1]
+        first = make_time_prefix(time) + b"\1" + self._absent[rule][0].to_bytes(4) + self._sort_keys[trigger][1]
         self._due = (time, rule, trigger)
         if not first < self._first:
             self._first, self._behind = first, 0
@@ -124,21 +124,21 @@ class PartialRun:
     def _keep(self, number: int, event: Occurrence, sort_key: OrderPlace) -> None:
         """Store the place of an event that may be the trigger of an absence."""
         if event.type in self._kept:
-            self._places[number] = (event.time, sort_key)
-            if len(self._places) > self._sweep_at:
+            self._sort_keys[number] = (event.time, sort_key)
+            if len(self._sort_keys) > self._sweep_at:
                 oldest = event.time - self._longest
-                self._places = {n: each for n, each in self._places.items() if each[0] >= oldest}
-                self._sweep_at = 2 * len(self._places) + SWEEP
+                self._sort_keys = {n: each for n, each in self._sort_keys.items() if each[0] >= oldest}
+                self._sweep_at = 2 * len(self._sort_keys) + SWEEP
 
     def state(self) -> list[Any]:
         """Return the state besides the engine, for `set_state`."""
-        triggers = [(number, time, sort_key.hex()) for number, (time, sort_key) in self._places.items()]
+        triggers = [(number, time, sort_key.hex()) for number, (time, sort_key) in self._sort_keys.items()]
         return [self._count, triggers, self._due, self._first.hex(), self._behind]
 
     def set_state(self, state: Sequence[Any]) -> None:
         """Restore a saved state."""
         self._count, triggers, due, first, self._behind = state
-        self._places = {number: (time, bytes.fromhex(sort_key)) for number, time, sort_key in triggers}
+        self._sort_keys = {number: (time, bytes.fromhex(sort_key)) for number, time, sort_key in triggers}
         self._due, self._first = None if due is None else tuple(due), bytes.fromhex(first)
 
 

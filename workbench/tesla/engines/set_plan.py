@@ -127,7 +127,7 @@ class SetPlan:
         self.rules, self.name, self.indexed = rules, rules.name, indexed
         self.plans = [RulePlan(rule, indexed) for rule in rules.resolved]
         self.columns: list[PlannedColumn] = []
-        self._places: dict[Any, PlannedColumn] = {}
+        self._column_by_key: dict[Any, PlannedColumn] = {}
         candidates = {
             (step.type, own_filters(step), tuple(own for own, _ in own_equations(step)))
             for _, step in self._column_steps()
@@ -168,11 +168,11 @@ class SetPlan:
         ordering: tuple[t.OrderedBy, ...],
     ) -> PlannedColumn:  # fmt: skip
         name = type, tuple(map(str, filters)), tuple(map(str, keys)), tuple(map(str, ordering))
-        if name not in self._places:
+        if name not in self._column_by_key:
             column = PlannedColumn(len(self.columns), type, filters, keys, fact, ordering)
             self.columns.append(column)
-            self._places[name] = column
-        return self._places[name]
+            self._column_by_key[name] = column
+        return self._column_by_key[name]
 
     @staticmethod
     def _access(step: RuleStep, column: PlannedColumn, later: str, decided: bool) -> tuple[str, str]:

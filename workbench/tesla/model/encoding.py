@@ -65,7 +65,7 @@ class ValueEncoding(NamedTuple):
         table, domain = self.table, self.domain
         if len(table) == 1:
             return GuardedValue.constant(table.values[0])
-        if isinstance(domain, Range | Integer) and self._in_places(table):
+        if isinstance(domain, Range | Integer) and self._is_in_table_order(table):
             return GuardedValue.at(SUB(Conversion.to(item, Range(domain.lo, domain.hi)), domain.lo), table)
         if isinstance(domain, Bool):
             return GuardedValue.of([(False, negate(item)), (True, item)])
@@ -83,7 +83,12 @@ class ValueEncoding(NamedTuple):
             whole = [value for value, _ in choice.cases.values() if isinstance(value, int)] or [domain.lo]
             exact = ValueEncoding.of_pairs(self.table, Range(min(whole), max(whole)), whole, whole)
             return Conversion.to(as_term(exact.encode(choice), exact.domain), domain)
-        if choice.index is not None and isinstance(domain, Range) and table is not None and self._in_places(table):
+        if (
+            choice.index is not None
+            and isinstance(domain, Range)
+            and table is not None
+            and self._is_in_table_order(table)
+        ):
             return ADD(choice.index, domain.lo)
         code: Any = const(domain.default, domain)
         for key, (_, when) in choice.cases.items():
@@ -91,8 +96,8 @@ class ValueEncoding(NamedTuple):
                 code = ite(when, const(self.codes[key], domain), code)
         return code
 
-    def _in_places(self, table: ValueTable) -> bool:
-        """Whether codes are the places of a table, counted from the least number."""
+    def _is_in_table_order(self, table: ValueTable) -> bool:
+        """Whether codes are the positions in a table, counted from the least number."""
         assert isinstance(self.domain, Range | Integer)
         return [self.codes.get(key) for key in table.places] == list(range(self.domain.lo, self.domain.hi + 1))
 

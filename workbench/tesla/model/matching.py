@@ -167,7 +167,7 @@ class RuleMatching:
         """Yield the slots of events in the window, oldest first, each with its condition."""
         part, ends = self.rule.parts[index], [partial.slots[anchor] for anchor in self.rule.anchors[index]]
         column, window = self.line.layout.columns[part.type], part.window
-        for slot in self.line.places_of(column):
+        for slot in self.line.indices_of(column):
             when: Any = self.line.slots[slot].of(column)
             assert window is not None
             if window.between:

@@ -109,7 +109,7 @@ class EventLine:
         """All slots: those in the line, then the others."""
         return (*self.lined, *(each.retain(self.layout.marks) for each in self.apart))
 
-    def places_of(self, column: ColumnLayout) -> list[int]:
+    def indices_of(self, column: ColumnLayout) -> list[int]:
         """Return the slots that can hold events of a column, the oldest first."""
         if not column.apart:
             return list(reversed(range(len(self.lined))))
@@ -138,7 +138,7 @@ class EventLine:
     def length(self, column: ColumnLayout) -> Any:
         """Return the number of events of a column."""
         total: Any = const(0, Range(0, 0))
-        for index in self.places_of(column):
+        for index in self.indices_of(column):
             total = ADD(total, ite(self.slots[index].of(column), 1, 0))
         return restrict_to_range(total, Range(0, column.capacity))
 

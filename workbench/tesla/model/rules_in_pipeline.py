@@ -91,7 +91,7 @@ class RulesInPipeline(ModelledRules):
     # --- encodings of pipes ---
 
     @cached_property
-    def _places(self) -> Mapping[str, Sequence[tuple[str, int | None, Domain]]]:
+    def _input_attributes(self) -> Mapping[str, Sequence[tuple[str, int | None, Domain]]]:
         declared = self.rules.declarations
         fed = zip(self.fed, self.shapes[1:], strict=True)
         return {name: list(list_attributes(declared[name], domain, modelled=True)) for name, domain in fed}
@@ -99,7 +99,7 @@ class RulesInPipeline(ModelledRules):
     @cached_property
     def _input_encodings(self) -> Mapping[tuple[str, str], ValueEncoding]:
         encodings = {}
-        for name, fields in self._places.items():
+        for name, fields in self._input_attributes.items():
             domains = self.rules.declarations[name].domains
             for attribute, _, part in fields:
                 codes, table = list(part.values()), self.frame.tables[name, attribute]
@@ -108,7 +108,7 @@ class RulesInPipeline(ModelledRules):
         return encodings
 
     def attributes(self, name: str, code: Any) -> Iterator[tuple[str, Any]]:
-        for attribute, index, _ in self._places[name]:
+        for attribute, index, _ in self._input_attributes[name]:
             yield attribute, code if index is None else code[index]
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:

@@ -123,7 +123,7 @@ def _count_twice(rule: ResolvedRule) -> Iterator[t.Rule]:
     for index, part in enumerate(rule.parts):
         if isinstance(part, t.Aggregate):
             constraints = tuple(t.OwnAttribute(exact_text(each)) for each in normalize(part.constraints))
-            text = str(replace(part, parameter="", constraints=constraints, window=_window_by_places(rule, index)))
+            text = str(replace(part, parameter="", constraints=constraints, window=_window_by_positions(rule, index)))
             first = met.setdefault(text, part.parameter)
             if first != part.parameter:
                 yield _rename(without_part(rule, index), part.parameter, first)
@@ -323,15 +323,15 @@ def _rename(rule: t.Rule, one: str, other: str) -> t.Rule:
 # --- windows --------------------------------------------------------------------------------------------
 
 
-def _window_by_places(rule: t.Rule, index: int) -> t.EventWindow | None:
-    """Return the window of a part with places in place of names."""
+def _window_by_positions(rule: t.Rule, index: int) -> t.EventWindow | None:
+    """Return the window of a part with positions for names."""
     window = rule.parts[index].window
     return window and replace(window, names=tuple(sorted(map(str, rule.anchors[index]))))
 
 
 def _includes(rule: t.Rule, wide: int, narrow: int) -> bool:
     """Whether the window of one part contains that of the other."""
-    one, other = _window_by_places(rule, wide), _window_by_places(rule, narrow)
+    one, other = _window_by_positions(rule, wide), _window_by_places(rule, narrow)
     if one == other:
         return True
     if one is None or other is None or not (one.before and other.before) or one.of != other.of:

@@ -80,7 +80,7 @@ class StepBody:
         *,
         with_steps: bool = False,
     ) -> None:
-        self.system, self._given, self._step, self._places = system, constants, step, with_steps
+        self.system, self._given, self._step, self._with_step = system, constants, step, with_steps
         self._suffix = suffix
         known: dict[Term, Term] = dict(constants)
         self._known = Substitute(known)
@@ -146,7 +146,7 @@ class StepBody:
         rows = rows_of(pipe)
         for slot in pipe.slots:
             present, *values = map(self._lower, (slot.present, *leaves(slot.value)))
-            if self._places:
+            if self._with_step:
                 values.append(self._step)
             if pipe.more is not None:
                 self._emit_repeated(j, present, self._lower(pipe.more), values)
@@ -159,7 +159,7 @@ class StepBody:
     def _stores(self, j: int, at: ir.Expr, values: Sequence[ir.Expr]) -> list[ir.Statement]:
         """Return the statements that write an event's fields, and its step, at an offset of an output."""
         arrays = self._outputs[j]
-        fields = [*arrays[: len(values) - self._places], *arrays[len(arrays) - self._places :]]
+        fields = [*arrays[: len(values) - self._with_step], *arrays[len(arrays) - self._with_step :]]
         return [ir.Store(ir.Load(array, (at,)), value) for array, value in zip(fields, values, strict=True)]
 
     def _emit_repeated(self, j: int, present: ir.Expr, more: ir.Expr, values: Sequence[ir.Expr]) -> None:
@@ -180,14 +180,14 @@ class StepBody:
         """
         block, count = self._lowering.block, _count(j)
         here = op("min", count, name_capacity(j))
-        last = self._outputs[j][-1 - self._places]
+        last = self._outputs[j][-1 - self._with_step]
 
         def changes(more: ir.Expr) -> list[ir.Statement]:
             return [] if events else [ir.Store(ir.Load(last, (here,)), more)]
 
         def fill(body: list[ir.Statement]) -> None:
             which, *fields = map(self._lower, (rows.which, *leaves(rows.value)))
-            stores = self._stores(j, here, [*fields, *([self._step] if self._places else [])])
+            stores = self._stores(j, here, [*fields, *([self._step] if self._with_step else [])])
             body.append(ir.If(which, (*stores, *changes(ir.TRUE), ir.Store(count, add(count, ir.integer(1))))))
 
         block += [*self._stores(j, here, values), *changes(ir.FALSE)]

@@ -66,7 +66,7 @@ class LoopArrays:
             *(columns.zeros(size, domain) for _, domain, size, _ in form.memories),
         ]
         self._saved, self._kept = copies(self.arrays), copies(self.arrays)
-        memory_slices = list(_memory_places(system))
+        memory_slices = list(_slice_memories(system))
         self._tables = [
             (memory.domain, here) for memory, here in memory_slices if isinstance(memory.domain, KeyedArray)
         ]
@@ -75,7 +75,7 @@ class LoopArrays:
         self.endless = list(_endless(system))
         self._filled = {each.name: 0 for each in self.endless}
         """The queues without a capacity, and the number of steps after which they were last seen empty."""
-        self._places = {name: 2 + i for i, (name, *_) in enumerate(form.memories)}
+        self._array_indices = {name: 2 + i for i, (name, *_) in enumerate(form.memories)}
         self._used, self._filling = dict[int, int](), dict[int, float]()
         self._heaps = {memory.domain.of: here for memory, here in memory_slices if isinstance(memory.domain, MapHeap)}
         """The arrays of input maps, for each map type."""
@@ -162,7 +162,7 @@ class LoopArrays:
 
     def array(self, column: Term) -> Any:
         """Return an array of a memory."""
-        return self.arrays[self._places[column.name]]
+        return self.arrays[self._array_indices[column.name]]
 
     def number(self, variable: str) -> int:
         """Return the value of an integer variable."""
@@ -313,7 +313,7 @@ class LoopArrays:
         return True
 
 
-def _memory_places(system: System) -> Iterator[tuple[Memory, slice]]:
+def _slice_memories(system: System) -> Iterator[tuple[Memory, slice]]:
     """Yield the memories, each with the slice of its arrays in a state."""
     start = 2
     for memory in system.memories:
@@ -326,7 +326,7 @@ def _holds(domain: Domain, of: Map) -> bool:
 
 def _endless(system: System) -> Iterator[EndlessQueue]:
     """Yield the queues of a system that grow on demand."""
-    for memory, indices in _memory_places(system):
+    for memory, indices in _slice_memories(system):
         if memory.domain.endless:
             instance, _, number = memory.name.rpartition(":events")
             queues = [name for name in system.queues if f"{name.rpartition('.')[0]}.queue" == instance]
