@@ -27,7 +27,7 @@ from workbench.executors.spark.reader import RowForm, RowOrigin, TaskRows
 from workbench.runner.rules.columns import arrange_events, encode_texts, text_codes
 from workbench.runner.rules.composites import attribute_values
 from workbench.runner.rules.log import RuleLog, log_ports
-from workbench.tesla.engines.partial_run import OrderPlace
+from workbench.tesla.engines.partial_run import SortKey
 from workbench.tesla.event_block import EventBlock, event_block
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.partition import RulePartition, hash_keys
@@ -140,7 +140,7 @@ class EventLayout:
         return (hashes >> np.uint64(32)).astype(np.int64) % self.buckets
 
     def read_block(self, batch: Any) -> tuple[EventBlock, Any] | None:
-        """Read the events of a record batch as columns, and their places; None where two texts have one number."""
+        """Read the events of a record batch as columns, and their sort keys; None where two texts have one number."""
         from workbench.events.buffers import numbers_of, numbers_to_arrow
         from workbench.events.input_columns import decode_column
 
@@ -159,8 +159,8 @@ class EventLayout:
         block = arrange_events(self.rules, types, times, texts, lambda *attribute: arrays[attribute])
         return block, batch.column(2)
 
-    def read_events(self, batch: Any) -> Iterator[tuple[Occurrence | None, int, OrderPlace]]:
-        """Read the events of a record batch one by one, with their times and places; None for a clock row."""
+    def read_events(self, batch: Any) -> Iterator[tuple[Occurrence | None, int, SortKey]]:
+        """Read the events of a record batch one by one, with their times and sort keys; None for a clock row."""
         times, positions, types = (batch.column(i).to_pylist() for i in (1, 2, 3))
         columns = [column.to_pylist() for column in batch.columns[4:]]
         of_type = [
@@ -244,7 +244,7 @@ class EventRows(TaskRows):
         return self.note
 
     def _list_order_keys(self, first: bytes, count: int) -> Any:
-        """Return the places of the next events, as an Arrow array of bytes."""
+        """Return the sort keys of the next events, as an Arrow array of bytes."""
         import numpy as np
 
         from workbench.events.buffers import big_endian, bytes_column
@@ -264,5 +264,5 @@ class EventRows(TaskRows):
 
 
 def make_order_prefix(origin: RowOrigin) -> bytes:
-    """Return the first part of events' places: tasks are ordered by their numbers, and files by their names."""
+    """Return the first part of events' sort keys: tasks are ordered by their numbers, and files by their names."""
     return origin.to_bytes(4) if isinstance(origin, int) else origin.encode("utf-8", "surrogateescape") + b"\0"

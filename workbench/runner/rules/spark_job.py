@@ -1,4 +1,4 @@
-"""Run rules on Spark: an engine for each bucket of keys, and the places of its composites among all.
+"""Run rules on Spark: an engine for each bucket of keys, and the sort keys of its composites among all.
 
 The rule of this module: an engine is started as it is without Spark, and its clock follows the whole log.
 """
@@ -19,16 +19,16 @@ from workbench.runner.rules.composites import composite_table, event_row
 from workbench.runner.rules.spark_events import EventLayout
 from workbench.stored import checksum
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
-from workbench.tesla.engines.partial_run import OrderPlace, PartialRun
+from workbench.tesla.engines.partial_run import PartialRun, SortKey
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
 PLACE, RANGE = "workbench place", "workbench range"
-"""The columns with the order places of composites, and with their ranges of time."""
+"""The columns with the sort keys of composites, and with their ranges of time."""
 BATCH_COMPOSITES = 4096
 """Number of composites of a batch, where they come one by one."""
-PlacedComposite = tuple[OrderPlace, Occurrence]
+OrderedComposite = tuple[SortKey, Occurrence]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class RuleJob(Job):
 
     @property
     def schema(self) -> str:
-        """The columns of composites as Spark writes them, their places first, and their ranges last."""
+        """The columns of composites as Spark writes them, their sort keys first, and their ranges last."""
         columns = (f"`{name}` {kind(domain)}" for name, domain in self.ports.outputs_by_name.items())
         ranges = [f"`{RANGE}` int"] if self.ranges else []
         return ", ".join([f"`{PLACE}` binary", *columns, *ranges])
@@ -85,7 +85,7 @@ class RuleJob(Job):
         """Start an engine; Refused where it does not run the rules."""
         return PartialRun(rule_engine(self.scaled, self.engine, self.facts, self.settings))
 
-    def rows_batch(self, composites: Sequence[PlacedComposite]) -> Any:
+    def rows_batch(self, composites: Sequence[OrderedComposite]) -> Any:
         """Make a record batch of composites that come one by one."""
         import pyarrow as pa
 
@@ -98,7 +98,7 @@ class RuleJob(Job):
         return pa.RecordBatch.from_arrays([positions, *columns], names=[PLACE, *self.ports.outputs_by_name])
 
     def block_batch(self, positions: Any, composites: EventBlock | list[Occurrence]) -> Any:
-        """Make a record batch of composites as an engine gives them, and of their places."""
+        """Make a record batch of composites as an engine gives them, and of their sort keys."""
         import pyarrow as pa
 
         domains = self.ports.outputs_by_name
@@ -143,7 +143,7 @@ class BucketRun(StoredRun):
         else:
             yield from map(self.job.rows_batch, batched(self._singly(rows), BATCH_COMPOSITES))
 
-    def _singly(self, rows: Any) -> Iterator[PlacedComposite]:
+    def _singly(self, rows: Any) -> Iterator[OrderedComposite]:
         for event, time, position in self.job.layout.read_events(rows):
             yield from self.run.advance(time - 1) if event is None else self.run.process(event, position)
 
@@ -203,7 +203,7 @@ class BucketRuns(GroupRun):
 
 
 def list_composite_keys(times: Any, positions: Any, behind: Any) -> Any:
-    """Return the places of composites as a column: those of `PartialRun.process`.
+    """Return the sort keys of composites as a column: those of `PartialRun.process`.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def list_composite_keys(times: Any, positions: Any, behind: Any) -> Any:
 
 
 def times_of(positions: Any) -> Any:
-    """Return the times of composites, by their places."""
+    """Return the times of composites, by their sort keys."""
     import numpy as np
 
     _, begins, letters = positions.buffers()

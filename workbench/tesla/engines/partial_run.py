@@ -1,9 +1,9 @@
-"""An engine on a part of the events of a log, and the places of its composites among those of all events.
+"""An engine on a part of the events of a log, and the sort keys of its composites among those of all events.
 
 The rule of this module: a place is a byte string, and the composites of several such runs, sorted by place, are in
 the order in which one engine publishes them. The effects of an event come after it. The effects of a deadline come
 after all events of its time, in the order of the rules and of the triggers; further effects for the same deadline
-follow at once, as in a single engine, where other waiting deadlines have later places.
+follow at once, as in a single engine, where other waiting deadlines have later sort keys.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 
-OrderPlace = bytes
-"""The place of an external event: of the same length in all runs, or self-delimiting."""
+SortKey = bytes
+"""The sort key of an external event: of the same length in all runs, or self-delimiting."""
 SWEEP = 1024
-"""Number of additional places of triggers after which obsolete ones are removed."""
+"""Number of additional sort keys of triggers after which obsolete ones are removed."""
 
 
 class PartialRun:
@@ -44,13 +44,13 @@ class PartialRun:
         self._kept = {trigger for _, trigger, _ in self._absent.values()}
         self._longest = max((timeout for _, _, timeout in self._absent.values()), default=0)
         self._count = 0
-        self._sort_keys: dict[int, tuple[int, OrderPlace]] = {}
+        self._sort_keys: dict[int, tuple[int, SortKey]] = {}
         self._sweep_at = SWEEP
         self._due: tuple[int, str, int] | None = None
         self._first, self._behind = b"", 0
 
-    def process(self, event: Occurrence, sort_key: OrderPlace) -> list[tuple[OrderPlace, Occurrence]]:
-        """Process an event, and return the composites that it causes with their places, those of the clock first."""
+    def process(self, event: Occurrence, sort_key: SortKey) -> list[tuple[SortKey, Occurrence]]:
+        """Process an event, and return the composites that it causes with their sort keys, those of the clock first."""
         composites = self.engine.process(event)
         due = sum(each.time < event.time for each in composites)
         pairs = [(self._of_deadline(each), each) for each in composites[:due]]
@@ -69,7 +69,7 @@ class PartialRun:
 
     @property
     def in_blocks(self) -> bool:
-        """Whether it processes events as columns; effects of the clock need places one by one."""
+        """Whether it processes events as columns; effects of the clock need sort keys one by one."""
         return not self._absent and block_engine(self.engine) is not None
 
     def process_block(self, block: EventBlock) -> Iterator[tuple[Any, Any, EventBlock | list[Occurrence]]]:
@@ -98,13 +98,13 @@ class PartialRun:
             yield at, counted, part
         self._count += total + len(block)
 
-    def advance(self, time: int) -> list[tuple[OrderPlace, Occurrence]]:
-        """Move the clock to a time, and return the composites that this causes, with their places."""
+    def advance(self, time: int) -> list[tuple[SortKey, Occurrence]]:
+        """Move the clock to a time, and return the composites that this causes, with their sort keys."""
         composites = self.engine.advance(time)
         self._count += len(composites)
         return [(self._of_deadline(each), each) for each in composites]
 
-    def _of_deadline(self, composite: Occurrence) -> OrderPlace:
+    def _of_deadline(self, composite: Occurrence) -> SortKey:
         if composite.rule in self._absent:
             due = (composite.time, composite.rule, composite.sources[0])
             if due != self._due:
@@ -121,7 +121,7 @@ class PartialRun:
         if not first < self._first:
             self._first, self._behind = first, 0
 
-    def _keep(self, number: int, event: Occurrence, sort_key: OrderPlace) -> None:
+    def _keep(self, number: int, event: Occurrence, sort_key: SortKey) -> None:
         """Store the place of an event that may be the trigger of an absence."""
         if event.type in self._kept:
             self._sort_keys[number] = (event.time, sort_key)
@@ -143,7 +143,7 @@ class PartialRun:
 
 
 def refuse_circles(rules: RuleSet, hint: str) -> None:
-    """Raise Refused, with a hint, if one absence can cause another one, so that places are unbounded."""
+    """Raise Refused, with a hint, if one absence can cause another one, so that sort keys are unbounded."""
     for rule in rules.rules:
         if rule.absence and rule.trigger.type in rules.graph.find_effects([rule.emits]):
             what = f"rule '{rule.name}' leads back to itself, so that what it emits has no position in the order"
@@ -151,7 +151,7 @@ def refuse_circles(rules: RuleSet, hint: str) -> None:
 
 
 def make_time_prefix(time: int) -> bytes:
-    """Return the prefix of the places of a time."""
+    """Return the prefix of the sort keys of a time."""
     return (time + (1 << 63)).to_bytes(8)
 
 

@@ -1,4 +1,4 @@
-"""The rules of one worker of a pool, and the places of its composites.
+"""The rules of one worker of a pool, and the sort keys of its composites.
 
 The rule of this module: a worker knows its own composites and all external events, and numbers these. Only the pool
 knows their numbers among all events.
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from workbench.errors import WorkbenchError
 from workbench.tesla.engines.engine import RuleCost
-from workbench.tesla.engines.partial_run import OrderPlace, PartialRun, make_time_prefix
+from workbench.tesla.engines.partial_run import PartialRun, SortKey, make_time_prefix
 from workbench.tesla.engines.publisher import Publisher
 from workbench.tesla.occurrence import Occurrence
 
@@ -29,7 +29,7 @@ class WorkerComposite(NamedTuple):
     composite: its type, time and values, the worker's own numbers of its sources, and its rule.
     """
 
-    sort_key: OrderPlace
+    sort_key: SortKey
     events: int
     composite: tuple[Any, ...]
 
@@ -38,7 +38,7 @@ class PoolAnswer(NamedTuple):
     """The answer of a worker: composites in their order, and the first failure with its place."""
 
     composites: Sequence[WorkerComposite] = ()
-    failure: tuple[OrderPlace, WorkbenchError] | None = None
+    failure: tuple[SortKey, WorkbenchError] | None = None
     costs: Sequence[RuleCost] = ()
 
 
@@ -56,7 +56,7 @@ class WorkerRules:
         self._run: PartialRun | None = None
         self._events = 0
         self._last = b""
-        """The upper bound for places of composites caused by the last event."""
+        """The upper bound for sort keys of composites caused by the last event."""
 
     def answer(self, request: PoolRequest) -> PoolAnswer:
         """Process a request, and return the answer."""
@@ -94,6 +94,6 @@ class WorkerRules:
         return PoolAnswer([_composite(sort_key, self._events, each) for sort_key, each in effects])
 
 
-def _composite(sort_key: OrderPlace, before: int, each: Occurrence) -> WorkerComposite:
+def _composite(sort_key: SortKey, before: int, each: Occurrence) -> WorkerComposite:
     """Make a composite that comes after this number of external events."""
     return WorkerComposite(sort_key, before, (each.type, each.time, each.values, each.sources, each.rule))
