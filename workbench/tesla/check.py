@@ -21,7 +21,7 @@ from workbench.named_files import allow
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.check_declarations import check_types, check_unique, collect_declarations
-from workbench.tesla.own_aggregates import GivenAggregates, OwnAggregates, read_declarations, resolve_call
+from workbench.tesla.own_aggregates import AggregateDefinitions, OwnAggregates, read_declarations, resolve_call
 from workbench.tesla.parser import parse_rule_file, read_rules, suspend_collection
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.rule_warnings import remarks
@@ -39,7 +39,7 @@ def parse_rules(
     text: str,
     name: str = "rules",
     types: Types | None = None,
-    aggregates: GivenAggregates | None = None,
+    aggregates: AggregateDefinitions | None = None,
     include: Iterable[str | Path] = (),
 ) -> RuleSet:
     """Parse and check the rule set of a text.
@@ -63,7 +63,7 @@ def parse_rules(
 def load_rules(
     path: str | Path,
     types: Types | None = None,
-    aggregates: GivenAggregates | None = None,
+    aggregates: AggregateDefinitions | None = None,
     include: Iterable[str | Path] = (),
 ) -> RuleSet:
     """Load and check the rule set of a `.tesla` file; see `parse_rules`."""
@@ -73,7 +73,7 @@ def load_rules(
 
 @suspend_collection()
 def check_rule_set(
-    file: t.RuleFile, name: str, types: Types | None = None, aggregates: GivenAggregates | None = None
+    file: t.RuleFile, name: str, types: Types | None = None, aggregates: AggregateDefinitions | None = None
 ) -> RuleSet:
     """Check a tree, and return its rule set; `types` and `aggregates` are declared elsewhere."""
     findings = Findings()

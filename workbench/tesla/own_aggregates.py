@@ -23,7 +23,7 @@ from workbench.tesla.aggregate_table import aggregate_rows, combination
 from workbench.tesla.declared import Combines
 from workbench.tesla.scope import RuleScope
 
-GivenAggregates = Mapping[str, t.DeclaredAggregate | tuple[Combines, Any]]
+AggregateDefinitions = Mapping[str, t.DeclaredAggregate | tuple[Combines, Any]]
 """Aggregates declared elsewhere, or a function with the value to start from."""
 OwnAggregates = Mapping[str, t.DeclaredAggregate | None]
 TRIED: Mapping[Domain, Sequence[Any]] = {
@@ -40,7 +40,7 @@ OTHER_NAMES = {
 
 
 def read_declarations(
-    written: Sequence[t.DeclaredAggregate], aggregates: GivenAggregates, findings: Findings
+    written: Sequence[t.DeclaredAggregate], aggregates: AggregateDefinitions, findings: Findings
 ) -> OwnAggregates:
     """Return all aggregates by name; None for one with a mistake, so that it is reported only once."""
     by_name: dict[str, t.DeclaredAggregate | None] = {}

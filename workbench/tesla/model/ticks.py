@@ -32,9 +32,9 @@ from workbench.tesla.rule_processor import ALL, RuleProcessor
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Selected, value
 
-GivenRows = tuple[tuple[str, Value], ...]
-"""The rows of facts given so far: the type, and the value on the stream, of each."""
-_ROWS: GivenRows = ()
+FactRows = tuple[tuple[str, Value], ...]
+"""The rows of facts that came so far: the type, and the value on the stream, of each."""
+_ROWS: FactRows = ()
 
 
 @dataclass(frozen=True)
@@ -327,7 +327,7 @@ class RulesInTicks(RuleProcessor, Keeping):
             rows = self._with_row(rows, name, item, has_begun=False)
         return self._on(rows)
 
-    def _with_row(self, rows: GivenRows, name: str, code: Value, *, has_begun: bool) -> GivenRows:
+    def _with_row(self, rows: FactRows, name: str, code: Value, *, has_begun: bool) -> FactRows:
         """Return the rows after an input has brought a row, or cleared them."""
         if type := self.frame.clearing_inputs.get(name):
             return tuple(each for each in rows if each[0] != type)
@@ -335,7 +335,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         full = sum(of == name for of, _ in rows) >= self.frame.fixed_facts[name]
         return rows if late or full else (*rows, (name, code))
 
-    def _on(self, rows: GivenRows) -> Self:
+    def _on(self, rows: FactRows) -> Self:
         """Return the processor with these facts."""
         if not self.frame.fixed_facts:
             return self

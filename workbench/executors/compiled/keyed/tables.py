@@ -18,7 +18,7 @@ from workbench.executors.compiled.keyed.executor import CompiledKeys, before_wro
 from workbench.executors.compiled.keyed.runs import CompiledRuns
 from workbench.executors.keyed import KeyedOutputs, ValueColumn
 
-FoundEvents = dict[str, list[tuple[int, Value]]]
+EventsByOutput = dict[str, list[tuple[int, Value]]]
 """The events of each output, with the row that caused each."""
 
 
@@ -39,21 +39,21 @@ class TabledKeys(CompiledRuns):
     def feed(self, codes: Any, input_columns: Mapping[str, Column], count: int) -> KeyedOutputs:
         self._states += [(0, self.first)] * (count - len(self._states))
         rows, wrong = before_wrong(input_columns, len(codes))
-        events_by_name: FoundEvents = {name: [] for name, _, _ in self.one.results}
+        events_by_output: EventsByOutput = {name: [] for name, _, _ in self.one.results}
         order = np.argsort(codes[:rows], kind="stable")
         cuts: Any = np.flatnonzero(np.diff(codes[order])) + 1
         for indices in np.split(order, cuts) if rows else ():
             key = int(codes[indices[0]])
-            failed = self._run(key, input_columns, indices, events_by_name)
+            failed = self._run(key, input_columns, indices, events_by_output)
             if failed is not None and (wrong is None or failed[0] < wrong[0]):
                 wrong = failed
         if wrong is not None and wrong[0] == rows:
             step = self._states[int(codes[rows])][0]
             wrong = rows, wrong[1].retold(f"step {step}: {wrong[1].what}", where="")
-        return _gather(events_by_name, wrong)
+        return _gather(events_by_output, wrong)
 
     def _run(
-        self, key: int, columns: Mapping[str, Column], indices: Any, events_by_name: FoundEvents
+        self, key: int, columns: Mapping[str, Column], indices: Any, events_by_output: EventsByOutput
     ) -> tuple[int, WorkbenchError] | None:
         """Run rows of a key, or those before one that fails; return that row and its error."""
         self.turn(key)
@@ -64,11 +64,11 @@ class TabledKeys(CompiledRuns):
             if error.step is None:
                 raise
             done = error.step - start
-            self._run(key, columns, indices[:done], events_by_name)
+            self._run(key, columns, indices[:done], events_by_output)
             return int(indices[done]), error
         for name, output in outputs.items():
             assert output.steps is not None
-            events_by_name[name] += zip(indices[output.steps - start].tolist(), output.events(), strict=True)
+            events_by_output[name] += zip(indices[output.steps - start].tolist(), output.events(), strict=True)
         self.take(key)
         return None
 
@@ -86,23 +86,23 @@ class TabledKeys(CompiledRuns):
         return self._states[key][0]
 
     def finish(self, count: int | None = None) -> KeyedOutputs:
-        events_by_name: FoundEvents = {name: [] for name, _, _ in self.one.results}
+        events_by_output: EventsByOutput = {name: [] for name, _, _ in self.one.results}
         for key in range(len(self._states) if count is None else count):
             self.one.reset()
             self.turn(key)
             try:
                 outputs = self.one.finish()
             except WorkbenchError as error:
-                return _gather(events_by_name, (key, error))
+                return _gather(events_by_output, (key, error))
             for name, output in outputs.items():
-                events_by_name[name] += [(key, value) for value in output.events()]
-        return _gather(events_by_name, None)
+                events_by_output[name] += [(key, value) for value in output.events()]
+        return _gather(events_by_output, None)
 
 
-def _gather(events_by_name: FoundEvents, wrong: tuple[int, WorkbenchError] | None) -> KeyedOutputs:
+def _gather(events_by_output: EventsByOutput, wrong: tuple[int, WorkbenchError] | None) -> KeyedOutputs:
     """Sort the events of each output by row."""
     outputs = {}
-    for name, events in events_by_name.items():
+    for name, events in events_by_output.items():
         events.sort(key=lambda each: each[0])
         outputs[name] = ValueColumn.of([each for each in events if wrong is None or each[0] < wrong[0]])
     return KeyedOutputs(outputs, wrong)
