@@ -71,7 +71,7 @@ class Keeper:
         self._store, self._prefix = store, prefix
         self._waiting: list[Result] = []
         self._name = prefix + new_name()
-        self._last, self._patience = time.monotonic(), FIRST_FLUSH
+        self._last, self._flush_seconds = time.monotonic(), FIRST_FLUSH
 
     def add(self, result: Result) -> None:
         """Add a result to the buffer."""
@@ -79,10 +79,10 @@ class Keeper:
 
     def look(self) -> None:
         """Store the buffered results if it is time."""
-        late = time.monotonic() - self._last > self._patience
+        late = time.monotonic() - self._last > self._flush_seconds
         if self._waiting and (late or len(self._waiting) >= MAX_UNSTORED):
             self.flush()
-            self._patience = min(2 * self._patience, LONGEST_FLUSH)
+            self._flush_seconds = min(2 * self._flush_seconds, LONGEST_FLUSH)
 
     def flush(self) -> None:
         """Store the buffered results."""

@@ -18,7 +18,7 @@ from .engine import EngineLimits, limit_side_questions
 MODEL_FILE = "model.smv"
 """The file name of the model, which messages of engines mention; relative, so they show no folder."""
 
-TIME, PATIENCE = "time", "patience"
+TIME, SIDE_QUESTION = "time", "side question"
 """The time limit that was met."""
 
 _PLACE = re.compile(r"(TYPE ERROR )?file \S+: line \d+ ?: ?")
@@ -29,7 +29,7 @@ _LAST_WORDS = 3  # lines
 
 
 class Deadline:
-    """The deadline of a task, and its limit: `TIME`, or `PATIENCE` once only side questions are left."""
+    """The deadline of a task, and its limit: `TIME`, or `SIDE_QUESTION` once only side questions are left."""
 
     def __init__(self, seconds: float | None) -> None:
         self._begin, self.limit = time.monotonic(), TIME
@@ -44,7 +44,7 @@ class Deadline:
         """Limit the rest of the task to what `limit_side_questions` allows."""
         now = time.monotonic()
         if self.limit is TIME and now + limit_side_questions(now - self._begin) < self._end:
-            self._end, self.limit = now + limit_side_questions(now - self._begin), PATIENCE
+            self._end, self.limit = now + limit_side_questions(now - self._begin), SIDE_QUESTION
 
 
 def out_of_memory(log: str) -> bool:
@@ -61,7 +61,7 @@ class Ending:
     status: exit status; negative: minus the number of the signal.
     log: the text on stderr.
     peak_mb: largest resident memory.
-    timed_out: "" or the time limit at which it was killed: `TIME`, or `PATIENCE` for a side question.
+    timed_out: "" or the time limit at which it was killed: `TIME`, or `SIDE_QUESTION` for a side question.
     gone: how the whole worker was lost, if it was.
     """
 
@@ -86,7 +86,7 @@ class Ending:
 
     def reason(self) -> str:
         """Return the reason why queries are undecided."""
-        if self.timed_out == PATIENCE:
+        if self.timed_out == SIDE_QUESTION:
             return "a side question that took much longer than the others"
         if self.timed_out:
             return self.limits.time

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from workbench.budget import report
 
-from .ending import MODEL_FILE, PATIENCE, Ending, defect
+from .ending import MODEL_FILE, SIDE_QUESTION, Ending, defect
 from .engine import Answer, EngineLimits, Query, QueryKind, Reached, Task, TaskResult, limit_side_questions
 from .executable import ExecutableEngine, one_line, read_commands
 from .output import read_answer
@@ -108,7 +108,7 @@ class SatEngine:
             return answer, ending, finished.cpu_seconds
         reason = f"{self.name} found neither a counterexample nor a proof in {DEEPEST} steps" if done else ""
         if ending.timed_out and task.queries.index(query) >= task.required:
-            ending = replace(ending, timed_out=PATIENCE)
+            ending = replace(ending, timed_out=SIDE_QUESTION)
         bounds = _BOUND.findall(finished.text)
         reached = (_make_reached(self.name, query, int(bounds[-1]) + 1),) if bounds else ()
         return Answer(None, reason=reason or ending.reason(), reached=reached), ending, finished.cpu_seconds

@@ -117,7 +117,7 @@ class _Supervisor:
         return reply | {"log": read_tail(self._log, _LOG_TAIL)}
 
     def _listen(self, deadline: Deadline) -> tuple[list[Frame], str]:
-        """Collect frames until the runner is done, has died, or must be killed (`TIME` or `PATIENCE`)."""
+        """Collect frames until the runner is done, has died, or must be killed (`TIME` or `SIDE_QUESTION`)."""
         buffer, frames = bytearray(), list[Frame]()
         while True:
             left = None if math.isinf(deadline.seconds_left) else deadline.seconds_left
