@@ -212,7 +212,7 @@ def working(what: str, depth: int, microseconds: float, manager: ThreadManager, 
     """Chains of vertices that take about so long: of Python, that hash, or one of machine code, which has been made."""
     if what == "hash":
         return Dataflow(hashing(depth, width, microseconds), manager)
-    executor.PATIENCE = executor.PATIENT = 0
+    executor.WARM_UP = executor.UNCACHED_WARM_UP = 0
     return warm(computing(depth, microseconds), manager=manager)
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 AHEAD = 256
 """Default maximum number of phases in flight."""
-PATIENCE, PATIENT = 20_000, 1_000_000
+WARM_UP, UNCACHED_WARM_UP = 20_000, 1_000_000
 """Numbers of vertices times phases that Python runs before machine code does: where the code that runs the graph is
 cached, and where it has to be compiled, which takes seconds."""
 
@@ -184,12 +184,12 @@ class Dataflow(Overlapped):
             return
         from workbench.executors.dataflow.machine.run import MachineRun
 
-        patience = self._warm_up_steps
-        if patience > 0:
-            first = run(itertools.islice(steps, patience))
+        warm_up = self._warm_up_steps
+        if warm_up > 0:
+            first = run(itertools.islice(steps, warm_up))
             yield first
             self._made += first.executions[1]
-            if first.executions[1] < patience:
+            if first.executions[1] < warm_up:
                 return
         if not self._closed:
             machine = MachineRun(self._machine_plan(), steps, self.steps, context.failure, self.limits)
@@ -202,7 +202,7 @@ class Dataflow(Overlapped):
         """Return how many steps Python still runs before machine code does, where all vertices are compiled."""
         from workbench.executors.dataflow.machine.run import is_code_cached
 
-        return (PATIENCE if is_code_cached() else PATIENT) // len(self.vertices.names) - self._made
+        return (WARM_UP if is_code_cached() else UNCACHED_WARM_UP) // len(self.vertices.names) - self._made
 
     @property
     def runs_machine_now(self) -> bool:

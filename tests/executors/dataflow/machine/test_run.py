@@ -33,8 +33,8 @@ from workbench.processors.passthrough import Passthrough
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
     """Machine code runs the first step already."""
-    monkeypatch.setattr(executor, "PATIENCE", 0)
-    monkeypatch.setattr(executor, "PATIENT", 0)
+    monkeypatch.setattr(executor, "WARM_UP", 0)
+    monkeypatch.setattr(executor, "UNCACHED_WARM_UP", 0)
 
 
 @pytest.fixture
@@ -233,8 +233,8 @@ def test_not_all_is_over_while_a_thread_is_on_its_way_back():
 
 
 def test_python_runs_the_first_steps(monkeypatch):
-    monkeypatch.setattr(executor, "PATIENCE", 100)
-    monkeypatch.setattr(executor, "PATIENT", 100)
+    monkeypatch.setattr(executor, "WARM_UP", 100)
+    monkeypatch.setattr(executor, "UNCACHED_WARM_UP", 100)
     begun = []
 
     def steps(run):
