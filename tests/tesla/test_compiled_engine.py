@@ -287,7 +287,7 @@ def test_a_state_is_resumed(saved, resumed):
 def test_the_kernel_takes_the_state_back_from_cdp(own_cases, monkeypatch):
     """After each event that was not for it, and after each change of rules."""
     monkeypatch.setitem(generator.VALUES, INT, (1, 0, 2, 1, 0, 2, -1, 3, None, 2**63 - 1, -(2**63), 2**70))
-    monkeypatch.setattr(engine_module, "PATIENCE", 1)
+    monkeypatch.setattr(engine_module, "EXACT_EVENTS", 1)
     monkeypatch.setattr(engine_module, "list_held_events", lambda exact: [])
     taken, take_back = Counter[bool](), CompiledRules._take_back
     monkeypatch.setattr(CompiledRules, "_take_back", lambda self: _counted(taken, take_back(self)))
@@ -303,7 +303,7 @@ def _counted(counts: Counter[bool], value: bool) -> bool:
 
 def test_rules_that_change_run_on_the_kernel_again(monkeypatch):
     """One whose events nobody has retained does so once its window has passed."""
-    monkeypatch.setattr(engine_module, "PATIENCE", 1)
+    monkeypatch.setattr(engine_module, "EXACT_EVENTS", 1)
     text = TYPES + "rule all: from C and each A within 9 from C emit D(x = A.x)"
     engines = [rule_engine(parse_rules(text), name) for name in ("cdp", "compiled")]
     changes: dict[int, Callable[[Any], Any]] = {

@@ -96,7 +96,7 @@ def test_blocks_and_states_say_what_single_events_say():
 
 
 def test_costs_go_on_where_cdp_takes_over_and_gives_back(monkeypatch):
-    monkeypatch.setattr(engine_module, "PATIENCE", 20)
+    monkeypatch.setattr(engine_module, "EXACT_EVENTS", 20)
     text, stream = parse_rules(MANY_KINDS), events(120)
     stream[21] = Occurrence("P", stream[21].time, (2**70, 0.5, "a"))  # which no column retains
     engine, cdp = (
@@ -314,7 +314,7 @@ def test_aggregates_of_long_windows(rule):
 
 def test_numbers_of_more_than_64_bits_are_exact(monkeypatch):
     """`cdp` goes on where words do not suffice, and gives back what it knows."""
-    monkeypatch.setattr(engine_module, "PATIENCE", 20)
+    monkeypatch.setattr(engine_module, "EXACT_EVENTS", 20)
     rule = """from A and last A(x > 0) as Old within 50 from A emit P(x = A.x + Old.x, f = A.f, s = "")"""
     text = parse_rules(TYPES + rule)
     stream = [Occurrence("A", i, (2**62 if i in (4, 5) else 2**70 if i == 6 else i, 0.5)) for i in range(300)]

@@ -42,7 +42,7 @@ def test_the_kernel_goes_on_where_cdp_is_once_there_is_machine_code(monkeypatch,
         made = drawn((*JOINED, *APART), rng, 8)
         case, settings = stream_case(made, seed, 60), EngineSettings(profiled=profiled)
         needed = rng.randrange(1, len(case.events))
-        monkeypatch.setattr(engine_module, "WAITING", rng.choice((1, 5)))
+        monkeypatch.setattr(engine_module, "WAITING_EVENTS", rng.choice((1, 5)))
         monkeypatch.setattr(engine_module, "is_startable", lambda events, needed=needed: events >= needed)
         cuts = sorted(rng.choices(range(len(case.events) + 1), k=rng.choice((1, 4))))
         singly = [place for place in range(5) if rng.random() < 0.4]

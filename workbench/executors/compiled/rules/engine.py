@@ -52,7 +52,7 @@ from workbench.tesla.event_block import EventBlock, LargeNumberError, event_bloc
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
-PATIENCE, WAITING = 1024, 256
+EXACT_EVENTS, WAITING_EVENTS = 1024, 256
 """Events that `cdp` processes before the kernel takes the state back, and before it checks for machine code."""
 CAPACITY = 1024
 """Initial capacity of each array that grows."""
@@ -84,7 +84,7 @@ class CompiledRules:
         self._capacity, self._given_texts, self._numbered = capacity, texts, numbered
         self._changing = changing_tables(facts) is not None
         self._exact: Publisher | None = None
-        self._patience, self._waits = 0, waits and not settings.plain
+        self._exact_left, self._waits = 0, waits and not settings.plain
         self._passed: int | None = None
         self._seen = 0
         self._block_texts: Mapping[int, str] = {}
@@ -188,7 +188,7 @@ class CompiledRules:
 
     def takes_block(self, events: int) -> bool:
         """Whether the kernel processes a block of this many events; may load machine code if they pay for it."""
-        if self._waits and self._patience <= 0 and is_startable(self._seen + events):
+        if self._waits and self._exact_left <= 0 and is_startable(self._seen + events):
             self.use_machine_code()
         return events > 0 and self._exact is None and not self._waits
 
@@ -227,7 +227,7 @@ class CompiledRules:
                 continue
             composites = list[Occurrence]()
             try:
-                done += self._process_exactly(rest.part(0, PATIENCE).occurrences(self.rules), composites)
+                done += self._process_exactly(rest.part(0, EXACT_EVENTS).occurrences(self.rules), composites)
             finally:
                 yield composites
 
@@ -352,15 +352,15 @@ class CompiledRules:
         """Hand the state over to `cdp`."""
         if self._exact is None:
             self._before = self.profile()
-            self._exact, self._patience = self._make_publisher(), WAITING if self._waits else PATIENCE
+            self._exact, self._exact_left = self._make_publisher(), WAITING_EVENTS if self._waits else EXACT_EVENTS
         return self._exact
 
     def _process_exactly(self, events: Sequence[Occurrence], composites: list[Occurrence]) -> int:
         """Process events with `cdp` until the kernel takes the state back; return how many were processed."""
         for count, event in enumerate(events, 1):
             composites += self._hand_over().process(event)
-            self._seen, self._patience = self._seen + 1, self._patience - 1
-            if self._patience <= 0 and self._take_back():
+            self._seen, self._exact_left = self._seen + 1, self._exact_left - 1
+            if self._exact_left <= 0 and self._take_back():
                 return count
         return len(events)
 
@@ -369,11 +369,11 @@ class CompiledRules:
         exact = self._exact
         assert exact is not None
         if self._waits:
-            self._patience = WAITING
+            self._exact_left = WAITING_EVENTS
             if is_startable(self._seen):
                 self.use_machine_code()
             return self._exact is None
-        self._patience = PATIENCE + len(list_held_events(exact))  # the check is slow where there are many
+        self._exact_left = EXACT_EVENTS + len(list_held_events(exact))  # the check is slow where there are many
         try:
             if exact.rules != self._rules:
                 self._begin(exact.rules)
