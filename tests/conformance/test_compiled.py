@@ -119,7 +119,7 @@ def test_outputs_of_pieces_of_a_stream(data: st.DataObject, q: int, together: bo
     steps = data.draw(traces(pipeline, together=together, max_steps=12))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(steps)), max_size=2)))
     bounds = capacities(pipeline, q)
-    executor = Compiled(pipeline, bounds, patience=-1, machine=False)
+    executor = Compiled(pipeline, bounds, warm_up_steps=-1, machine=False)
     agree(made(executor, steps, cuts), expected(pipeline, bounds, steps))
 
 
@@ -171,7 +171,7 @@ def test_machine_code(data: st.DataObject, q: int, together: bool) -> None:
     pipeline = drawn(data, max_nodes=4)
     steps = data.draw(traces(pipeline, together=together, max_steps=40))
     bounds = capacities(pipeline, q)
-    agree(made(Compiled(pipeline, bounds, patience=-1), steps, []), expected(pipeline, bounds, steps))
+    agree(made(Compiled(pipeline, bounds, warm_up_steps=-1), steps, []), expected(pipeline, bounds, steps))
 
 
 @pytest.mark.slow
@@ -182,7 +182,7 @@ def test_many_more_pipelines(data: st.DataObject, q: int, together: bool) -> Non
     pipeline = drawn(data, max_nodes=8, max_bits=60)
     steps = data.draw(traces(pipeline, together=together, max_steps=20))
     bounds = capacities(pipeline, q)
-    executor = Compiled(pipeline, bounds, patience=-1, machine=False)
+    executor = Compiled(pipeline, bounds, warm_up_steps=-1, machine=False)
     agree(made(executor, steps, [len(steps) // 2]), expected(pipeline, bounds, steps))
 
 

@@ -174,4 +174,4 @@ def test_terms_divide_whole_numbers() -> None:
     def mine(x: Any) -> Any:
         return Shares()(x).named("out")
 
-    assert wb.executors.Compiled(mine, patience=-1).run([0, 1, 2, 6]) == {"out": [7, 4, 3, 1]}
+    assert wb.executors.Compiled(mine, warm_up_steps=-1).run([0, 1, 2, 6]) == {"out": [7, 4, 3, 1]}

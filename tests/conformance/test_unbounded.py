@@ -44,7 +44,7 @@ def test_every_pipe_and_queue_at_every_step(pipeline: Pipeline, steps: list[Any]
 def test_outputs_of_pieces_of_a_stream(pipeline: Pipeline, steps: list[Any], data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(steps)), max_size=2)))
     bounds = capacities(pipeline)
-    executor = Compiled(pipeline, bounds, patience=-1, machine=False)
+    executor = Compiled(pipeline, bounds, warm_up_steps=-1, machine=False)
     agree(made(executor, steps, cuts), expected(pipeline, bounds, steps))
 
 
@@ -53,4 +53,4 @@ def test_outputs_of_pieces_of_a_stream(pipeline: Pipeline, steps: list[Any], dat
 @examples(20, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 def test_machine_code(pipeline: Pipeline, steps: list[Any]) -> None:
     bounds = capacities(pipeline)
-    agree(made(Compiled(pipeline, bounds, patience=-1), steps, []), expected(pipeline, bounds, steps))
+    agree(made(Compiled(pipeline, bounds, warm_up_steps=-1), steps, []), expected(pipeline, bounds, steps))

@@ -71,8 +71,8 @@ def test_blocks_of_a_stream_are_shared():
     text = "pipeline p(x: int) -> int { return cumulate(window(x, 20, cumulate(max)), +) }"
     pipeline = wb.parse(text).get().pipeline
     one, two = (
-        wb.executors.Compiled(pipeline, patience=-1),
-        wb.executors.Parallel(pipeline, patience=-1, threads=2, shortest=1000),
+        wb.executors.Compiled(pipeline, warm_up_steps=-1),
+        wb.executors.Parallel(pipeline, warm_up_steps=-1, threads=2, shortest=1000),
     )
     with ThreadPoolExecutor(2) as executor:
         two.share(Pool(executor))

@@ -86,7 +86,8 @@ def test_a_model(pipeline: Pipeline, together: bool) -> None:
         {name: event(domain, chance) for name, domain in pipeline.inputs if together or chance.random() < 0.6}
         for _ in range(80)
     ]
-    reference, executor = wb.executors.Reference(pipeline, room), Compiled(pipeline, room, patience=-1, machine=False)
+    reference = wb.executors.Reference(pipeline, room)
+    executor = Compiled(pipeline, room, warm_up_steps=-1, machine=False)
     rows: list[dict[str, list[Any]]] = []
     try:
         rows += (dict(reference.step(events).outputs) for events in steps)

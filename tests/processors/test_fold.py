@@ -56,7 +56,7 @@ def test_a_window_is_the_fold_of_its_events(function: f.Function, domain: Domain
     apply = node.inner.function  # type: ignore[attr-defined]
     expected = [reduce(apply, stream[i : i + width], start) for i in range(len(stream) - width + 1)]
     assert stepped(node, [stream]) == (expected,)
-    executor = Compiled(pipeline, patience=-1, machine=False)
+    executor = Compiled(pipeline, warm_up_steps=-1, machine=False)
     assert executor.run(stream) == {"out": expected}
     whole = function is not f.MUL or domain != INT  # a part of a product may have too many digits, and 0 behind it
     assert (sliding(width, node.inner, (domain,)) is not None) == (width > NARROW and whole)  # type: ignore[attr-defined]
@@ -91,4 +91,4 @@ def test_a_start_that_is_not_neutral_counts_once() -> None:
     pipeline = builder.build(builder.add(Window(12, Cumulate(f.ADD, 1000)), [builder.input("x", INT)]))
     expected = [1000 + sum(stream[i : i + 12]) for i in range(29)]
     assert Reference(pipeline).run(stream)["out"] == expected
-    assert Compiled(pipeline, patience=-1, machine=False).run(stream)["out"] == expected
+    assert Compiled(pipeline, warm_up_steps=-1, machine=False).run(stream)["out"] == expected

@@ -216,7 +216,7 @@ def test_a_window_of_the_second_input(width, expected):
     assert referred(whole, TENS) == expected
     for executor in (
         Compiled(whole, machine=False),
-        Parallel(whole, threads=2, shortest=3, patience=-1, machine=False),
+        Parallel(whole, threads=2, shortest=3, warm_up_steps=-1, machine=False),
     ):
         assert outputs(executor, TENS) == expected
 
@@ -441,11 +441,11 @@ def test_blocks_of_a_stream(data):
     values = st.fixed_dictionaries({name: of_domain(domain) for name, domain in whole.inputs})
     rows, reference = data.draw(st.lists(values, min_size=12, max_size=20)), Reference(whole)
     with refusals():
-        parallel = Parallel(whole, threads=3, shortest=3, patience=-1, machine=False)
+        parallel = Parallel(whole, threads=3, shortest=3, warm_up_steps=-1, machine=False)
         assert parallel.outputs(rows) == [dict(reference.step(row).outputs) for row in rows]
 
 
 def test_a_scan_behind_a_wide_pipe_runs_in_blocks():
     whole = pipeline("pipeline p(x: int) -> int { return cumulate(stutter(x, 2), max) }")
-    parallel = Parallel(whole, threads=2, shortest=2, patience=-1, machine=False)
+    parallel = Parallel(whole, threads=2, shortest=2, warm_up_steps=-1, machine=False)
     assert outputs(parallel, [[1, 3, 2, 5]]) == [1, 1, 3, 3, 3, 3, 5, 5]

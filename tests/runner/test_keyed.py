@@ -152,7 +152,7 @@ def test_machine_code_over_the_rows_of_many_keys(name, gaps, threads):
     there = {n: (random.random(size) < 0.8) | (np.arange(size) < 1000) | (not gaps) for n in events}
     steps = [{n: v[i] for n, v in events.items() if there[n][i]} for i in range(size)]
     expected = Alone(pipeline, list(zip(codes.tolist(), steps, strict=True)))
-    run, found = CompiledKeys(Compiled(pipeline), threads=threads, patience=-1, costly=0), []
+    run, found = CompiledKeys(Compiled(pipeline), threads=threads, warm_up_steps=-1, costly=0), []
     for first in range(0, size, 700):
         part = slice(first, first + 700)
         given = {
@@ -226,13 +226,13 @@ def test_rows_without_a_key(backend, form, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("backend", ["reference", "compiled"])
-@pytest.mark.parametrize("patience", [0, 10**9], ids=["machine", "python"])
-def test_keys_of_parquet_keep_their_type(backend, patience, tmp_path, monkeypatch):
+@pytest.mark.parametrize("warm_up_steps", [0, 10**9], ids=["machine", "python"])
+def test_keys_of_parquet_keep_their_type(backend, warm_up_steps, tmp_path, monkeypatch):
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
     monkeypatch.setattr(typed, "LARGE", 50)
-    monkeypatch.setattr(numbering, "WARM_UP_ROWS", patience)
+    monkeypatch.setattr(numbering, "WARM_UP_ROWS", warm_up_steps)
     random = np.random.default_rng(3)
     whole = random.integers(-(2**62), 2**62, 30)[random.integers(0, 30, 500)].tolist()
     texts = [f"{'é' * (key % 20)}{key}" for key in whole]

@@ -150,7 +150,7 @@ def test_costly_steps_are_shared_by_who_would_wait(last, tmp_path, monkeypatch):
 
     class Small(executor.Parallel):
         def __init__(self, *given, **options):
-            super().__init__(*given, **options | {"costly": 0.0}, shortest=50, patience=-1)
+            super().__init__(*given, **options | {"costly": 0.0}, shortest=50, warm_up_steps=-1)
             made.append(self)
 
     monkeypatch.setattr(executor, "Parallel", Small)

@@ -150,7 +150,7 @@ def test_machine_code_on_many_maps() -> None:
     maps[700] = FrozenMap({k: k % 4 for k in range(100)})
     streams = {"m": maps, "n": maps[::-1]}
     reference = Reference(program).run(streams)
-    running = Compiled(program, patience=-1)
+    running = Compiled(program, warm_up_steps=-1)
     found = [
         value
         for at in range(0, 900, 250)

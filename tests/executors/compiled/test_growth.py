@@ -114,7 +114,7 @@ def test_machine_code(text: str) -> None:
     ahead, together = np.arange(3500) % 3 > 0, np.ones(3500, np.bool_)
     kind = np.float64 if "float" in text else np.int64
     x, y = np.arange(3500).astype(kind), 7 * np.arange(3500).astype(kind)
-    executor, reference = Compiled(pipeline, patience=-1), Compiled(pipeline, machine=False)
+    executor, reference = Compiled(pipeline, warm_up_steps=-1), Compiled(pipeline, machine=False)
     for px, py in ((together, together), (together, ahead), (ahead, together), (together, together)):
         for first, last in ((0, 1000), (1000, 1003), (1003, 3500)):
             here = slice(first, last)
@@ -129,7 +129,7 @@ def test_what_fails_has_not_happened() -> None:
     """Neither where the queues had to grow on the way to the failure, nor where they had before."""
     pipeline = parsed("pipeline p(x: int, y: int) -> int { return cumulate(x, *) + trim(y, 1) }")
     for machine in (False, True):
-        executor = Compiled(pipeline, patience=-1, machine=machine)
+        executor = Compiled(pipeline, warm_up_steps=-1, machine=machine)
         for _ in range(2):
             before = executor.snapshot()
             gaps = np.arange(200) % 2 > 0
@@ -173,7 +173,7 @@ def test_no_memory_for_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_threads() -> None:
     pipeline = parsed(LATE)
-    several, one = Parallel(pipeline, threads=3, shortest=50, patience=-1), Reference(pipeline)
+    several, one = Parallel(pipeline, threads=3, shortest=50, warm_up_steps=-1), Reference(pipeline)
     x, gaps = np.arange(1000), np.arange(1000) % 4 > 0
     for present in ({}, {"y": gaps}, {}):
         steps = [{"x": i} | ({"y": i} if not present or gaps[i] else {}) for i in range(1000)]

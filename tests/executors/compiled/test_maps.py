@@ -144,7 +144,7 @@ def test_many_keys_in_machine_code(name: str) -> None:
     program = pipeline(name)
     k, v = [i * 7919 % 700 for i in range(2000)], [2 + i % 5 for i in range(2000)]
     streams = {"e": list(zip(k, v, strict=True))} if name == "every" else {"k": k, "v": v}
-    assert Compiled(program, patience=-1).run(streams) == Reference(program).run(streams)
+    assert Compiled(program, warm_up_steps=-1).run(streams) == Reference(program).run(streams)
 
 
 @pytest.mark.parametrize(("model", "form"), [("sql", "verdict"), ("sql", "untainted"), ("candidates", "chosen")])

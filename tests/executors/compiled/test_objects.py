@@ -152,7 +152,7 @@ def test_without_a_place_to_keep_it_code_is_made_each_time(folder: Path) -> None
 def test_python_runs_where_numba_is_not_to_compile(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     pipeline = wb.parse("pipeline p(x: int) -> int { return cumulate(x, +) }").get().pipeline
-    assert Compiled(pipeline, patience=-1).feed(np.arange(4))["out"].array.tolist() == [0, 1, 3, 6]
+    assert Compiled(pipeline, warm_up_steps=-1).feed(np.arange(4))["out"].array.tolist() == [0, 1, 3, 6]
     assert not folder.exists()
 
 
@@ -168,7 +168,7 @@ pipeline p(e: (int, int)) -> int { return slice_last(e, key, total, to_all = to_
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.verify.decide.explicit.records import Edges, SearchProgress
 pipeline = wb.parse(text).get("p").pipeline
-running = Compiled(pipeline, patience=-1)
+running = Compiled(pipeline, warm_up_steps=-1)
 a, b = np.array([900, 100, 900, 5]), np.array([1, 2, 3, 0])
 expected = wb.executors.Reference(pipeline).run([*zip(a.tolist(), b.tolist())])["out"]
 assert running.feed((a, b))["out"].array.tolist() == expected, expected
@@ -191,7 +191,7 @@ def test_two_processes_at_once(tmp_path: Path) -> None:
     code = (
         "import numpy as np, workbench as wb; from workbench.executors.compiled.execute.executor import Compiled\n"
         "p = wb.parse('pipeline p(x: int) -> int { return cumulate(x * 3, +) }').get().pipeline\n"
-        "print(Compiled(p, patience=-1).feed(np.arange(5))['out'].array.tolist())\n"
+        "print(Compiled(p, warm_up_steps=-1).feed(np.arange(5))['out'].array.tolist())\n"
     )
     env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     both = [subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True) for _ in "ab"]
@@ -255,7 +255,7 @@ def test_kept_code_numba_and_python_agree(name: str, gaps: bool, folder: Path, m
     present = {key: random.random(600) < 0.7 for key in columns} if gaps else {}
 
     def made(**how: Any) -> list[bytes]:
-        running = Compiled(pipeline, patience=-1, **how)
+        running = Compiled(pipeline, warm_up_steps=-1, **how)
         parts = [running.feed(columns, present, steps=True), running.feed(columns, present, steps=True)]
         arrays = [array for part in parts for column in part.values() for array in (*column.fields, column.steps)]
         return [np.ascontiguousarray(array).tobytes() for array in [*arrays, *running.state]]

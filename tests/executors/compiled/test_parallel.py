@@ -39,7 +39,7 @@ def parsed(expression: str, head: str = "x: int", result: str = "int") -> Pipeli
 
 def plainly(pipeline: Pipeline, **options: Any) -> Parallel:
     """The executor whose generated loops Python runs, in blocks of ten steps or more."""
-    return Parallel(pipeline, **{"threads": 3, "shortest": 10, "patience": -1, "machine": False} | options)
+    return Parallel(pipeline, **{"threads": 3, "shortest": 10, "warm_up_steps": -1, "machine": False} | options)
 
 
 def shown(executor: Compiled, streams: Any) -> Any:
@@ -68,7 +68,7 @@ IN_BLOCKS = [
 def test_blocks_do_not_show(expression: str) -> None:
     """Three pieces, of which the second is too short for blocks; the state goes on from each to the next."""
     pipeline = parsed(expression)
-    one, several = Compiled(pipeline, patience=-1, machine=False), plainly(pipeline)
+    one, several = Compiled(pipeline, warm_up_steps=-1, machine=False), plainly(pipeline)
     for first, last in ((0, 1000), (1000, 1007), (1007, 2000)):
         assert shown(several, EVENTS[first:last]) == shown(one, EVENTS[first:last])
         assert all(a.tobytes() == b.tobytes() for a, b in zip(one.state, several.state, strict=True))
@@ -85,7 +85,7 @@ def test_random_pipelines(data: st.DataObject, q: int, threads: int, seed: int) 
         several = plainly(pipeline, capacities=bounds, threads=threads)
     except Refused:
         return
-    one, chosen = Compiled(pipeline, bounds, patience=-1, machine=False), random.Random(seed)
+    one, chosen = Compiled(pipeline, bounds, warm_up_steps=-1, machine=False), random.Random(seed)
     few = [step for step in data.draw(traces(pipeline, together=True, max_steps=12)) if step]
     for length in (chosen.randrange(200), chosen.randrange(200)) if few else ():
         steps = [chosen.choice(few) for _ in range(length)]
@@ -108,7 +108,7 @@ def test_a_total_may_stand_on_either_side() -> None:
 @pytest.mark.parametrize("function", ["+", "*", "min", "max"])
 def test_numbers_of_finite_domains(kind: Overflowing, function: str) -> None:
     pipeline = parsed(f"cumulate(x, {function})").resolve(Integer(100, kind))
-    one, several = Compiled(pipeline, patience=-1, machine=False), plainly(pipeline)
+    one, several = Compiled(pipeline, warm_up_steps=-1, machine=False), plainly(pipeline)
     for stream in (np.arange(300) % 2, np.ones(300, np.int64), np.full(300, 99)):
         assert shown(several, stream) == shown(one, stream)
     assert kind is Overflowing.CHECKED or several.blocks
@@ -126,7 +126,7 @@ def test_machine_code() -> None:
         "decimate(cumulate(x, +), 4), window(x, 60, cumulate(+)), cumulate(window(x, 9, cumulate(max)), +)",
         result="int, int, int",
     )
-    one, several = Compiled(pipeline, patience=-1), Parallel(pipeline, threads=2, patience=-1)
+    one, several = Compiled(pipeline, warm_up_steps=-1), Parallel(pipeline, threads=2, warm_up_steps=-1)
     for stream in (np.resize(EVENTS, 300_000), np.resize(EVENTS, 200_001)):
         assert shown(several, stream) == shown(one, stream)
     assert several.blocks == 4
@@ -140,7 +140,7 @@ def test_the_same_error_in_the_same_step(expression: str, large: dict[int, int],
     pipeline, stream = parsed(expression), np.full(1000, 1)
     for position, value in large.items():
         stream[position] = value
-    one, several = Compiled(pipeline, patience=-1, machine=False), plainly(pipeline)
+    one, several = Compiled(pipeline, warm_up_steps=-1, machine=False), plainly(pipeline)
     found = shown(several, stream)
     assert found == shown(one, stream)
     assert found[0] is Overflow
@@ -154,7 +154,7 @@ def test_a_block_that_overflows_by_itself() -> None:
     stream = np.concatenate([np.full(500, -(2**53)), np.full(500, 2**55)])
     stream[:500] *= 2
     pipeline = parsed("cumulate(x, +)")
-    one, several = Compiled(pipeline, patience=-1, machine=False), plainly(pipeline, threads=2)
+    one, several = Compiled(pipeline, warm_up_steps=-1, machine=False), plainly(pipeline, threads=2)
     assert shown(several, stream) == shown(one, stream)
     assert several.blocks == 0
 
@@ -165,11 +165,11 @@ def test_sums_of_floats() -> None:
         plainly(pipeline)
     assert "reassociate=True" in caught.value.hint
     made = plainly(pipeline, reassociate=True).feed(stream)["out"].array
-    expected = Compiled(pipeline, patience=-1, machine=False).feed(stream)["out"].array
+    expected = Compiled(pipeline, warm_up_steps=-1, machine=False).feed(stream)["out"].array
     assert np.allclose(made, expected, rtol=1e-12, atol=1e-12)
     inner = parsed("window(cumulate(x, +), 3, cumulate(max))", "x: float", "float")
     executor = plainly(inner, reassociate=True)
-    expected = Compiled(inner, patience=-1, machine=False).feed(stream)["out"].array
+    expected = Compiled(inner, warm_up_steps=-1, machine=False).feed(stream)["out"].array
     assert np.allclose(executor.feed(stream)["out"].array, expected, rtol=1e-12, atol=1e-12)
     assert executor.blocks == 3
 
@@ -178,7 +178,7 @@ def test_the_largest_float_and_what_is_no_number() -> None:
     """`max` is associative but where one is no number: blocks do not fit together then, and are not used."""
     pipeline = parsed("decimate(cumulate(x, max), 3)", "x: float", "float")
     stream = EVENTS / 7
-    one, several = Compiled(pipeline, patience=-1, machine=False), plainly(pipeline)
+    one, several = Compiled(pipeline, warm_up_steps=-1, machine=False), plainly(pipeline)
     assert shown(several, stream) == shown(one, stream)
     assert several.blocks == 3
     stream[100] = float("nan")
@@ -215,7 +215,7 @@ def test_what_is_refused(expression: str, named: str) -> None:
 def test_events_in_some_steps_only() -> None:
     """Such a piece runs in one thread; blocks are made again afterwards, if what is known of the steps still holds."""
     pipeline = parsed("window(decimate(x, 7), 20, cumulate(max))")
-    one, several = Compiled(pipeline, patience=-1, machine=False), plainly(pipeline)
+    one, several = Compiled(pipeline, warm_up_steps=-1, machine=False), plainly(pipeline)
     present = {"x": np.arange(1000) % 3 > 0}
     for executor in (one, several):
         executor.feed(EVENTS[:1000], present)
@@ -229,7 +229,7 @@ def test_blocks_that_do_not_fit_together(monkeypatch: pytest.MonkeyPatch) -> Non
     pipeline = parsed("window(x, 60, cumulate(+))")
     several = plainly(pipeline)
     several.in_blocks.cuts = several.in_blocks.cuts.__class__(**{**vars(several.in_blocks.cuts), "history": 30})
-    one = Compiled(pipeline, patience=-1, machine=False)
+    one = Compiled(pipeline, warm_up_steps=-1, machine=False)
     for first in range(0, 2000, 400):
         assert shown(several, EVENTS[first : first + 400]) == shown(one, EVENTS[first : first + 400])
     assert several.blocks == 0
@@ -239,7 +239,7 @@ def test_managers_that_grant_nothing() -> None:
     pipeline = parsed("cumulate(x, +)")
     with wb.executors.ThreadManager(0) as manager:
         several = plainly(pipeline, manager=manager)
-        assert shown(several, EVENTS) == shown(Compiled(pipeline, patience=-1, machine=False), EVENTS)
+        assert shown(several, EVENTS) == shown(Compiled(pipeline, warm_up_steps=-1, machine=False), EVENTS)
         assert several.blocks == 3
     with pytest.raises(PipelineError, match="in 0 threads"):
         plainly(pipeline, threads=0)
@@ -249,7 +249,7 @@ def test_managers_that_grant_nothing() -> None:
 def test_schedules(seed: int) -> None:
     """Whoever comes first: the same."""
     pipeline = parsed(IN_BLOCKS[-1])
-    expected = shown(Compiled(pipeline, patience=-1, machine=False), EVENTS)
+    expected = shown(Compiled(pipeline, warm_up_steps=-1, machine=False), EVENTS)
     schedule = Schedule(seed=seed)
 
     def scheduled() -> Any:
@@ -269,8 +269,8 @@ from workbench.executors.compiled.gpu.parallel import ParallelGpu
 from workbench.executors.compiled.execute.executor import Compiled
 for expression in sys.argv[2:]:
     pipeline = parsed(expression)
-    one = Compiled(pipeline, patience=-1, machine=False)
-    blocks = ParallelGpu(pipeline, blocks=3, shortest=10, patience=-1, machine=False)
+    one = Compiled(pipeline, warm_up_steps=-1, machine=False)
+    blocks = ParallelGpu(pipeline, blocks=3, shortest=10, warm_up_steps=-1, machine=False)
     for first, last in ((0, 560), (560, 567), (567, 1127)):
         assert shown(blocks, EVENTS[first:last]) == shown(one, EVENTS[first:last]), expression
         assert all(a.tobytes() == b.tobytes() for a, b in zip(one.state, blocks.state)), expression

@@ -113,7 +113,7 @@ def test_one_stream_in_blocks(run: Run, bodies: tuple[str, str]) -> None:
 for body in bodies:
     pipeline = wb.parse(f"pipeline p(x: int) -> int {{ return {body} }}").get().pipeline
     x = np.random.default_rng(7).integers(-99, 99, 5000)
-    blocks = ParallelGpu(pipeline, blocks=8, shortest=100, patience=-1)
+    blocks = ParallelGpu(pipeline, blocks=8, shortest=100, warm_up_steps=-1)
     ours, theirs = blocks.feed(x, steps=True)["out"], wb.executors.Compiled(pipeline).feed(x, steps=True)["out"]
     assert blocks.blocks, body
     assert ours.events() == theirs.events() and (ours.steps == theirs.steps).all(), body

@@ -30,7 +30,7 @@ def parsed(text: str) -> Pipeline:
 
 def plainly(pipeline: Pipeline, **options: Any) -> Compiled:
     """The executor whose generated loops Python runs."""
-    return Compiled(pipeline, patience=-1, machine=False, **options)
+    return Compiled(pipeline, warm_up_steps=-1, machine=False, **options)
 
 
 SUM = parsed("pipeline p(x: int) -> int { return cumulate(x, +) }")
@@ -58,7 +58,7 @@ def test_machine_code_agrees_with_the_reference_executor() -> None:
     random = np.random.default_rng(3)
     x, y, b = random.integers(-50, 50, 1000), random.normal(size=1000), random.random(1000) < 0.5
     present = {"x": np.arange(1000) % 7 != 3, "y": random.random(1000) < 0.3}
-    executor, reference = Compiled(pipeline, patience=-1), wb.executors.Reference(pipeline)
+    executor, reference = Compiled(pipeline, warm_up_steps=-1), wb.executors.Reference(pipeline)
     full = executor.feed({"x": x, "y": y, "b": b}, steps=True)
     some = executor.feed({"x": x, "y": y, "b": b}, present, steps=True)
     made: dict[str, list[tuple[Any, int]]] = {name: [] for name in full}
@@ -87,7 +87,7 @@ def test_words_do_not_wrap_silently(expression: str, bad: int) -> None:
     stream = np.full(300, 2)
     stream[7:] = bad
     reference = wb.executors.Reference(pipeline).run([2] * 3, end=False)["out"]
-    for executor in (Compiled(pipeline, patience=-1), plainly(pipeline)):
+    for executor in (Compiled(pipeline, warm_up_steps=-1), plainly(pipeline)):
         if expression.startswith("cumulate"):
             assert executor.feed(stream[:7])["out"].array.tolist()[:3] == reference
             executor.reset()
@@ -101,12 +101,12 @@ def test_what_nearly_leaves_a_word_does_not() -> None:
     """The test for products is one of floats, which cannot tell: a false alarm is looked into, and is none."""
     pipeline = parsed("pipeline p(x: int) -> int { return x * 1 * (0 - 7) }")
     largest = (2**63 - 1) // 7
-    executor = Compiled(pipeline, patience=-1)
+    executor = Compiled(pipeline, warm_up_steps=-1)
     assert executor.feed(np.array([largest, -largest, 1]))["out"].array.tolist() == [-7 * largest, 7 * largest, -7]
 
 
 def test_threads_do_not_disturb_each_other() -> None:
-    executors = [Compiled(SUM, patience=-1) for _ in range(2)]
+    executors = [Compiled(SUM, warm_up_steps=-1) for _ in range(2)]
     found: list[Any] = [None, None]
 
     def work(number: int) -> None:
@@ -134,7 +134,7 @@ def test_a_stream_is_fed_piece_by_piece() -> None:
 
 
 def test_blocks_do_not_show() -> None:
-    executor = Compiled(SUM, patience=-1)
+    executor = Compiled(SUM, warm_up_steps=-1)
     stream = np.ones(2 * BLOCK + 5, np.int64)
     assert (executor.feed(stream)["out"].array == np.arange(1, 2 * BLOCK + 6)).all()
     stream[BLOCK + 3] = 2**63 - 1
@@ -385,7 +385,7 @@ def test_floats_are_those_of_python() -> None:
     )
     stream = [0.1, 0.2, -0.7, 1e300, float("inf"), 0.0, -0.0]
     expected = wb.executors.Reference(pipeline).run(stream[:4])
-    assert Compiled(pipeline, patience=-1).run(stream[:4]) == expected
+    assert Compiled(pipeline, warm_up_steps=-1).run(stream[:4]) == expected
     assert plainly(pipeline).run(stream[:4]) == expected
     assert FLOAT in dict(pipeline.inputs).values()
 
@@ -402,7 +402,7 @@ def test_whole_numbers_and_floats_are_compared_exactly() -> None:
     expected = wb.executors.Reference(pipeline).run({"e": events})
     assert expected["out1"][events.index((2**63 - 1, 2.0**63))] is False
     assert plainly(pipeline).run({"e": events}) == expected
-    assert Compiled(pipeline, patience=-1).run({"e": events}) == expected
+    assert Compiled(pipeline, warm_up_steps=-1).run({"e": events}) == expected
 
 
 @pytest.mark.slow
@@ -417,4 +417,4 @@ def test_a_conditional_in_a_state_of_many_parts() -> None:
         pipeline p(x: float) -> {", ".join(["float"] * 41)} {{ return {", ".join(sums)}, rest(x) }}
     """)
     stream = [0.5, 2.0, 0.25, 0.0]
-    assert Compiled(pipeline, patience=-1).run(stream) == wb.executors.Reference(pipeline).run(stream)
+    assert Compiled(pipeline, warm_up_steps=-1).run(stream) == wb.executors.Reference(pipeline).run(stream)

@@ -125,7 +125,7 @@ def test_a_table_that_is_nearly_full_has_no_row_either():
     used[-1] = False
     assert [tables.find(used, names, key) for key in range(100, 200)].count(0) > 90
     assert [kernels.find(used, names, key) for key in range(100, 200)].count(0) > 90
-    running = executor("last", patience=-1)
+    running = executor("last", warm_up_steps=-1)
     assert running.feed(np.arange(100_000))["out"].fields[1].tolist() == [1] * 100_000
 
 
@@ -149,7 +149,7 @@ def test_rows_that_stand_for_nothing_are_left_out_when_a_table_grows():
 def test_many_slices_in_machine_code():
     events = np.random.default_rng(1).integers(-(2**62), 2**62, 30_000)
     events[15_000:] = events[:15_000]
-    made = executor("last", patience=-1).feed(events)["out"]
+    made = executor("last", warm_up_steps=-1).feed(events)["out"]
     assert made.fields[0].tolist() == events.tolist()
     assert made.fields[1].tolist() == [1] * 15_000 + [2] * 15_000
 
@@ -181,10 +181,10 @@ def test_an_event_that_goes_to_all_slices():
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("patience", [-1, 10**6])
-def test_slices_emit_in_the_order_of_their_keys(patience):
+@pytest.mark.parametrize("warm_up_steps", [-1, 10**6])
+def test_slices_emit_in_the_order_of_their_keys(warm_up_steps):
     """In machine code, and in Python; more events in a step than there was room for."""
-    running = executor("everyone_last", patience=patience)
+    running = executor("everyone_last", warm_up_steps=warm_up_steps)
     keys = [3, -2, 70, 2**40, -(2**40), 64, *range(1000, 1200)]
     running.feed(keys, steps=True)
     made = running.feed([0, 3, 0], steps=True)["out"]
@@ -235,7 +235,7 @@ def test_what_is_refused(name, reason):
 
 def test_verdicts_of_positions_that_wait_from_one_piece_to_the_next():
     pipeline = wb.parse("pipeline p(x: bool) -> bool { return globally(x) }").get().pipeline
-    running = wb.executors.Compiled(pipeline, patience=-1)
+    running = wb.executors.Compiled(pipeline, warm_up_steps=-1)
     assert len(running.feed(np.ones(5000, np.bool_))["out"]) == 0
     made = running.feed(np.array([False, True, False]), steps=True)["out"]
     assert made.array.tolist() == [False] * 5003

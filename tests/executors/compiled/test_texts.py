@@ -141,7 +141,7 @@ PARSED = wb.parse(SLICES)
 
 def test_machine_code_on_arrays_and_lists() -> None:
     text = 'pipeline p(x: str, y: str) -> str, bool { return if x = "a" then trim(y, 5) else "other", x = y }'
-    executor, reference = Compiled(parsed(text), patience=-1), Reference(parsed(text))
+    executor, reference = Compiled(parsed(text), warm_up_steps=-1), Reference(parsed(text))
     x, y = ["a", "b", "\u00e9", ""] * 100, ["b", "a"] * 200
     for given_ in (x, np.array(x), np.array(x, object)):
         expected = reference.run({"x": x, "y": y}, end=False)
@@ -171,7 +171,7 @@ def test_what_is_no_text() -> None:
 def test_several_threads() -> None:
     text = 'pipeline p(x: str) -> str { return if x = trim(x, 3) then "same" else x }'
     stream = [f"u{number * number % 7}" for number in range(1000)]
-    several = Parallel(parsed(text), threads=3, shortest=100, patience=-1)
+    several = Parallel(parsed(text), threads=3, shortest=100, warm_up_steps=-1)
     assert several.feed(stream)["out"].events() == Reference(parsed(text)).run(stream, end=False)["out"]
     assert several.blocks == 3
 

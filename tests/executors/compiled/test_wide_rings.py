@@ -73,5 +73,5 @@ def test_it_does_what_the_reference_executor_does(name: str, data: st.DataObject
         if node.queues:
             capacities[data.draw(st.sampled_from(node.queues))] = data.draw(st.integers(5, 9))
     steps = [step for _ in range(3) for step in data.draw(traces(pipeline)) if step is not wb.END]
-    compiled = Compiled(pipeline, capacities, patience=-1, machine=False)
+    compiled = Compiled(pipeline, capacities, warm_up_steps=-1, machine=False)
     assert made(compiled, steps) == made(Reference(pipeline, capacities), steps)

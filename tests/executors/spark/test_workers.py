@@ -124,7 +124,7 @@ def test_machine_code_goes_on_in_the_next_batch(text, size):
     choice = choose(runs)
     runs_of_keys = choice.open()
     assert isinstance(runs_of_keys, CompiledKeys)
-    runs_of_keys._patience = 0
+    runs_of_keys._warm_up_steps = 0
     given_up = runner(choice, BY_TIME)(batches(rows, size))
     next(given_up)
     assert sorted(tuples(runner(choice, BY_TIME)(batches(rows, size))), key=str) == expected(rows, runs)

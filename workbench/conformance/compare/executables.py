@@ -239,7 +239,7 @@ class Pieces:
     def __init__(
         self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None, *, machine: bool = True
     ) -> None:
-        self.executor = Compiled(pipeline, capacities, patience=-1, machine=machine)
+        self.executor = Compiled(pipeline, capacities, warm_up_steps=-1, machine=machine)
         self.source = f"Pieces(pipeline, {capacities!r}, machine={machine})"
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
@@ -277,7 +277,7 @@ class Blocks(Pieces):
         self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None, *, reassociate: bool = False
     ) -> None:
         self.parallel = Parallel(
-            pipeline, capacities, threads=3, shortest=2, reassociate=reassociate, patience=-1, machine=True
+            pipeline, capacities, threads=3, shortest=2, reassociate=reassociate, warm_up_steps=-1, machine=True
         )
         self.executor = self.parallel
         self.source = f"Blocks(pipeline, {capacities!r}, reassociate={reassociate})"

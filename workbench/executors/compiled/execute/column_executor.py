@@ -50,7 +50,7 @@ class ColumnExecutor:
         pipeline: Program,
         capacities: Mapping[str, int] | None = None,
         *,
-        patience: int = WARM_UP_STEPS,
+        warm_up_steps: int = WARM_UP_STEPS,
         machine: bool = True,
         maps: bool = True,
         schedule: StepSchedule | None = None,
@@ -70,7 +70,7 @@ class ColumnExecutor:
         )
         self.threads = 1
         self._schedule = schedule or InTurn()
-        self._patience, self._warm, self._made = patience, False, 0
+        self._warm_up_steps, self._warm, self._made = warm_up_steps, False, 0
         self._with_machine = machine and not os.environ.get("NUMBA_DISABLE_JIT", "0").strip("0")
         self._pool = ArrayPool()
         self._take(self.allocation.first)
@@ -279,7 +279,7 @@ class ColumnExecutor:
         """Yield successive ranges of steps with their loops, chosen as the state evolves."""
         self._made += count
         searches = self.loops.searches
-        self._warm = self._warm or self._made * (SEARCHED if searches else 1) > self._patience
+        self._warm = self._warm or self._made * (SEARCHED if searches else 1) > self._warm_up_steps
         begin, machine = 0, self._warm and (searches or not kind.startswith("ending"))
         if machine and kind == "dense" and self.loops.distance(self.state) is not None:
             # the steps before the steady part, and after its last round, are few: they need no machine code

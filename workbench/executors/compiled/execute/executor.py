@@ -34,7 +34,7 @@ class Compiled(ColumnExecutor):
     ----------
     pipeline: what to run.
     capacities: queue name to capacity; None takes the pipeline's own. A queue without one grows as needed.
-    patience: number of steps, including those before a reset, to run in plain Python before the loop is compiled.
+    warm_up_steps: number of steps, including those before a reset, to run in plain Python before the loop is compiled.
     machine: whether to compile at all; otherwise Python runs the same loops.
     maps: whether inputs may carry maps of any size; not for callers that build columns of events themselves.
     schedule: the order in which steps run; None: one after the other.

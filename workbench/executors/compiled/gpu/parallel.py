@@ -39,7 +39,7 @@ class ParallelGpu(Compiled):
 
     Parameters
     ----------
-    pipeline, capacities, reassociate, patience, machine: as for `Parallel`.
+    pipeline, capacities, reassociate, warm_up_steps, machine: as for `Parallel`.
     blocks: maximum number of blocks at a time.
     shortest: minimum number of steps in a block.
 

@@ -39,7 +39,7 @@ class CompiledKeys(CompiledRuns):
     ----------
     one: the executor of the pipeline, in its initial state, without tables.
     threads: number of threads that share the keys, where the steps cost more than merging the output.
-    patience, machine: as for `Compiled`.
+    warm_up_steps, machine: as for `Compiled`.
     costly: minimum cost of a step in seconds that pays for more than one thread.
     """
 
@@ -48,7 +48,7 @@ class CompiledKeys(CompiledRuns):
         one: Compiled,
         *,
         threads: int = 1,
-        patience: int = WARM_UP_STEPS,
+        warm_up_steps: int = WARM_UP_STEPS,
         machine: bool = True,
         costly: float = COSTLY,
     ) -> None:
@@ -56,7 +56,7 @@ class CompiledKeys(CompiledRuns):
         self.states = KeyedStates(one)
         self.threads, self._manager = threads, ThreadManager(threads - 1)
         self._costly, self._cost = costly, 0.0
-        self._patience, self._machine, self._rows = patience, machine, Counter[str]()
+        self._warm_up_steps, self._machine, self._rows = warm_up_steps, machine, Counter[str]()
         self._timed = set[str]()
 
     def feed(self, codes: Any, input_columns: Mapping[str, Any], count: int) -> KeyedOutputs:
@@ -92,7 +92,7 @@ class CompiledKeys(CompiledRuns):
 
     def _make_outputs(self, batch: KeyedRows) -> KeyedOutputs:
         self._rows[batch.kind] += batch.rows
-        machine = self._machine and self._rows[batch.kind] > self._patience
+        machine = self._machine and self._rows[batch.kind] > self._warm_up_steps
         parts = [KeyPart(part) for part in range(self.threads if machine and self._cost >= self._costly else 1)]
         wrong, begun_at = None, time.thread_time()
         while wrong is None:

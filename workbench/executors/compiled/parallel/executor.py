@@ -22,7 +22,7 @@ class Parallel(Compiled):
 
     Parameters
     ----------
-    pipeline, capacities, patience, machine: as for `Compiled`.
+    pipeline, capacities, warm_up_steps, machine: as for `Compiled`.
     threads: number of blocks that run at a time: one in the caller, the others in threads of the manager.
     reassociate: whether sums and products of floats may be computed in another order; results then differ by rounding.
     shortest: minimum number of steps of a block.
