@@ -278,6 +278,14 @@ def test_a_composite_is_explained_with_its_causes():
     assert "is part of #3" in str(part_of)
 
 
+def test_as_many_composites_are_explained_as_the_limit_allows():
+    text = "declare A(x: int)\ndeclare B(x: int)\nfrom A and each A as First within 9 s from A emit B(x = First.x)"
+    log = [{"type": "A", "time": n, "x": n} for n in range(5)]
+    found = wb.rules.parse_rules(text).explain(log, event=2, limit=3, time_unit="s")
+    assert [each.rows for each in found.composites] == [(1, 2), (2, 3), (2, 4)]
+    assert found.more == 1  # that of rows 2 and 5
+
+
 def test_what_was_consumed_is_told():
     found, text, fires = why_missing(LOG, "Fire at 120")
     assert len(fires) == 3

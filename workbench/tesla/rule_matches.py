@@ -41,9 +41,9 @@ class RuleMatches:
         """Yield the matches as columns, in blocks."""
         return _parts(self._run("rows"))
 
-    def first(self, most: int) -> list[tuple[str, tuple[int, ...]]]:
+    def first(self, limit: int) -> list[tuple[str, tuple[int, ...]]]:
         """Return the first matches, without searching for further ones."""
-        return list(itertools.chain.from_iterable(_parts(self._run("rows", first=most)))) if most > 0 else []
+        return list(itertools.chain.from_iterable(_parts(self._run("rows", first=limit)))) if limit > 0 else []
 
     def count(self) -> dict[str, int]:
         """Count the matches of each rule."""

@@ -142,7 +142,7 @@ class RuleSet(Displayed):
         return self.matches(data, **options).count()
 
     def explain(
-        self, data: Any, event: int | None = None, output: int | str | None = None, *, most: int = 10, **options: Any
+        self, data: Any, event: int | None = None, output: int | str | None = None, *, limit: int = 10, **options: Any
     ) -> RuleExplanation:
         """Explain why composites were emitted: their matches, with the candidates of each part of a rule.
 
@@ -153,14 +153,14 @@ class RuleSet(Displayed):
         ----------
         event: the number of a row of the log, from 1 on: explain the composites that it is a part of.
         output: explain one composite, by its position among all, from 1 on, or by its type and time.
-        most: explain at most this number of composites.
+        limit: explain at most this number of composites.
         data, options: those of `workbench.run`.
 
         Raises
         ------
         InputError: there is no such event or composite.
         """
-        return self._explain(data, options, event=event, output=output, most=most)
+        return self._explain(data, options, event=event, output=output, limit=limit)
 
     def explain_missing(self, data: Any, what: str, **options: Any) -> RuleExplanation:
         """Explain why a composite was not emitted: what stopped the nearest partial matches.

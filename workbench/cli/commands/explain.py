@@ -32,7 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--missing", metavar="NAME", help='why none was emitted: "Fire at 12:00:05", "Fire(area = 1) at 12:00:05"'
     )
     parser.add_argument(
-        "--most", type="positive", metavar="N", default=10, help="composites that are reported (default: 10)"
+        "--limit", type="positive", metavar="N", default=10, help="explain at most N composites (default: 10)"
     )
     parser.add_argument("--json", action="store_true", help="the answer as one JSON object")
     parser.add_argument("--html", metavar="FILE", help="write the answer as a page")
@@ -74,7 +74,7 @@ def _answer(args: argparse.Namespace) -> RuleExplanation:
     run = run_options(args, output=None, html=None)  # they are the answer's
     rules = o.rules(args.file, types_of_log(run, o.note))
     output = int(args.output) if (args.output or "").isdigit() else args.output
-    question = RuleQuestion(args.event, output, args.missing, args.most)
+    question = RuleQuestion(args.event, output, args.missing, args.limit)
     reporter = Reporter(o.note)
     with reporter.doing:
         return explain(rules, Start(run, report=o.note, reporter=reporter), question)

@@ -69,13 +69,13 @@ class RuleQuestion:
     event: the number of a row of the log, from 1 on: which composites is it a part of?
     output: the `id` of a composite, or its name: why is it there?
     missing: the name of a composite: why is it not there?
-    most: the maximum number of composites to explain.
+    limit: the maximum number of composites to explain.
     """
 
     event: int | None = None
     output: int | str | None = None
     missing: str | None = None
-    most: int = MAX_EXPLAINED
+    limit: int = MAX_EXPLAINED
 
     def __post_init__(self) -> None:
         if sum(each is not None for each in (self.event, self.output, self.missing)) != 1:
@@ -241,7 +241,7 @@ class RecordingSession(RuleSession):
         return RuleExplanation(str(question), record, explanation.composites, explanation.more, None, missing)
 
     def _of(self, record: RunRecord, numbers: Sequence[int], event: int | None = None) -> RuleExplanation:
-        some = tuple(composite_reason(record, each) for each in numbers[: self._question.most])
+        some = tuple(composite_reason(record, each) for each in numbers[: self._question.limit])
         return RuleExplanation(str(self._question), record, some, len(numbers) - len(some), event)
 
     def _begin(self, time: int) -> None:
