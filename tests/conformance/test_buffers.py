@@ -118,7 +118,7 @@ def compare(pipeline: Pipeline, *, together: bool) -> None:
 def test_runs_do_not_contradict_the_answers(data: st.DataObject) -> None:
     pipeline = data.draw(pipelines())
     assume(flatten(pipeline).queues)
-    found = buffers(pipeline, most=16)
+    found = buffers(pipeline, max=16)
     for item in found.queues:
         assert (item.capacity is None) == (item.status is not QueueStatus.BOUNDED)
         if item.witness:
@@ -137,7 +137,7 @@ def test_runs_do_not_contradict_the_answers(data: st.DataObject) -> None:
 def test_pumping_streams_pump(data: st.DataObject) -> None:
     """Many more rounds than were run to confirm them, on the executor itself."""
     pipeline = data.draw(pipelines())
-    for item in buffers(pipeline, most=16).queues:
+    for item in buffers(pipeline, max=16).queues:
         if item.status is not QueueStatus.UNBOUNDED:
             continue
         assert item.witness is not None
@@ -163,7 +163,7 @@ def test_the_check_agrees(data: st.DataObject) -> None:
     """Where all queues are bounded, nothing overflows at these capacities, and each is needed."""
     pipeline = data.draw(pipelines(max_bits=12))
     assume(without_checked(pipeline))
-    found = buffers(pipeline, most=8)
+    found = buffers(pipeline, max=8)
     assume(found.capacities and found.total_bits is not None)
     assert check(pipeline, no_overflow(), Settings(q=found.capacities)).outcome == "holds"
     for item in found.queues:

@@ -71,10 +71,10 @@ def test_random_pipelines_have_the_same_capacities(data: st.DataObject) -> None:
     pipeline = data.draw(pipelines(max_inputs=2, max_nodes=5, max_bits=12, most_events=1))
     if not flatten(pipeline).queues:
         return
-    whole = wb.buffers(pipeline, most=8)
+    whole = wb.buffers(pipeline, max=8)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(buffer_search, "LONG", 0)
-        parts = wb.buffers(pipeline, most=8)
+        parts = wb.buffers(pipeline, max=8)
     for one, two in zip(whole.queues, parts.queues, strict=True):
         if one.status != "unknown":  # a part can settle what the whole leaves open
             assert (one.status, one.capacity) == (two.status, two.capacity), one.queue

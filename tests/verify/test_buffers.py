@@ -39,8 +39,8 @@ def load(text: str, **params: Any) -> Pipeline:
     return parse(text).get(None, **params).pipeline
 
 
-def by_queue(pipeline: Pipeline, *, most: int = 64, **settings: Any) -> dict[str, Buffer]:
-    return {item.queue: item for item in buffers(pipeline, Settings(**settings), most).queues}
+def by_queue(pipeline: Pipeline, *, max: int = 64, **settings: Any) -> dict[str, Buffer]:
+    return {item.queue: item for item in buffers(pipeline, Settings(**settings), max).queues}
 
 
 def figure_2a() -> Pipeline:
@@ -251,7 +251,7 @@ def test_counting_needs_no_bound() -> None:
 def test_what_is_not_known_is_said() -> None:
     """At most two, since two events of `y` are dropped. But that needs to know how the two joins' lengths relate."""
     source = "pipeline open(x: bool, y: bool) -> bool { return trim(y, 2) -> (x = y) }"
-    item = by_queue(load(source), most=8)["implies.right"]
+    item = by_queue(load(source), max=8)["implies.right"]
     assert (item.status, item.capacity, item.at_least) == (QueueStatus.UNKNOWN, None, 2)
     assert "no proven capacity: " in item.reason
     assert item.witness.replay == "confirmed by execution"
@@ -261,12 +261,12 @@ def test_what_is_not_known_is_said() -> None:
 
 
 def test_beyond_the_largest_capacity() -> None:
-    item = by_queue(load(DISTANCE, k=6), most=3)["mul.left"]
+    item = by_queue(load(DISTANCE, k=6), max=3)["mul.left"]
     assert (item.status, item.capacity, item.at_least) == (QueueStatus.UNKNOWN, None, 4)
-    assert by_queue(load(DISTANCE, k=6), most=5)["mul.left"].capacity == 5
-    assert buffers(load(DISTANCE, k=6), most=3).exit_code == 3
+    assert by_queue(load(DISTANCE, k=6), max=5)["mul.left"].capacity == 5
+    assert buffers(load(DISTANCE, k=6), max=3).exit_code == 3
     with pytest.raises(PipelineError, match="negative"):
-        buffers(load(DISTANCE), most=-1)
+        buffers(load(DISTANCE), max=-1)
 
 
 def test_no_time() -> None:

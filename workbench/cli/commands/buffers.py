@@ -24,7 +24,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     o.pipeline_argument(parser)
     parser.add_argument(
-        "--max", dest="most", type=int, default=64, metavar="EVENTS",
+        "--max", type=int, default=64, metavar="EVENTS",
         help="the largest capacity to check (default: 64)",
     )  # fmt: skip
     o.parameter_options(parser)
@@ -41,8 +41,8 @@ def execute(args: argparse.Namespace) -> int:
     """Find, print, and write the capacities."""
     from workbench.errors import InputError
 
-    if args.most < 0:
-        raise InputError(f"--max {args.most}: the largest capacity cannot be negative", hint="write --max 64")
+    if args.max < 0:
+        raise InputError(f"--max {args.max}: the largest capacity cannot be negative", hint="write --max 64")
     if args.annotate and args.param:
         raise InputError(
             "--annotate with --param: the file's capacities would be those of other parameters than its own",
@@ -62,7 +62,7 @@ def _find_queues(args: argparse.Namespace) -> int:
     from workbench.verify.buffers.buffers import buffers
 
     with Progress(f"buffers of {pipeline.name}"):
-        report = buffers(pipeline, settings, args.most)
+        report = buffers(pipeline, settings, args.max)
     written = _annotate(args.file, report) if args.annotate else ""
     if args.json:
         print(json.dumps(report.to_json()), flush=True)
@@ -91,10 +91,10 @@ def _find_columns(args: argparse.Namespace) -> int:
     from workbench.verify.rules.rule_subject import RuleSubject
 
     with Progress(f"buffers of {rules.name}"):
-        findings = capacities(RuleSubject(rules, rule_bounds(args, [rules]), settings), most=args.most)
+        findings = capacities(RuleSubject(rules, rule_bounds(args, [rules]), settings), max_capacity=args.max)
     if args.json:
         queues = [{"queue": each.about, "status": _status(each), **each.to_json()} for each in findings]
-        print(json.dumps({"rules": rules.name, "queues": queues, "max": args.most}), flush=True)
+        print(json.dumps({"rules": rules.name, "queues": queues, "max": args.max}), flush=True)
     elif not findings:
         print(f"{rules.name} retains nothing: no rule searches for events", flush=True)
     else:

@@ -133,7 +133,7 @@ class Buffers(Displayed):
     queues: tuple[Buffer, ...]
     n: int
     integers: str
-    most: int
+    max_capacity: int
     seconds: float
 
     @property
@@ -179,12 +179,12 @@ class Buffers(Displayed):
             "total_bits": self.total_bits,
             "N": self.n,
             "integers": self.integers,
-            "max": self.most,
+            "max": self.max_capacity,
             "seconds": round(self.seconds, 4),
         }
 
 
-def buffers(pipeline: Program | str | Path, settings: Settings | None = None, most: int = MAXIMUM) -> Buffers:
+def buffers(pipeline: Program | str | Path, settings: Settings | None = None, max: int = MAXIMUM) -> Buffers:
     """Find the smallest capacity of each queue of a pipeline.
 
     Parameters
@@ -192,23 +192,23 @@ def buffers(pipeline: Program | str | Path, settings: Settings | None = None, mo
     pipeline: a program, or the file that it is in: `FILE` or `FILE:NAME`.
     settings: domain, inputs, engine and limits, of which each queue gets its share; `q`, and the capacities of the
         pipeline, are ignored.
-    most: the largest capacity to check, in events.
+    max: the largest capacity to check, in events.
 
     Raises
     ------
     Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
     EngineError, EngineMissing: the engine cannot be used. Limits and crashes make a queue unknown.
     """
-    if most < 0:
-        raise PipelineError(f"the largest capacity to check cannot be negative: {most}")
+    if max < 0:
+        raise PipelineError(f"the largest capacity to check cannot be negative: {max}")
     pipeline = program_of(pipeline)
     settings = (settings or Settings()).fit(pipeline)
     try:
-        return _find_buffers(pipeline, settings, most)
+        return _find_buffers(pipeline, settings, max)
     except DomainError as error:  # a constant beyond N: most queues do not depend on values, and then on no N
         if error.needs is None or error.needs <= settings.n:
             raise
-        retry = buffers(pipeline, replace(settings, n=error.needs), most)
+        retry = buffers(pipeline, replace(settings, n=error.needs), max)
         if any(item.status is not QueueStatus.UNKNOWN and not item.for_every_n for item in retry.queues):
             raise
         return retry
@@ -227,7 +227,7 @@ class _BufferSearch:
     """The search for all queues of a flat pipeline, each with the proven capacities of those before it."""
 
     def __init__(self, flat: Pipeline, settings: Settings, limit: int) -> None:
-        self.flat, self.settings, self.most = flat, settings, limit
+        self.flat, self.settings, self.max_capacity = flat, settings, limit
         self.regions = Regions(flat)
         queues = [(node, queue) for node in flat.nodes for queue in (*node.queues, node.pending) if queue]
         self.queues = sorted(queues, key=lambda each: each[1] not in flat.contract_queues)
@@ -265,7 +265,7 @@ class _BufferSearch:
 
     def _query(self, pipeline: Pipeline, queue: str) -> QueueQuestion:
         proven = {each.queue: each.capacity for each in self.found if each.capacity is not None}
-        return QueueQuestion(pipeline, queue, proven, self.settings, self.most)
+        return QueueQuestion(pipeline, queue, proven, self.settings, self.max_capacity)
 
     def _search(self, queue: str) -> QueueMaximum:
         """Find the capacity of a queue in front of a processor."""

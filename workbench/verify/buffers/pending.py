@@ -55,7 +55,7 @@ def search_waiting(question: QueueQuestion) -> QueueMaximum:
             raise SearchAbandoned(verdict.reason or LEFT)
         return [run is not None if number == length else None for number in numbers]
 
-    find_maximum(Counted(maximum, exceeds, "positions", max(question.most, 1), 2))
+    find_maximum(Counted(maximum, exceeds, "positions", max(question.max_capacity, 1), 2))
     return maximum
 
 

@@ -77,14 +77,14 @@ class QueueQuestion:
     pipeline: flat and resolved.
     proven: capacities of other queues known to be enough.
     settings: how to decide it; the budget of the calling work limits it.
-    most: the largest capacity to check.
+    max_capacity: the largest capacity to check.
     """
 
     pipeline: Pipeline
     queue: str
     proven: Mapping[str, int]
     settings: Settings
-    most: int
+    max_capacity: int
 
     def upstream(self, source: str = "") -> Pipeline:
         """Return the part of the pipeline that ends with the processor of this queue; it begins with `source` if given.
@@ -150,7 +150,7 @@ class QueueSearch:
 
     def __init__(self, question: QueueQuestion) -> None:
         self.pipeline, self.queue = question.upstream(), question.queue
-        self.settings, self.most = question.settings, question.most
+        self.settings, self.max_capacity = question.settings, question.max_capacity
         self.proven = {name: size for name, size in question.proven.items() if name in self.pipeline.queues}
         self.open = {name for name in self.pipeline.queues if name not in self.proven and name != self.queue}
         self.taken = look_ahead(self.pipeline)
@@ -162,7 +162,7 @@ class QueueSearch:
         """Return everything that can be found within the limits."""
         try:
             with share(1), phase(f"looking for the capacity of queue '{self.queue}'"):
-                find_maximum(Counted(self.found, self._exceeds, "events", self.most, GROWTH))
+                find_maximum(Counted(self.found, self._exceeds, "events", self.max_capacity, GROWTH))
         except LimitMet as met:
             self.found.reason = met.what
         return self.found
@@ -198,7 +198,7 @@ class QueueSearch:
             self.found.at_most, self.found.argument = 0, NEVER_AHEAD
             return None
         self.capacity *= 2
-        if self.capacity > self.most:
+        if self.capacity > self.max_capacity:
             raise SearchAbandoned(depends_on(others))
         return None
 

@@ -108,20 +108,20 @@ class RuleMaximum(KnownMaximum):
         return replace(finding, verdict=self.verdict, runs=runs, data=data, form=CAPACITY)
 
 
-def capacities(subject: RuleSubject, *, most: int = MAX_CAPACITY) -> tuple[Finding, ...]:
+def capacities(subject: RuleSubject, *, max_capacity: int = MAX_CAPACITY) -> tuple[Finding, ...]:
     """Return the smallest capacity of each column and waiting list, with a stream that needs it, or makes it grow.
 
     The rates of the bounds limit how often events come.
 
     Parameters
     ----------
-    most: the largest capacity to check, in events.
+    max_capacity: the largest capacity to check, in events.
 
     Raises
     ------
     Refused: the rules have no finite model.
     """
-    search, name = CapacitySearch(subject, most), subject.rules.name
+    search, name = CapacitySearch(subject, max_capacity), subject.rules.name
     return findings_in_turn([(f"{name}.{queue}", partial(search.find_column, queue)) for queue in search.columns])
 
 
@@ -132,12 +132,12 @@ class CapacitySearch:
     Attributes
     ----------
     subject: the rules; without a time limit each question to the model has `QUESTION_SECONDS`.
-    most: the largest capacity to try; 0: only those of the bounds.
+    max_capacity: the largest capacity to try; 0: only those of the bounds.
     proved: proved capacities, by column.
     """
 
     subject: RuleSubject
-    most: int
+    max_capacity: int
     proved: dict[str, int] = field(default_factory=dict)
     blocked: set[str] = field(default_factory=set)
 
@@ -148,9 +148,9 @@ class CapacitySearch:
             RuleCounting(self.model.frame, valued).count_capacities() for valued in (True, False)
         )
         self.firings: dict[str, InputSteps] = {}
-        self.most = self.most if self.subject.deepen else 0
+        self.max_capacity = self.max_capacity if self.subject.deepen else 0
         # settled, so that streams of parts are streams of the whole
-        self.subject = replace(self.subject.settle(), deepen=bool(self.most))
+        self.subject = replace(self.subject.settle(), deepen=bool(self.max_capacity))
         if remaining().seconds is None and self.subject.settings.seconds is None:
             self.subject = replace(self.subject, settings=replace(self.subject.settings, seconds=QUESTION_SECONDS))
 
@@ -183,7 +183,9 @@ class CapacitySearch:
             self._fill(searched)
             if searched.at_most == WITHOUT_END and searched.grows:
                 searched.growth = self._find_growth(searched)
-        has_capacity = not searched.queue or (searched.at_least < self.most and not self._is_too_late(searched.queue))
+        has_capacity = not searched.queue or (
+            searched.at_least < self.max_capacity and not self._is_too_late(searched.queue)
+        )
         if has_capacity and not searched.is_complete:
             self._search_streams(searched)
         yield searched.finding(self.model)
@@ -206,7 +208,7 @@ class CapacitySearch:
     def _fill(self, searched: RuleMaximum) -> None:
         """Try streams on which rules fire as often as rates allow; that may be the maximum."""
         bounded = searched.at_most != WITHOUT_END
-        limit = int(min(searched.at_most, self.most or MAX_CAPACITY)) if bounded else measurement.MAX_IN_TURN
+        limit = int(min(searched.at_most, self.max_capacity or MAX_CAPACITY)) if bounded else measurement.MAX_IN_TURN
         firings = [each for each in map(self._find_firing, searched.causing) if each]
         for inputs in firings:
             self._try(itertools.chain([inputs], self.measured.with_more_events(inputs, limit)), searched)
@@ -315,7 +317,7 @@ class CapacitySearch:
 
     def _raise_capacity(self, capacity_of: dict[str, int], queue: str, capacity: int) -> bool:
         """Raise the capacity of a column, if models may have as much; return whether they may."""
-        fits = sum(capacity_of.values()) + max(0, capacity - capacity_of[queue]) <= min(self.most, MAX_MODELLED)
+        fits = sum(capacity_of.values()) + max(0, capacity - capacity_of[queue]) <= min(self.max_capacity, MAX_MODELLED)
         if fits:
             capacity_of[queue] = max(capacity_of[queue], capacity)
         return fits
@@ -330,7 +332,7 @@ class CapacitySearch:
         """Whether full columns could get a larger capacity; a column that grows without end would be full again."""
         names = _find_full(verdict)
         more = capacity_of | {name: max(1, 2 * capacity_of[name]) for name in names}
-        if not names or self.blocked.intersection(names) or sum(more.values()) > min(self.most, MAX_MODELLED):
+        if not names or self.blocked.intersection(names) or sum(more.values()) > min(self.max_capacity, MAX_MODELLED):
             return False
         capacity_of |= more
         return True
@@ -360,13 +362,13 @@ def _longer(queue: str, length: int) -> Property:
 STATIC = "counting: a rule makes no more of a trigger than there are matches of what columns hold"
 
 
-def effects(subject: RuleSubject, *, most: int = MAX_CAPACITY) -> tuple[Finding, ...]:
+def effects(subject: RuleSubject, *, max_capacity: int = MAX_CAPACITY) -> tuple[Finding, ...]:
     """Return the maximum number of composites that one event causes, for each type from outside that triggers rules.
 
     For rules with `absent`, return the same for a moment at which an absence is decided. Parameters and errors are
     those of `capacities`.
     """
-    search, rules = CapacitySearch(subject, most), subject.rules
+    search, rules = CapacitySearch(subject, max_capacity), subject.rules
     at_once = {rule.trigger.type for rule in rules.rules if rule.absence is None}
     names = [name for name in rules.primitives if name in at_once]
     names += [ELAPSED] if any(rule.absence is not None for rule in rules.rules) else []
