@@ -99,7 +99,7 @@ def at_once(system: System) -> Term:
 def test_leaving_out_idle_steps_is_sound(data: st.DataObject, q: int, prop: Property) -> None:
     """Not while an event is delayed: then they are in the model. (Streams that end would let it out, too.)"""
     pipeline = data.draw(pipelines(**SMALL))
-    late = delay(pipeline.outputs[0][0], 1, most=data.draw(st.sampled_from([None, 1])))
+    late = delay(pipeline.outputs[0][0], 1, at_most=data.draw(st.sampled_from([None, 1])))
     pipeline, found = pipeline.with_faults([late]), Settings(q=q, environment=Environment(fair=True))
     assert decide(pipeline, prop, found).outcome is decide(pipeline, with_idle_steps(prop), found).outcome
 

@@ -192,7 +192,7 @@ def test_pipes_before_and_after() -> None:
     [
         (lambda: wb.faults.delay("y", 0), "number of steps"),
         (lambda: Fault(Kind.LOSE, "y", by=2), "number of steps"),
-        (lambda: wb.faults.lose("y", most=0), "at least one event"),
+        (lambda: wb.faults.lose("y", at_most=0), "at least one event"),
         (lambda: ONE.with_faults([wb.faults.lose("z")]), "no pipe 'z'"),
     ],
 )

@@ -33,7 +33,7 @@ class Fault:
     ----------
     pipe: the name of the pipe; inside a group `group.add`.
     by: the maximum number of steps of a delay.
-    most: the maximum number of events it strikes; None: any number.
+    at_most: the maximum number of events it strikes; None: any number.
     when: a function from the event to a truth value: the fault strikes only events for which it is true.
     where: the place of the fault in the text.
 
@@ -45,7 +45,7 @@ class Fault:
     kind: Kind
     pipe: str
     by: int = 0
-    most: int | None = None
+    at_most: int | None = None
     when: Function | None = None
     where: Location | str = field(default="", compare=False, repr=False)
 
@@ -57,9 +57,9 @@ class Fault:
                 where=self.where,
                 hint="write delay y by 2, for at most 2 steps",
             )
-        if self.most is not None and self.most < 1:
+        if self.at_most is not None and self.at_most < 1:
             raise PipelineError(
-                f"a fault happens to at least one event, not to {self.most}", where=self.where, hint="leave it out"
+                f"a fault happens to at least one event, not to {self.at_most}", where=self.where, hint="leave it out"
             )
 
     def resolve(self, over: Domain | ModelScope) -> Fault:
@@ -68,21 +68,21 @@ class Fault:
 
     def __str__(self) -> str:
         by = f" by {self.by}" if self.by else ""
-        limit = "" if self.most is None else f" at most {self.most}"
+        limit = "" if self.at_most is None else f" at most {self.at_most}"
         when = "" if self.when is None else f" when {self.when}"
         return f"{self.kind} {self.pipe}{by}{limit}{when}"
 
 
-def lose(pipe: str, *, most: int | None = None, when: Function | None = None) -> Fault:
+def lose(pipe: str, *, at_most: int | None = None, when: Function | None = None) -> Fault:
     """Return a fault by which events of the pipe may be lost (see `Fault`)."""
-    return Fault(Kind.LOSE, pipe, most=most, when=when)
+    return Fault(Kind.LOSE, pipe, at_most=at_most, when=when)
 
 
-def duplicate(pipe: str, *, most: int | None = None, when: Function | None = None) -> Fault:
+def duplicate(pipe: str, *, at_most: int | None = None, when: Function | None = None) -> Fault:
     """Return a fault by which events of the pipe may come twice (see `Fault`)."""
-    return Fault(Kind.DUPLICATE, pipe, most=most, when=when)
+    return Fault(Kind.DUPLICATE, pipe, at_most=at_most, when=when)
 
 
-def delay(pipe: str, by: int, *, most: int | None = None, when: Function | None = None) -> Fault:
+def delay(pipe: str, by: int, *, at_most: int | None = None, when: Function | None = None) -> Fault:
     """Return a fault by which events of the pipe may come up to `by` steps later, in order (see `Fault`)."""
-    return Fault(Kind.DELAY, pipe, by, most, when)
+    return Fault(Kind.DELAY, pipe, by, at_most, when)

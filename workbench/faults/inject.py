@@ -41,8 +41,8 @@ def inject(pipeline: Pipeline, faults: Sequence[Fault]) -> Pipeline:
 def unreliable(fault: Fault, width: int) -> Unreliable:
     """Return the processor for a fault on a pipe that carries at most `width` events in a step."""
     if fault.kind is Kind.DELAY:
-        return Delay(width, fault.most, fault.when, fault.by)
-    return (Lose if fault.kind is Kind.LOSE else Duplicate)(width, fault.most, fault.when)
+        return Delay(width, fault.at_most, fault.when, fault.by)
+    return (Lose if fault.kind is Kind.LOSE else Duplicate)(width, fault.at_most, fault.when)
 
 
 def _inject_fault(pipeline: Pipeline, fault: Fault) -> Pipeline:

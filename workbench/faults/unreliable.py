@@ -28,12 +28,12 @@ class Unreliable(Clocked):
     Parameters
     ----------
     width: the maximum number of events that the pipe carries in a step.
-    most: the maximum number of events that are struck; None: any number.
+    at_most: the maximum number of events that are struck; None: any number.
     when: the condition on the event.
     """
 
     width: int = 1
-    most: int | None = None
+    at_most: int | None = None
     when: Function | TypedFunction | None = None
 
     participle: ClassVar[str]
@@ -63,7 +63,7 @@ class Unreliable(Clocked):
     @property
     def words(self) -> str:
         """The possible effect on events: `may be lost, at most 2, when y > 3`."""
-        limit = "" if self.most is None else f", at most {self.most}"
+        limit = "" if self.at_most is None else f", at most {self.at_most}"
         when = self.when.name if self.when else ""
         return f"may be {self.participle}{limit}" + (f", when {when}" if when else "")
 
@@ -93,7 +93,7 @@ class Unreliable(Clocked):
         used = 0
         for step, (events, strikes) in enumerate(steps):
             for event, strike in zip(events, strikes, strict=False):
-                allowed = self.most is None or used < self.most
+                allowed = self.at_most is None or used < self.at_most
                 if strike is None or not allowed or not (self.when is None or self.when(event)):
                     yield step, event, None
                 else:
@@ -107,11 +107,11 @@ class Unreliable(Clocked):
     # --- operation ---
 
     def initial(self) -> State:
-        return () if self.most is None else (0,)
+        return () if self.at_most is None else (0,)
 
     def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
         del inputs
-        return () if self.most is None else (("used", Range(0, self.most)),)
+        return () if self.at_most is None else (("used", Range(0, self.at_most)),)
 
     def strikes(self, state: State, tick: Tick) -> tuple[State, list[Maybe]]:
         """Return the count of strikes after this step, and for each event the strike of the fault, if any."""
@@ -128,7 +128,7 @@ class Unreliable(Clocked):
             return False
         condition = event.present
         for count in used:
-            condition = both(condition, LT(count, self.most))
+            condition = both(condition, LT(count, self.at_most))
         return condition if self.when is None else both(condition, self.when(event.value))
 
 

@@ -85,7 +85,7 @@ def fault(
         )
     scope = Evaluator(constants, functions, labels)
     when = None if syntax.when is None else _condition(syntax, syntax.when, known[syntax.pipe], scope)
-    by, limit = (_number(part, scope) for part in (syntax.by, syntax.most))
+    by, limit = (_number(part, scope) for part in (syntax.by, syntax.at_most))
     return Fault(kind, syntax.pipe, by or 0, limit, when, syntax.where)
 
 

@@ -311,13 +311,13 @@ class FaultSyntax(Placed):
     kind: str
     pipe: str
     by: Expression | None = None
-    most: Expression | None = None
+    at_most: Expression | None = None
     when: Expression | None = None
     location: Location = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
     """The location of the pipe's name."""
 
     def __str__(self) -> str:
-        parts = (("by", self.by), ("at most", self.most), ("when", self.when))
+        parts = (("by", self.by), ("at most", self.at_most), ("when", self.when))
         return " ".join(
             ["fault", self.kind, self.pipe, *(f"{word} {part}" for word, part in parts if part is not None)]
         )

@@ -74,7 +74,7 @@ def _define(pipeline: Pipeline, variables: dict[Pipeline, str], lines: list[str]
 
 def _fault(fault: Fault) -> str:
     when = "None" if fault.when is None else source_of(fault.when)
-    return f"Fault(Kind.{fault.kind.name}, {fault.pipe!r}, {fault.by}, {fault.most}, {when})"
+    return f"Fault(Kind.{fault.kind.name}, {fault.pipe!r}, {fault.by}, {fault.at_most}, {when})"
 
 
 def _inner(processor: Processor) -> Pipeline | None:
