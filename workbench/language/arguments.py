@@ -26,7 +26,7 @@ from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator
 from workbench.language.types import domain
 
-_INTERNAL = frozenset({"integers", "most", "ways"})
+_INTERNAL = frozenset({"integers", "max_times", "ways"})
 """Fields that are not parameters: typing fills them in, or the number of streams determines them."""
 
 FOREIGN_NAMES = {

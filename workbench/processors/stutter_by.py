@@ -16,10 +16,10 @@ from workbench.errors import Refused, TypingError
 class StutterBy(Processor):
     """Emits the event of `left` n times, where n is the event of `right`: not at all where n is 0 or less.
 
-    `most` is the largest number in the domain of `right`, None where it is unbounded.
+    `max_times` is the largest number in the domain of `right`, None where it is unbounded.
     """
 
-    most: int | None = None
+    max_times: int | None = None
 
     keyword: ClassVar[str] = "stutter_by"
     streams: ClassVar[int] = 2
@@ -36,7 +36,7 @@ class StutterBy(Processor):
         return inputs[:1]
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
-        return self.most
+        return self.max_times
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return ([value for value, times in zip(*streams, strict=False) for _ in range(times)],)
@@ -45,13 +45,13 @@ class StutterBy(Processor):
         value, times = front
         if not is_symbolic(front):
             return state, (emission([value] * times),)
-        if self.most is None:
+        if self.max_times is None:
             raise Refused(
                 "stutter_by emits any number of events for one",
                 hint="limit the repetitions by a finite type, like 0..3",
             )
-        slots = [Maybe(GT(times, i), value) for i in range(self.most)]
-        return state, (slots[0] if self.most == 1 else Burst(slots),)
+        slots = [Maybe(GT(times, i), value) for i in range(self.max_times)]
+        return state, (slots[0] if self.max_times == 1 else Burst(slots),)
 
     def __str__(self) -> str:
         return "StutterBy"

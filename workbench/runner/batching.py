@@ -30,7 +30,7 @@ class BatchPace:
     """
 
     def __init__(self, max_rows: int, *, waited: bool) -> None:
-        self.most, self.waited = max_rows, waited
+        self.max_rows, self.waited = max_rows, waited
         self.size = min(max_rows, FIRST) if waited else max_rows
 
     def see(self, rows: int, seconds: float) -> None:
@@ -38,7 +38,7 @@ class BatchPace:
         if seconds > WAIT:
             self.size = max(1, self.size // 2)
         elif rows == self.size and seconds < WAIT / 4:
-            self.size = min(self.most, self.size * 2)
+            self.size = min(self.max_rows, self.size * 2)
 
 
 def batches_of(blocks: Iterator[LogBlock], session: Session, pace: BatchPace, account: Account) -> Iterator[LogBatch]:
