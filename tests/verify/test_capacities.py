@@ -133,7 +133,9 @@ def random_run(model, chosen):
     for _ in range(14):
         name = chosen.choice([*model.fed, "elapsed"])
         before, rate = times.setdefault(name, []), model.frame.rates.get(name)
-        if name == "elapsed" or (rate and len(before) >= rate.most and before[-rate.most] + rate.ticks > now):
+        if name == "elapsed" or (
+            rate and len(before) >= rate.max_events and before[-rate.max_events] + rate.ticks > now
+        ):
             name, given = "elapsed", 1
             now += given
         else:

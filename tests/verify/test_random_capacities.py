@@ -105,7 +105,7 @@ def keeps(rates, stream):
         return True
     rate = rates[last.type]
     times = [each.time for each in stream if not isinstance(each, int) and each.type == last.type]
-    return len(times) <= rate.most or last.time - times[-1 - rate.most] >= rate.time
+    return len(times) <= rate.max_events or last.time - times[-1 - rate.max_events] >= rate.time
 
 
 class Needed:

@@ -49,7 +49,7 @@ class PacedInputs(Listening):
         times = [each.ticks * self.tick for each in self.rates.values()]
         periods = [format_time(time) if self.unit else str(time) for time in times]
         return tuple(
-            f"at most {rate.most} {name} come in any {time}"
+            f"at most {rate.max_events} {name} come in any {time}"
             for (name, rate), time in zip(self.rates.items(), periods, strict=True)
         )
 
@@ -73,8 +73,8 @@ class PacedInputs(Listening):
         time, left, ages = front[0], list(state), list[list[Any]]()
         passed = 0 if time is NOTHING else ite(time.present, ticks_of(time.value), 0)
         for rate in self.rates.values():
-            ages.append(rate.later(left[: rate.most], passed))
-            del left[: rate.most]
+            ages.append(rate.later(left[: rate.max_events], passed))
+            del left[: rate.max_events]
         return ages
 
     def _may_come(self, state: State, front: tuple[Any, ...]) -> Mapping[int, Any]:

@@ -22,40 +22,40 @@ ANY_TYPE = ""
 
 
 class RuleRate(NamedTuple):
-    """At most `most` events in any time slice of length `time`, its end excluded.
+    """At most `max_events` events in any time slice of length `time`, its end excluded.
 
     Attributes
     ----------
-    most: at least 1.
+    max_events: at least 1.
     time: in microseconds if it has a unit, otherwise a bare number.
     united: whether it has a unit.
     """
 
-    most: int
+    max_events: int
     time: int
     united: bool
 
     def in_ticks(self, tick: int) -> EventRate:
         """Return the rate in ticks, with times rounded up."""
-        return EventRate(self.most, math.ceil(self.time / tick))
+        return EventRate(self.max_events, math.ceil(self.time / tick))
 
     def __str__(self) -> str:
-        return f"{self.most} in any {format_time(self.time) if self.united else self.time}"
+        return f"{self.max_events} in any {format_time(self.time) if self.united else self.time}"
 
 
 class EventRate(NamedTuple):
-    """A rate in ticks: at most `most` events in any `ticks` ticks."""
+    """A rate in ticks: at most `max_events` events in any `ticks` ticks."""
 
-    most: int
+    max_events: int
     ticks: int
 
     def within(self, duration: int) -> int:
         """Return the maximum number of events that are between 0 and `duration` ticks old."""
-        return self.most * (duration // self.ticks + 1)
+        return self.max_events * (duration // self.ticks + 1)
 
     def variables(self, name: str) -> list[tuple[str, Domain, Value]]:
         """Return name, domain and initial value of its state: the ages of the latest events, newest first."""
-        return [(f"{name}_{i}", Range(0, self.ticks), self.ticks) for i in range(1, self.most + 1)]
+        return [(f"{name}_{i}", Range(0, self.ticks), self.ticks) for i in range(1, self.max_events + 1)]
 
     def may_come(self, ages: Sequence[Any]) -> Any:
         """Whether one more event keeps the rate."""

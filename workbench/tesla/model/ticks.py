@@ -125,7 +125,9 @@ class RulesInTicks(RuleProcessor, Keeping):
             for name, max_rows in self.frame.fixed_facts.items()
         ]
         rates = self.frame.rates.items()
-        assumptions += [f"at most {rate.most} {name} come in any {self._time(rate.ticks)}" for name, rate in rates]
+        assumptions += [
+            f"at most {rate.max_events} {name} come in any {self._time(rate.ticks)}" for name, rate in rates
+        ]
         assumptions += [f"windows and consumption of {self.rules.name} are as in T-Rex"] if self.trex else []
         nulls = any(None in self.frame.tables[key].values for key in self._input_encodings)
         rest = "no other one is null" if nulls else "none is null"

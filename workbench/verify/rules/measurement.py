@@ -117,8 +117,8 @@ class MeasuredRules:
             before, rate = times.setdefault(name, []), self.model.frame.rates.get(name)
             if name == ELAPSED:
                 now += ticks_of(event)
-            elif rate is not None and len(before) >= rate.most and before[-rate.most] + rate.ticks > now:
-                pauses = self._choose_pauses(before[-rate.most] + rate.ticks - now)
+            elif rate is not None and len(before) >= rate.max_events and before[-rate.max_events] + rate.ticks > now:
+                pauses = self._choose_pauses(before[-rate.max_events] + rate.ticks - now)
                 now += sum(map(ticks_of, pauses))
                 stream += [{ELAPSED: each} for each in pauses]
             before.append(now)
