@@ -178,7 +178,7 @@ def _build_graph(
     own = {key: table for key, table in outputs.items() if key[0] in rules.composites}
     processor = ModelledRules(
         rules, (*rules.primitives, *frame.fact_inputs), facts=frame.facts or None,
-        frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], most=max_ticks, outputs=own,
+        frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], max_ticks=max_ticks, outputs=own,
         by_rule=bounds.by_rule, chain=bounds.chain,
     )  # fmt: skip
     return graph_of(processor, (pause_domain(max_ticks), *_input_domains(processor.fed, rules, frame.tables)))
@@ -267,7 +267,7 @@ class FrameSearch:
         outputs = {key: whole[key] for key in keys if key not in without}
         for rules, frame in zip(rule_sets, frames, strict=True):
             fed = (*(self.fed or rules.primitives), *frame.fact_inputs)
-            processor = ModelledRules(rules, fed, frame=frame, tick=1, most=1, outputs=outputs)
+            processor = ModelledRules(rules, fed, frame=frame, tick=1, max_ticks=1, outputs=outputs)
             processor.machine((Range(1, 1), *_input_domains(processor.fed, rules, whole)))
         return frames
 

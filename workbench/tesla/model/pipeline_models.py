@@ -113,7 +113,7 @@ def _with_ticks(pipeline: Pipeline, max_ticks: int, *, still: bool) -> Pipeline:
         (n, pause_domain(max_ticks, 0 if still else 1) if n == ELAPSED else domain) for n, domain in pipeline.inputs
     ]
     nodes = [
-        replace(node, processor=replace(node.processor, most=max_ticks, still=still))
+        replace(node, processor=replace(node.processor, max_ticks=max_ticks, still=still))
         if isinstance(node.processor, RulesInPipeline) else node
         for node in pipeline.nodes
     ]  # fmt: skip
@@ -236,7 +236,7 @@ def _model_rules(
     frame = replace(frame, rates={})  # rates are assumed of the inputs
     return RulesInPipeline(
         rules.rules, rules.fed, shapes=tuple(shapes), facts=facts or None, integers=integers, trex=rules.trex,
-        frame=frame, tick=tick, unit=unit, most=1, outputs=output_tables([frame]),
+        frame=frame, tick=tick, unit=unit, max_ticks=1, outputs=output_tables([frame]),
     )  # fmt: skip
 
 

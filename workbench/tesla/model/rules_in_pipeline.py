@@ -43,7 +43,7 @@ class RulesInPipeline(ModelledRules):
     @property
     def assumes(self) -> tuple[str, ...]:
         times, *others = super().assumes
-        pauses = pause_domain(self.most, 0 if self.still else 1)
+        pauses = pause_domain(self.max_ticks, 0 if self.still else 1)
         if isinstance(pauses, Enum):
             times += f"; {', '.join(pauses.labels)} of them pass in a step"
         elif self.frame.absences:

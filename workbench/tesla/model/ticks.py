@@ -45,7 +45,7 @@ class RulesInTicks(RuleProcessor, Keeping):
     ----------
     frame: the constants of the machine.
     tick, unit: the length of a tick, in the unit of times; `us` if windows have units.
-    most: the maximum number of ticks in one step.
+    max_ticks: the maximum number of ticks in one step.
     outputs: the values of the attributes of composites, as encoded on outputs.
     by_rule: whether the composites of each rule are an output, too, named by `output_of`.
     chain: the length of chains of causes whose last composites are an output, named `CHAIN`; 0: no such output.
@@ -56,7 +56,7 @@ class RulesInTicks(RuleProcessor, Keeping):
     chain: int = field(default=0, kw_only=True)
     tick: int = field(kw_only=True)
     unit: str | None = field(default=None, kw_only=True)
-    most: int = field(kw_only=True)
+    max_ticks: int = field(kw_only=True)
     outputs: Mapping[tuple[str, str], ValueTable] = field(hash=False, compare=False, repr=False, kw_only=True)
 
     keyword: ClassVar[str] = ""
@@ -112,7 +112,11 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        longest = "" if self.most == 1 else f", and pauses of more than {self.most} of them count as {self.most}"
+        longest = (
+            ""
+            if self.max_ticks == 1
+            else f", and pauses of more than {self.max_ticks} of them count as {self.max_ticks}"
+        )
         values = [
             f"{name}.{attribute} is {self._input_encodings[name, attribute].domain}"
             for name in self._types
