@@ -81,11 +81,11 @@ def _negation(rule: t.Rule, rng: random.Random) -> t.Rule:
     window, named = part.window, {each.name for each in _events(rule)}
     if not isinstance(part, t.Predicate) or window is None or not window.before:
         return rule
-    least = t.Duration(Decimal(rng.choice((0, 1, 2))), window.most.unit if window.most else "")
-    shut: t.EventWindow = rng.choice((window, replace(window, least=least)))
+    least = t.Duration(Decimal(rng.choice((0, 1, 2))), window.maximum.unit if window.maximum else "")
+    shut: t.EventWindow = rng.choice((window, replace(window, minimum=least)))
     if part.policy.binds and part.name in named and window.of in named and rng.random() < 0.6:
         shut = t.EventWindow((part.name, window.of))
-    elif shut.before and shut.most and shut.least and shut.most.amount < shut.least.amount:
+    elif shut.before and shut.maximum and shut.minimum and shut.maximum.amount < shut.minimum.amount:
         return rule
     simple = tuple(each for each in part.constraints if not _reads(each, part))
     added = t.Predicate(t.Policy.NOT, part.type, (), simple if rng.random() < 0.7 else simple[:1], None, shut)

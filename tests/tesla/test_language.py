@@ -373,7 +373,7 @@ def test_remarks_about_what_excludes_itself(rule, words):
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_units_are_read_as_people_write_them_and_shown_short(spelling):
     found = parse_rules(f"declare A() from A and each A as B within 60 {spelling} from A emit A")
-    assert str(found.rules[0].predicates[0].window.most) == f"60 {SPELLINGS[spelling]}"
+    assert str(found.rules[0].predicates[0].window.maximum) == f"60 {SPELLINGS[spelling]}"
     clock = Clock(unit=spelling, late=f"30 {spelling}")
     assert (clock.unit, clock.duration(f"30 {spelling}")) == (SPELLINGS[spelling], 30 * clock.scale)
     assert read_time(f"30 {spelling}", "--tick") == 30 * clock.scale
@@ -393,7 +393,7 @@ def test_windows_in_the_unit_of_times():
     def most(window, unit):
         (rule,) = in_units(parse_rules(text.format(window)), unit).rules
         window = rule.predicates[0].window
-        return window.least and window.least.amount, window.most and window.most.amount
+        return window.minimum and window.minimum.amount, window.maximum and window.maximum.amount
 
     assert most("5 min", "s") == (None, Decimal(300_000_000))
     assert most("1.5", "s") == (None, Decimal(1_500_000))

@@ -45,10 +45,10 @@ def _windows(number: int, rule: t.Rule) -> Iterator[str]:
             yield f'    {anchors[0]} -> {here} [label="between", dir=none, style=bold];'
             yield f"    {anchors[1]} -> {here} [dir=none, style=bold];"
         elif window is not None and window.after:
-            yield f'    {here} -> {anchors[0]} [dir=back, label="within {window.most} after"];'
+            yield f'    {here} -> {anchors[0]} [dir=back, label="within {window.maximum} after"];'
         elif window is not None:
-            least = f"{window.least} .. " if window.least else ""
-            yield f'    {anchors[0]} -> {here} [label="{least}{window.most or "forever"}"];'
+            least = f"{window.minimum} .. " if window.minimum else ""
+            yield f'    {anchors[0]} -> {here} [label="{least}{window.maximum or "forever"}"];'
         elif position:
             yield f"    {_id(number, 0)} -> {here} [style=dotted, dir=none];"
 

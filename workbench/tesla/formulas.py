@@ -90,10 +90,10 @@ def within_window(window: t.EventWindow, event: Occurrence, anchor: Occurrence, 
     count. In a window by count the length is that of the order, in places; T-Rex has no such windows.
     """
     ago = anchor.number - event.number if window.counts_events else anchor.time - event.time
-    least = 0 if window.least is None else window.least.amount
+    least = 0 if window.minimum is None else window.minimum.amount
     if compat == TREX and not window.counts_events:
-        return least < ago and (window.most is None or ago < window.most.amount)
-    return event.number < anchor.number and least <= ago and (window.most is None or ago <= window.most.amount)
+        return least < ago and (window.maximum is None or ago < window.maximum.amount)
+    return event.number < anchor.number and least <= ago and (window.maximum is None or ago <= window.maximum.amount)
 
 
 def between_window(event: Occurrence, one: Occurrence, two: Occurrence, compat: str) -> bool:

@@ -117,15 +117,15 @@ def _as_number(leaf: t.Expression, scaled: Scale) -> t.Expression:
 def _scale_window(window: t.EventWindow | None, scaled: Scale, trex: bool) -> t.EventWindow | None:
     if window is None or window.between or window.counts_events:
         return window
-    if window.after and window.most is not None:
-        upper = scaled(window.most)
+    if window.after and window.maximum is not None:
+        upper = scaled(window.maximum)
         if upper != int(upper):
             hint = "write a whole number of units of time"
-            raise InputError(f"no time is {window.most} after '{window.of}'", where=window.where, hint=hint)
-        return replace(window, most=t.Duration(upper, where=window.most.where))
+            raise InputError(f"no time is {window.maximum} after '{window.of}'", where=window.where, hint=hint)
+        return replace(window, maximum=t.Duration(upper, where=window.maximum.where))
     up, down = (math.floor, math.ceil) if trex else (math.ceil, math.floor)
-    least = window.least and _round(window.least, scaled, up)
-    return replace(window, most=window.most and _round(window.most, scaled, down), least=least)
+    least = window.minimum and _round(window.minimum, scaled, up)
+    return replace(window, maximum=window.maximum and _round(window.maximum, scaled, down), minimum=least)
 
 
 def _round(duration: t.Duration, scaled: Scale, rounded: Callable[[Decimal], int]) -> t.Duration:

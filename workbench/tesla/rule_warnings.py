@@ -33,7 +33,7 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
             if silent:
                 odd.add(rule.name)
         for part in rule.parts:
-            if part.window is not None and part.window.before and part.window.most is None:
+            if part.window is not None and part.window.before and part.window.maximum is None:
                 what = f"all events of type {part.type} are retained: their window is forever"
                 yield LanguageError(what, where=part.where, hint="bound it where memory matters")
     for each in rules.aggregates.values():

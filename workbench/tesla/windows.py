@@ -45,12 +45,12 @@ class EventWindow(Placed):
     Attributes
     ----------
     names: the event before or after which the window lies, or the two events between which it lies.
-    most, least: the maximum and minimum distance; None: unbounded.
+    maximum, minimum: the greatest and the smallest distance; None: unbounded.
     """
 
     names: tuple[str, ...]
-    most: Duration | None = None
-    least: Duration | None = None
+    maximum: Duration | None = None
+    minimum: Duration | None = None
     after: bool = False
 
     @property
@@ -71,7 +71,7 @@ class EventWindow(Placed):
     @property
     def bounds(self) -> tuple[Duration, ...]:
         """Its bounds, the upper one first."""
-        return tuple(each for each in (self.most, self.least) if each is not None)
+        return tuple(each for each in (self.maximum, self.minimum) if each is not None)
 
     @cached_property
     def counts_events(self) -> bool:
@@ -81,18 +81,18 @@ class EventWindow(Placed):
     @cached_property
     def far(self) -> int | None:
         """The maximum distance of an event, if bounds are whole numbers; None: unbounded."""
-        return None if self.most is None else int(self.most.amount)
+        return None if self.maximum is None else int(self.maximum.amount)
 
     @cached_property
     def near(self) -> int:
         """The minimum distance of an event, if bounds are whole numbers."""
-        return 0 if self.least is None else int(self.least.amount)
+        return 0 if self.minimum is None else int(self.minimum.amount)
 
     def __str__(self) -> str:
         if self.between:
             return f"between {' and '.join(self.names)}"
-        least = f"{self.least} .. " if self.least is not None else ""
-        return f"within {least}{self.most or 'forever'} {'after' if self.after else 'from'} {self.of}"
+        least = f"{self.minimum} .. " if self.minimum is not None else ""
+        return f"within {least}{self.maximum or 'forever'} {'after' if self.after else 'from'} {self.of}"
 
 
 # --- checks of bounds -----------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def check_pause(pause: Duration | None, findings: Findings) -> None:
 
 def check_bounds(window: EventWindow, findings: Findings) -> None:
     """Report bounds of two kinds, fractional numbers of events, and bounds in the wrong order."""
-    least, upper = window.least, window.most
+    least, upper = window.minimum, window.maximum
     if window.after and window.counts_events:
         what = "an absence is reported when a time has passed: no event need come that ends a count"
         findings.report(what, window.bounds[0].where, f"write a time: within 5 min after {window.of}")

@@ -271,7 +271,7 @@ def _refuse_endless(role: Role) -> Refused:
     """Make the error that an unbounded window has no finite model."""
     window = role.part.window
     assert window is not None
-    if window.before and window.most is None:
+    if window.before and window.maximum is None:
         return Refused(
             f"a window without an end, {window}, has no finite model where more than the newest or oldest events count",
             where=window.where,
@@ -320,7 +320,7 @@ def _find_newest_keys(roles: Sequence[Role]) -> tuple[str, ...] | None:
 def _selects_oldest(roles: Sequence[Role]) -> bool:
     first = any(role.part.policy.oldest for role in roles)
     windows = (role.part.window for role in roles)
-    return first and all(window is not None and window.before and window.most is None for window in windows)
+    return first and all(window is not None and window.before and window.maximum is None for window in windows)
 
 
 def _filters_alike(roles: Sequence[Role]) -> bool:

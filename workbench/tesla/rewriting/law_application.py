@@ -69,7 +69,7 @@ def _smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
     for index, part in enumerate(rule.parts):
         window = part.window
         for upper in _shorter(rule, window) if window is not None and window.before else ():
-            tighter = replace(window, most=upper)  # type: ignore[type-var]
+            tighter = replace(window, maximum=upper)  # type: ignore[type-var]
             yield f"`{window}` is `{tighter}`", with_part(rule, index, replace(part, window=tighter))
 
 
@@ -78,8 +78,10 @@ def _shorter(rule: t.Rule, window: t.EventWindow) -> Iterator[t.Duration]:
     windows = (part.window for part in rule.predicates if part.window is not None)
     lengths = (each for other in windows for each in reversed(other.bounds))
     by_text = {str(each): each for each in lengths if each.amount > 0}
-    shorter = [each for each in by_text.values() if no_longer(each, window.most) and not no_longer(window.most, each)]
-    least = window.least
+    shorter = [
+        each for each in by_text.values() if no_longer(each, window.maximum) and not no_longer(window.maximum, each)
+    ]
+    least = window.minimum
     yield from sorted(
         (each for each in shorter if least is None or no_longer(least, each)), key=lambda each: each.amount
     )

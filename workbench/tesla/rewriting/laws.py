@@ -98,10 +98,10 @@ def _idle(rule: ResolvedRule) -> Iterator[t.Rule]:
         yield replace(rule, consuming=useful, consuming_at=())
     for index, part in enumerate(rule.parts):
         window = part.window
-        if window is None or window.least is None or window.least.amount != 0:
+        if window is None or window.minimum is None or window.minimum.amount != 0:
             continue
-        if window.most is None or window.most.counts == window.least.counts:
-            yield with_part(rule, index, replace(part, window=replace(window, least=None)))
+        if window.maximum is None or window.maximum.counts == window.minimum.counts:
+            yield with_part(rule, index, replace(part, window=replace(window, minimum=None)))
 
 
 @law_of_a_rule("unread", "a parameter that nothing reads changes nothing")
@@ -176,7 +176,7 @@ def _newest(rule: ResolvedRule, last: int, index: int) -> bool:
     one, other = rule.parts[last], rule.parts[index]
     if not isinstance(one, t.Predicate) or not one.policy.newest or one.type != other.type:
         return False
-    if one.window is None or not one.window.before or one.window.least is not None:
+    if one.window is None or not one.window.before or one.window.minimum is not None:
         return False
     if other.window is None or not other.window.between:
         return False
@@ -201,15 +201,15 @@ def _tighter(rule: ResolvedRule) -> Iterator[t.Rule]:
             continue
         for other, forbidden in negations(rule):
             shut = forbidden.window
-            if forbidden.type != part.type or shut is None or shut.least is None or shut.least.amount == 0:
+            if forbidden.type != part.type or shut is None or shut.minimum is None or shut.minimum.amount == 0:
                 continue
             if rule.anchors[other] != rule.anchors[index]:
                 continue
-            inside = no_longer(window.most, shut.most) and no_longer(shut.least, window.most)
-            if window.least is not None:
-                inside = inside and no_longer(window.least, shut.least)
-            if inside and shut.least != window.most and _weaker(rule, other, index, index):
-                yield with_part(rule, index, replace(part, window=replace(window, most=shut.least)))
+            inside = no_longer(window.maximum, shut.maximum) and no_longer(shut.minimum, window.maximum)
+            if window.minimum is not None:
+                inside = inside and no_longer(window.minimum, shut.minimum)
+            if inside and shut.minimum != window.maximum and _weaker(rule, other, index, index):
+                yield with_part(rule, index, replace(part, window=replace(window, maximum=shut.minimum)))
 
 
 @law_of_a_rule("sooner", "a `not` or an aggregate that depends on nothing an `each` brings can stand before it, once")
@@ -336,8 +336,8 @@ def _includes(rule: t.Rule, wide: int, narrow: int) -> bool:
         return True
     if one is None or other is None or not (one.before and other.before) or one.of != other.of:
         return False
-    far = one.most is None or no_longer(other.most, one.most)
-    return far and (one.least is None or no_longer(one.least, other.least))
+    far = one.maximum is None or no_longer(other.maximum, one.maximum)
+    return far and (one.minimum is None or no_longer(one.minimum, other.minimum))
 
 
 def no_longer(one: t.Duration | None, other: t.Duration | None) -> bool:
