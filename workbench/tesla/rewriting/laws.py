@@ -331,7 +331,7 @@ def _window_by_positions(rule: t.Rule, index: int) -> t.EventWindow | None:
 
 def _includes(rule: t.Rule, wide: int, narrow: int) -> bool:
     """Whether the window of one part contains that of the other."""
-    one, other = _window_by_positions(rule, wide), _window_by_places(rule, narrow)
+    one, other = _window_by_positions(rule, wide), _window_by_positions(rule, narrow)
     if one == other:
         return True
     if one is None or other is None or not (one.before and other.before) or one.of != other.of:
