@@ -10,7 +10,7 @@ from workbench.core import function as f
 from workbench.core import ops
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Enum, Integer, Overflowing, Range
 from workbench.core.fields import Record, Tuple
-from workbench.core.function import Function, user_function
+from workbench.core.function import NOT, Function, user_function
 from workbench.core.processor import NOTHING, event
 from workbench.errors import DomainError, Overflow, PipelineError, TypingError, WorkbenchError
 from workbench.executors.reference.executor import Reference
@@ -149,7 +149,7 @@ EXAMPLES = [
     (Cast(Integer(3)), [N5], [[1, 4]], [[1, 1]]),
     (Cast(Integer(3, Overflowing.SATURATING)), [Range(-2, 9)], [[-2, 9]], [[0, 2]]),
     (Cast(Range(-1, 9)), [N5], [[4]], [[4]]),
-    (EnforcedContract("assume x"), [BOOL], [[T, T]], [[T, T]]),
+    (EnforcedContract(NOT, "assume not x", ("x",)), [BOOL], [[F, F]], [[T, T]]),
 ]
 
 

@@ -19,11 +19,11 @@ pipeline inner(x: int) -> int { assume x <= 10  guarantee out >= 0  return cumul
 pipeline p(y: int) -> int { assume y - trim(y, 1) < 5  i = inner(y)  return i }
 """).get("p")
 LEGAL = [1, 2, 3, 4, 5]
-BROKEN = [  # the events, the first step that breaks a contract, and which it is
-    ([1, 2, 3, 20, 5], 3, "assume x <= 10 of inner (call 'i', line 3)"),  # 20 follows 3, but falls to 5 later
-    ([5, 8, 11, 7], 2, "assume x <= 10 of inner (call 'i', line 3)"),
-    ([1, -5, -1], 1, "assume y - trim(y, 1) < 5"),
-    ([1, -2, 5], 1, "guarantee out >= 0 of inner (call 'i', line 3)"),
+BROKEN = [  # the events, the first step that breaks a contract, which it is, and the values that it read
+    ([1, 2, 3, 20, 5], 3, "assume x <= 10 of inner (call 'i', line 3)", "x = 20"),  # 20 follows 3, but falls to 5 later
+    ([5, 8, 11, 7], 2, "assume x <= 10 of inner (call 'i', line 3)", "x = 11"),
+    ([1, -5, -1], 1, "assume y - trim(y, 1) < 5", "y = 1, trim(y, 1) = -5"),
+    ([1, -2, 5], 1, "guarantee out >= 0 of inner (call 'i', line 3)", "out = -1"),
 ]
 BACKENDS = ("auto", "reference", "threaded", "dataflow", "compiled")
 
@@ -31,13 +31,44 @@ BACKENDS = ("auto", "reference", "threaded", "dataflow", "compiled")
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_first_broken_contract_ends_a_run(backend: str) -> None:
     assert wb.run(PROGRAM, {"y": LEGAL}, backend=backend, check_contracts=True) == {"out": [1, 3, 6, 10, 15]}
-    for events, step, which in BROKEN:
+    for events, step, which, values in BROKEN:
         for data in ({"y": events}, {"y": np.array(events)}, [{"y": event} for event in events]):
             with pytest.raises(Overflow) as caught:
                 wb.run(PROGRAM, data, backend=backend, check_contracts=True)
             assert caught.value.step == step
-            assert caught.value.what == f"step {step}: it breaks: {which}"
+            shown = "" if backend == "compiled" else f", with {values}"
+            assert caught.value.what == f"step {step}: it breaks: {which}{shown}"
         assert wb.run(PROGRAM, {"y": events}, backend=backend)["out"] == list(np.cumsum(events))
+
+
+VALUES = [  # the inputs, the condition, the events, and the values that it read at the last one
+    ("x: int, y: int", "x + 1 <= y", {"x": [1, 9], "y": [2, 4]}, "x = 9, y = 4"),
+    ("x: int, y: int", "x <= y and (y < x or y <= 3)", {"x": [1, 4], "y": [2, 4]}, "x = 4, y = 4"),
+    ("x: int, b: bool", "filter(x, b) < 3", {"x": [5, 6], "b": [False, True]}, "filter(x, b) = 6"),
+    ("x: int", "window(x, 2, cumulate(+)) < 10", {"x": [5, 6]}, "window(x, 2, cumulate(+)) = 11"),
+    ("x: int", "not once(x > 5)", {"x": [5, 6]}, "once(x > 5) = true"),
+    ("x: {red, green}", "x = red", {"x": ["red", "green"]}, "x = green"),
+    ("x: bool", "x", {"x": [True, False]}, "x = false"),
+    ("x: {a: int, b: int}", "x.a <= x.b", {"x": [(1, 2), (4, 3)]}, "x.a = 4, x.b = 3"),
+    ("x: {a: int, b: int}", "ordered(x)", {"x": [(1, 2), (4, 3)]}, "x = {a: 4, b: 3}"),
+]
+
+
+@pytest.mark.parametrize("backend", ["reference", "threaded", "dataflow"])
+@pytest.mark.parametrize(("inputs", "condition", "events", "values"), VALUES)
+def test_the_values_that_broke_a_contract(backend: str, inputs: str, condition: str, events: dict, values: str) -> None:
+    text = f"function ordered(e) = e.a <= e.b\npipeline p({inputs}) -> any {{ assume {condition}  return x }}"
+    rows = [dict(zip(events, row, strict=True)) for row in zip(*events.values(), strict=True)]
+    with pytest.raises(Overflow) as caught:
+        wb.run(wb.parse(text).get(), rows, backend=backend, check_contracts=True)
+    assert caught.value.what == f"step 1: it breaks: assume {condition}, with {values}"
+
+
+def test_the_values_are_those_of_one_front() -> None:
+    text = "pipeline p(x: int, y: int) -> int { assume x <= y  return x }"
+    rows = [{"x": 5}, {"x": 1}, {"y": 3}]  # 5 waits for 3, and 1 is no part of it
+    with pytest.raises(Overflow, match="step 2: it breaks: assume x <= y, with x = 5, y = 3"):
+        wb.run(wb.parse(text).get(), rows, check_contracts=True)
 
 
 def test_far_down_a_log() -> None:

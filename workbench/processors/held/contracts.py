@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core.contract import Contract
-from workbench.core.domain import Value
+from workbench.core.domain import BOOL, Domain, Value
+from workbench.core.function import Function
+from workbench.core.function import on_values as plain_function
+from workbench.core.kinds import Functional
 from workbench.core.ops import NOT
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Maybe, Processor, State, Stream, event
+from workbench.core.processor import Maybe, Processor, State, Stream, event, specialise_function
 from workbench.core.program import Program
+from workbench.core.readable import show_value
 from workbench.core.strict_values import leaves_domain
-from workbench.core.term import Term
+from workbench.core.term import is_symbolic
 from workbench.errors import Overflow
+from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import Group, flatten
 
 
@@ -43,33 +49,55 @@ UNMONITORED = "without --check-contracts the run goes on there"
 
 
 @dataclass(frozen=True)
-class EnforcedContract(Processor):
-    """Passes the stream of a contract, and ends the run where it carries `false`, as leaving a checked domain does.
+class EnforcedContract(Functional):
+    """Emits the stream of a contract, and ends the run where it is `false`, as leaving a checked domain does.
 
     Parameters
     ----------
+    function: the end of its condition that is without memory.
     contract: the contract, in words.
+    reads: the inputs, in words; one without words is not shown.
     """
 
     contract: str
+    reads: tuple[str, ...]
 
     symbol: ClassVar[str] = "\u2696"
     lockstep: ClassVar[bool] = True
 
+    @property
+    def in_arity(self) -> int:
+        return len(self.reads)
+
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
+        return replace(self, function=specialise_function(self.function, inputs))
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return (BOOL,)
+
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        return ([self._keep(value) for value in streams[0]],)
+        return ([self.on_values(*front) for front in zip(*streams, strict=False)],)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        (value,) = front
-        if not isinstance(value, Term):
-            return state, (event(self._keep(value)),)
+        if not is_symbolic(front):
+            return state, (event(self.on_values(*front)),)
+        value = self.function(*front)
         leaves_domain(NOT(value))
         return state, (event(value),)
 
-    def _keep(self, value: Value) -> Value:
-        if value is False:
-            raise Overflow(breaks(self.contract), hint=UNMONITORED)
-        return value
+    @cached_property
+    def on_values(self) -> Callable[..., Any]:
+        """The condition on values, which raises Overflow where it is false."""
+        condition, domains = plain_function(self.function), getattr(self.function, "domains", (None,) * len(self.reads))
+
+        def keep(*front: Value) -> Value:
+            if (value := condition(*front)) is False:
+                parts = zip(self.reads, front, domains, strict=True)
+                values = ", ".join(f"{words} = {show_value(each, domain)}" for words, each, domain in parts if words)
+                raise Overflow(breaks(self.contract) + (f", with {values}" if values else ""), hint=UNMONITORED)
+            return value
+
+        return keep
 
     def __str__(self) -> str:
         return "a monitor"
@@ -87,11 +115,53 @@ def breaks(contract: str) -> str:
 def monitored(program: Program) -> Pipeline:
     """Return the flat pipeline that ends with an error at the first step that breaks a contract, also of its groups."""
     flat = watch(program)
-    nodes = [
-        Node(f"{each.name}{MONITOR}", EnforcedContract(str(each)), (each.name,), (f"{each.name}{MONITOR}",), each.where)
-        for each in flat.contracts
-    ]
-    return replace(flat, nodes=(*flat.nodes, *nodes))
+    nodes, outputs = {node.name: node for node in flat.nodes}, dict(flat.outputs)
+    for each in flat.contracts:
+        function, reads, replaced = _find_end(each)
+        outside = dict(zip(dict(each.body.inputs), (outputs.get(pipe, pipe) for pipe in each.reads), strict=True))
+        _, last = each.body.outputs[0]
+        inputs = [each.name if pipe == last else outside.get(pipe, f"{each.name}.{pipe}") for pipe in reads]
+        for name in replaced:
+            del nodes[f"{each.name}.{name}"]
+        monitor, name = EnforcedContract(function, str(each), tuple(reads.values())), f"{each.name}{MONITOR}"
+        nodes[name] = Node(name, monitor, tuple(inputs), (each.name if replaced else name,), each.where)
+    return replace(flat, nodes=tuple(nodes.values()))
+
+
+def _find_end(contract: Contract) -> tuple[Function, dict[str, str], set[str]]:
+    """Return the end of a contract's condition that is without memory, as a function.
+
+    With it: the pipes of the contract's body that it reads, each with the user's words for it, and the processors that
+    it consists of. A field of a record is read, not the record.
+    """
+    body, reads, inside = contract.body, dict[str, str](), set[str]()
+    writers = {pipe: node for node in body.nodes for pipe in node.outputs}
+    _, last = body.outputs[0]
+    todo = [(last, "")]
+    while todo:
+        pipe, words = todo.pop()
+        node = writers.get(pipe)
+        if node is None or not _is_plain(node.processor):
+            reads[pipe] = words if node is not None else pipe
+        elif node.name not in inside:
+            inside.add(node.name)
+            texts = node.written if len(node.written) == len(node.inputs) else node.inputs
+            todo += reversed([*zip(node.inputs, texts, strict=True)])
+    nodes: list[Any] = [node for node in body.nodes if node.name in inside]
+
+    def build(*values: Any) -> Any:
+        carried = dict(zip(reads, values, strict=True))
+        for node in nodes:
+            carried[node.outputs[0]] = node.processor.function(*(carried[pipe] for pipe in node.inputs))
+        return carried[last]
+
+    return Function(contract.text, len(reads), build), reads, inside
+
+
+def _is_plain(processor: Processor) -> bool:
+    """Whether a processor applies a function that can be part of another one, and does not select a field."""
+    function = processor.function if isinstance(processor, ApplyFunction) else None
+    return isinstance(function, Function) and not function.opaque and not function.name.startswith(".")
 
 
 class LegalSteps:

@@ -13,7 +13,7 @@ from workbench.core.fields import Map, Tuple, scalars, within
 from workbench.core.fold import postorder
 from workbench.core.kinds import Clocked
 from workbench.core.memory import ANY_ROW, Array, KeyedArray
-from workbench.core.ops import OR, disjunction
+from workbench.core.ops import OR, disjunction, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import OBLIGATION_HINT
 from workbench.core.program import Program, unknown
@@ -253,9 +253,9 @@ def hazards(system: System) -> tuple[Hazard, ...]:
                 if pipe.rows is not None and instance_of(pipe.slots[0].present.name) == instance:
                     escapes = disjunction([escapes, _escaping_in(pipe.rows, kind)])
             contract = system.watched.get(instance.removesuffix(MONITOR)) if instance.endswith(MONITOR) else None
-            if escapes is not FALSE and contract is not None and kind is Overflowing.CHECKED:
-                candidates.append(Hazard(breaks(contract.text), UNMONITORED, escapes))
-            elif escapes is not FALSE:
+            if contract is not None and kind is Overflowing.CHECKED:
+                candidates.append(Hazard(breaks(contract.text), UNMONITORED, negate(contract.holds)))
+            if escapes is not FALSE:
                 message = f"processor '{instance}': a result {what}"
                 candidates.append(Hazard(message, hint, escapes, exceeds_64_bits=kind is Integers))
     happening = zip(candidates, system.inline(tuple(h.happens for h in candidates)), strict=True)
