@@ -6,7 +6,7 @@ handler all show the same text; the fields stay readable on the exception.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from itertools import islice, takewhile
 from typing import NamedTuple, NoReturn, Self
 
@@ -16,13 +16,16 @@ MAX_LINE_CHARS = 240
 """Maximum number of characters of a line that is shown under a message."""
 
 
-def did_you_mean(name: str, known: Iterable[str], otherwise: str = "there are: ") -> str:
-    """Return a hint for an unknown name: the closest known one, or the first of them after `otherwise`."""
+def did_you_mean(
+    name: str, known: Iterable[str], otherwise: str = "there are: ", fits: Callable[[str], bool] = lambda _: True
+) -> str:
+    """Return a hint for an unknown name: the closest known one that fits, or the first of all after `otherwise`."""
     from difflib import get_close_matches
 
     names = list(dict.fromkeys(known))
-    if close := get_close_matches(str(name), names, n=1):
-        return f"did you mean '{close[0]}'?"
+    close = next(filter(fits, get_close_matches(str(name), names, n=len(names) or 1)), None)
+    if close is not None:
+        return f"did you mean '{close}'?"
     return otherwise + listed(names) if names else ""
 
 

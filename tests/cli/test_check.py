@@ -23,6 +23,39 @@ def test_the_checks_of_the_file(workbench: Run) -> None:
     assert done.err == ""
 
 
+@pytest.mark.parametrize(
+    ("condition", "mistake", "hint"),
+    [
+        (
+            "n < 4",
+            "'n' is a variable of the machine, and properties read pipes",
+            "types or stays-in-range show that it stays in 0..3; to state more, "
+            "emit it, e.g. state red: n, and read the output",
+        ),
+        ("state = reed", "pipeline m has no pipe 'reed'", "did you mean 'red'?"),
+        ("reed", "pipeline m has no pipe 'reed'", "pipes: c, state, out; labels: reeds, blue, red, read"),
+        ("foo > 3", "pipeline m has no pipe 'foo'", "pipes: c, state, out; labels: reeds, blue, red, read"),
+    ],
+)
+def test_a_property_has_the_same_mistakes_in_a_file_and_on_the_command_line(
+    workbench: Run, pipe: Callable[[str], Path], condition: str, mistake: str, hint: str
+) -> None:
+    machine = "machine m(c: {reeds, blue}) -> 0..3 {\n var n: 0..3 = 0\n state red: n\n state read: 1\n}\n"
+    alone = workbench("check", pipe(machine), "-p", f"always ({condition})")
+    inside = workbench("check", pipe(f"{machine}check always ({condition})"))
+    assert (alone.code, inside.code) == (2, 2)
+    for done in (alone, inside):
+        first, *_, last = done.err.splitlines()
+        assert first.endswith(f": {mistake}")
+        assert last == f"  hint: {hint}"
+
+
+def test_constants_of_a_property_that_do_not_fit(workbench: Run, pipe: Callable[[str], Path]) -> None:
+    done = workbench("check", pipe("pipeline p(x: int) -> int { return x }"), "-p", 'always (x > 4 + "a")')
+    assert done.code == 2
+    assert "'+' needs texts, not values of 4..4" in done.err
+
+
 def test_without_checks_the_usual_properties(workbench: Run, pipe: Callable[[str], Path]) -> None:
     done = workbench("check", pipe("pipeline p(x: int) -> int { return x }"), "--quiet")
     assert [line.split()[2] for line in done.out.splitlines()] == ["liveness", "response", "no-overflow"]

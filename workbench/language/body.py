@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.builder import TIME, BuiltStream, NamedStreams
 from workbench.core.domain import Domain, Value
-from workbench.core.findings import FollowUp
+from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import NumberTable
 from workbench.core.pipeline import type_node
 from workbench.core.readable import plural
-from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
+from workbench.core.term import var
+from workbench.errors import LanguageError, Location, WorkbenchError
 from workbench.language import syntax as s
 from workbench.language import types
-from workbench.language.evaluate import at
+from workbench.language.evaluate import Evaluator, FunctionBody, at
 from workbench.language.streams import StreamReader, is_many
 from workbench.processors.passthrough import Passthrough
 
@@ -66,7 +67,7 @@ class Body(StreamReader):
         """Evaluate all statements in order and return the returned streams; raise FollowUp where one failed."""
         returned: list[BuiltStream] | None = None
         for statement in self.syntax.statements:
-            self.statement = statement
+            self.statement, self.whole = statement, statement.values
             if returned is not None:
                 hint = "'return' is the last statement; write return a, b for two outputs"
                 raise statement.error(f"pipeline {self.syntax.name} has returned already", hint)
@@ -85,11 +86,16 @@ class Body(StreamReader):
 
     def judge_types(self) -> None:
         """Add the type errors of all processors whose inputs have types to the findings."""
-        domains = dict(self.builder.inputs)
+        self._list_domains(self.file.findings)
+
+    def _list_domains(self, findings: Findings | None = None) -> dict[str, Domain]:
+        """Return the domain of each pipe that has one so far; type errors are added to the findings."""
+        findings, domains = findings or Findings(), dict(self.builder.inputs)
         for node in self.builder.nodes:
             if domains.keys() >= set(node.inputs):
-                with self.file.findings.apart():
+                with findings.apart():
                     type_node(self.syntax.name, node, domains)
+        return domains
 
     def _return(self, statement: s.Return) -> list[BuiltStream]:
         streams: list[BuiltStream] = []
@@ -162,4 +168,13 @@ class Body(StreamReader):
             return e.error(f"'{e.name}' is not a stream", f"apply it to streams: {e.name}(...)")
         what = f"there is no stream or parameter '{e.name}'"
         tables = [name for name, each in self.functions.items() if isinstance(each, NumberTable)]
-        return e.error(what, did_you_mean(e.name, [*self.scope, *self.labels, *tables], "the names here are: "))
+        return e.error(what, self.suggest(e, [*self.scope, *self.labels, *tables]))
+
+    def probe(self) -> Evaluator:
+        domains = self._list_domains()
+        scope = {
+            name: value if not isinstance(value, BuiltStream) else var(name, domains[value.pipe])
+            for name, value in self.scope.items()
+            if not isinstance(value, NamedStreams) and getattr(value, "pipe", "") in {"", *domains}
+        }
+        return FunctionBody(scope, self.functions, self.labels)

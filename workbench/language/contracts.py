@@ -36,7 +36,7 @@ def contract(
         known |= {name: pipeline.domains[pipe] for name, pipe in pipeline.outputs}
     name = _name_contract(syntax, statement, pipeline)
     body = Body(file, s.PipelineSyntax(name, syntax.parameters, (), (), (), (), ""), constants)
-    body.labels = file.labels_in(syntax)
+    body.labels, body.whole = file.labels_in(syntax), (e,)
     for port, domain in known.items():
         body.bind(port, body.builder.input(port, domain), statement.where)
     _check_names(statement, syntax, pipeline, {*body.scope, *body.labels, *file.callables()})

@@ -6,17 +6,19 @@ a function. Constants are computed, function bodies are built over terms, stream
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from copy import copy
+from functools import cache
 from typing import Any
 
-from workbench.core.domain import Value
-from workbench.core.fields import Record
+from workbench.core.domain import Domain, Value
+from workbench.core.fields import Map, Record, Tuple
 from workbench.core.findings import Findings, FollowUp
 from workbench.core.fold import map_leaves
 from workbench.core.function import LIBRARY, READ_ITEM, WRITE_ITEM, Function, NumberTable
 from workbench.core.readable import plural
-from workbench.core.term import Fields, Items, Term, const, domain_of, is_symbolic, leaves
+from workbench.core.term import Fields, Items, Term, const, domain_of, is_symbolic, leaves, var
 from workbench.core.typing_rules import literal_domain
 from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
 from workbench.language import syntax as s
@@ -37,6 +39,22 @@ RESERVED = frozenset("pipeline function check return if then else and or not div
 """The reserved words, which are never names (the grammar's NAME excludes them)."""
 
 
+FOREIGN_FUNCTIONS = {
+    "int": "value_or(to_int(x), 0) makes a whole number of a fraction or a text; 5 is one already",
+    "float": "value_or(to_float(x), 0.0) makes a float of a text; x / 1 makes one of a whole number",
+    "str": "to_text(x) makes a text",
+    "bool": "a comparison is true or false: x != 0",
+    "len": "the number of letters is length(x)",
+    **dict.fromkeys(("coalesce", "ifnull", "nvl", "fillna"), "a value in place of null is value_or(x, 0)"),
+    **dict.fromkeys(("where", "iff", "ifelse"), "a choice is written if b then x else y"),
+    **dict.fromkeys(
+        ("lag", "pre", "prev", "previous"),
+        "only streams have events before: a pipeline has insert(x, 0), and a machine a variable that remembers one",
+    ),
+}
+"""Functions that other languages have, with a hint how to write each in this one."""
+
+
 def words(names: Iterable[str]) -> list[str]:
     """Return the names that can be written as names: no signs, no reserved words."""
     return [name for name in names if name.isidentifier() and name not in RESERVED]
@@ -53,6 +71,18 @@ def compute(function: Function, arguments: Sequence[Value]) -> Value:
     if is_symbolic(result) and all(leaf.is_const for leaf in leaves(result) if isinstance(leaf, Term)):
         return map_leaves(lambda leaf: leaf.payload if isinstance(leaf, Term) else leaf, result)
     return function.build(*arguments)
+
+
+def apply_untyped(function: Function, arguments: Sequence[Any]) -> Any:
+    """Apply a function to terms or values; raise TypingError for constants on which it is not defined."""
+    try:
+        return function(*arguments) if function.opaque else function.build(*arguments)
+    except WorkbenchError:
+        raise
+    except Exception:  # Python's own: constants have no types among themselves
+        if is_symbolic(tuple(arguments)):
+            raise
+        return compute(function, arguments)
 
 
 def tuple_function(size: int, labels: Sequence[str] = ()) -> Function:
@@ -74,6 +104,9 @@ def projection(position: int, label: str) -> Function:
 
 class Evaluator:
     """The evaluator of expressions in a scope."""
+
+    whole: tuple[s.Expression, ...] = ()
+    """The expressions under evaluation, for advice about an unknown name in them."""
 
     def __init__(self, scope: Mapping[str, Any], functions: Mapping[str, Function], labels: Mapping[str, str]) -> None:
         self.scope = dict(scope)
@@ -123,15 +156,70 @@ class Evaluator:
 
     def unknown(self, e: s.Identifier) -> LanguageError:
         """Build the error about a name that is not defined here."""
-        hint = did_you_mean(e.name, [*self.scope, *self.labels], "the names here are: ")
-        constant = did_you_mean(e.name.lower(), ("true", "false"))
-        if constant.startswith("did") and not hint.startswith("did"):
-            hint = constant
+        hint = self.suggest(e, [*self.scope, *self.labels])
         if self.is_table(e):
             hint = f"'{e.name}' is a table: read an entry, {e.name}[0]"
         elif e.name in self.functions:
             hint = f"'{e.name}' is a function: apply it, {e.name}(...)"
         return e.error(f"there is no '{e.name}' here", hint)
+
+    def suggest(self, e: s.Expression, known: Iterable[str], name: str = "") -> str:
+        """Return a hint for an unknown name (by default that of `e`): the closest one that fits, or all names."""
+        name = name or str(e)
+        fits = self.test_around(e)
+        hint = did_you_mean(name, known, "the names here are: ", fits)
+        if hint.startswith("did you mean"):
+            return hint
+        if name.lower() in ("null", "none"):
+            return "no word means null: is_null(x) tests for it, and value_or(x, 0) replaces it"
+        constant = did_you_mean(name.lower(), ("true", "false"), fits=fits)
+        return constant if constant.startswith("did you mean") and len(name) > 3 else hint
+
+    def around(self, e: s.Expression) -> s.Expression | None:
+        """Return the expression of which `e` is a part, if it is not the whole."""
+        inside = (each for whole in self.whole for each in s.walk(whole))
+        return next((each for each in inside if any(part is e for part in each.parts)), None)
+
+    def test_around(self, e: s.Expression) -> Callable[[str], bool]:
+        """Return the test whether the operation or function around `e` has a meaning with a name in its place."""
+        around = self.around(e)
+        function = None if around is None else self.function_of(around)
+        if around is None or function is None:
+            return lambda _: True
+        parts, whole = around.parts, around
+
+        @cache
+        def trial() -> tuple[Evaluator, list[Any]]:
+            probe = self.probe()
+            with suppress(WorkbenchError):
+                return probe, [None if part is e else probe.value(part) for part in parts]
+            return probe, []
+
+        def fits(name: str) -> bool:
+            probe, values = trial()
+            if not values or (name in self.scope and name not in probe.scope):
+                return True  # types are not known
+            try:
+                value = name == "true" if name in RESERVED else probe.value(s.Identifier(name))
+                probe.apply(function, [value if each is None else each for each in values], whole)
+            except WorkbenchError:
+                return False
+            return True
+
+        return fits
+
+    def probe(self) -> Evaluator:
+        """Return an evaluator of the names whose types are known, for trials: streams stand for any of their values."""
+        probe = copy(self)
+        probe.whole, probe.scope = (), {name: value for name, value in self.scope.items() if value is not None}
+        return probe
+
+    def function_of(self, e: s.Expression) -> Function | None:
+        """Return the function that an expression applies to its parts, if it does."""
+        if isinstance(e, s.Operation):
+            return LIBRARY[e.operator]
+        function = self.functions.get(e.name) if isinstance(e, s.Call) else None
+        return function if function is not None and function.arity == len(e.parts) else None
 
     def call(self, e: s.Call) -> Any:
         """Apply a function to the values of its arguments."""
@@ -142,7 +230,11 @@ class Evaluator:
 
     def no_function(self, e: s.Call) -> LanguageError:
         """Build the error about a call of an unknown function."""
-        hint = did_you_mean(e.name, words(self.functions), "functions are: ")
+        hint = FOREIGN_FUNCTIONS.get(e.name) or did_you_mean(e.name, words(self.functions), "functions are: ")
+        from workbench.processors import PROCESSORS  # all of them: a text may need none
+
+        if e.name in PROCESSORS:
+            hint = f"'{e.name}' is a processor, which reads streams: apply it in a pipeline, and read its result here"
         return LanguageError(f"there is no function '{e.name}'", where=e.name_place, hint=hint)
 
     def apply_function(self, function: Function, e: s.Call, arguments: list[Any]) -> Any:
@@ -189,10 +281,13 @@ class FunctionBody(Evaluator):
 
     def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
         with at(e.where):
-            return function(*arguments) if function.opaque else function.build(*arguments)
+            return apply_untyped(function, arguments)
 
-    def check_names(self, body: s.Expression) -> None:
-        """Check that all names in a body are defined; all mistakes are raised together."""
+    def check_names(self, body: s.Expression, expected: Domain | None = None) -> None:
+        """Check that all names in a body, whose value has a domain, are defined; mistakes are raised together."""
+        self.whole = (body,)
+        if expected is not None and not isinstance(expected, Tuple | Map):
+            self.whole = (s.Operation("=", (body, s.Literal(var("", expected)))),)
         Findings().all((e for e in s.walk(body) if not self.is_table(e)), self._check_name)
 
     def _check_name(self, e: s.Expression) -> None:

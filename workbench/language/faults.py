@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.core.domain import Bool, Domain, Enum, Value
+from workbench.core.domain import Bool, Domain, Value
 from workbench.core.fault import Fault, Kind
 from workbench.core.fields import Tuple
 from workbench.core.function import LIBRARY, Function
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
-from workbench.core.term import const, is_symbolic
+from workbench.core.term import const, is_symbolic, var
 from workbench.errors import LanguageError, PipelineError, did_you_mean
 from workbench.language import syntax as s
 from workbench.language import types
@@ -34,8 +34,7 @@ def faulty(pipeline: Program, *faults: str | Fault) -> Pipeline:
     LanguageError: a text is not a fault of the pipeline. PipelineError: a `Fault` is on a pipe that does not exist.
     """
     pipeline = pipeline.pipeline
-    domains = pipeline.every_pipe.values()
-    labels = types.constants(d for d in domains if isinstance(d, Enum))
+    labels = types.labels_within(pipeline.every_pipe.values())
     more = [
         each if isinstance(each, Fault) else fault(parse_trouble(each), pipeline, {}, LIBRARY, labels)
         for each in faults
@@ -104,7 +103,7 @@ def _condition(syntax: s.FaultSyntax, e: s.Expression, domain: Domain, scope: Ev
         return const(condition, Bool()) if is_symbolic(event) and isinstance(condition, bool) else condition
 
     function = Function(str(e), 1, build)
-    _mentions(syntax, e, scope)
+    _mentions(syntax, e, _Condition(syntax.pipe, domain, var(syntax.pipe, domain), scope))
     with at(e.where):
         typed = function.specialise((domain,))
     if not isinstance(typed.result, Bool):
@@ -112,12 +111,12 @@ def _condition(syntax: s.FaultSyntax, e: s.Expression, domain: Domain, scope: Ev
     return function
 
 
-def _mentions(syntax: s.FaultSyntax, e: s.Expression, scope: Evaluator) -> None:
+def _mentions(syntax: s.FaultSyntax, e: s.Expression, scope: _Condition) -> None:
     """Raise LanguageError for an unknown name in a condition."""
-    first = syntax.pipe.partition(".")[0]
+    first, scope.whole = syntax.pipe.partition(".")[0], (e,)
     for part in s.walk(e):
         if isinstance(part, s.Identifier) and part.name != first and part.name not in {*scope.scope, *scope.labels}:
-            hint = did_you_mean(part.name, [syntax.pipe, *scope.scope, *scope.labels], "the names here are: ")
+            hint = scope.suggest(part, [syntax.pipe, *scope.scope, *scope.labels])
             raise part.error(f"a fault of '{syntax.pipe}' reads its event, not '{part.name}'", hint)
 
 

@@ -14,6 +14,7 @@ from workbench.core.fields import FrozenMap, IndexedTuple, Map, within
 from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import Function
 from workbench.core.pipeline import Node, Pipeline
+from workbench.core.term import var
 from workbench.errors import did_you_mean
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator, FunctionBody, at
@@ -76,6 +77,9 @@ class _Machine:
             what = f"the map '{v.name}' begins empty" if v.start else f"the variable '{v.name}' has no first value"
             raise v.error(what, f"write var {v.name}: {kind}" + ("" if v.start else " = ..."))
         self.domains[v.name] = kind
+        if v.start is not None:
+            each = kind.fields[0] if isinstance(kind, IndexedTuple) else kind
+            FunctionBody(self.constants, self.file.functions, self.labels).check_names(v.start, each)
         start = FrozenMap() if v.start is None else self.value(v.start)
         if isinstance(kind, IndexedTuple) and not isinstance(start, tuple):
             start = (start,) * len(kind.fields)
@@ -130,7 +134,8 @@ class _Machine:
         names = (*(name for name, _ in self.inputs), *(v.name for v in self.syntax.machine.variables))
         domains = within(result) if result is not None else ()
         labels = {**self.labels, **enumerated(part for part in domains if isinstance(part, Enum))}
-        FunctionBody({**self.constants, **dict.fromkeys(names)}, self.file.functions, labels).check_names(e)
+        symbols = {name: var(name, self.domains[name]) if name in self.domains else None for name in names}
+        FunctionBody({**self.constants, **symbols}, self.file.functions, labels).check_names(e, result)
 
         # the variables of the closure distinguish this function from others (`executors.snapshot.fingerprint`)
         constants, functions = dict(self.constants), self.file.functions

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from workbench.core.contract import Contract, ContractKind
 from workbench.core.domain import Value
 from workbench.core.function import LIBRARY
-from workbench.errors import did_you_mean
+from workbench.errors import did_you_mean, listed
 from workbench.extensions import later
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator
@@ -103,8 +103,9 @@ def suggest_property(text: str) -> str:
     """Return a hint for a condition in place of a property, with or without a name; empty if that does not parse."""
     if events := re.match(r"[\w-]*response\s*\(\s*([\w.]+)\s*,\s*([\w.]+)", text):
         return f"write ltl(G ({events[1]}.present -> F {events[2]}.present))"
-    if re.match(r"[a-z]+(-[a-z]+)+\s*\(", text):
-        return ""  # the name of a property, not a subtraction
+    called = re.fullmatch(r"([\w-]+)\s*(\(.*\))?", text, re.DOTALL)
+    if called and ("-" in called[1] or (called[2] and called[1] not in LIBRARY)):
+        return ""  # the name of a property, not a subtraction or a function
     if operator := _TEMPORAL.match(text):
         return f"write {'ltl' if operator[0] in ('G', 'F', 'X') else 'ctl'}({text})"
     word, _, rest = text.partition(" ")
@@ -221,6 +222,18 @@ def join_dotted(e: s.Expression) -> str | None:
         inner = join_dotted(e.value)
         return None if inner is None else f"{inner}.{e.name}"
     return None
+
+
+def suggest_pipe(
+    e: s.Expression, name: str, scope: Evaluator, pipes: Collection[str], processors: Iterable[str] = ()
+) -> str:
+    """Return a hint for an unknown name in a property: the closest one that fits, or the pipes and the labels."""
+    is_condition = isinstance(scope.around(e), s.Temporal | None)
+    hint = scope.suggest(e, [*pipes, *processors, *({} if is_condition else scope.labels)], name)
+    if hint.startswith("did you mean"):
+        return hint
+    kinds = {"pipes": pipes, "labels": scope.labels}
+    return "; ".join(f"{kind}: {listed(dict.fromkeys(names))}" for kind, names in kinds.items() if names)
 
 
 def constant(e: s.Expression) -> Value:

@@ -6,22 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from workbench.budget import phase
 from workbench.core.domain import Range, Value
 from workbench.core.findings import Findings, FollowUp
-from workbench.core.function import Function
+from workbench.core.function import LIBRARY, Function
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Ports
+from workbench.core.term import var
 from workbench.core.units import ELAPSED
 from workbench.display import Displayed
 from workbench.errors import LanguageError, Location, did_you_mean
 from workbench.language import properties
 from workbench.language import syntax as s
 from workbench.language.elaborate import Elaborator
-from workbench.language.evaluate import Evaluator
+from workbench.language.evaluate import Evaluator, FunctionBody
 from workbench.language.faults import faultless, faulty
+from workbench.language.types import labels_within
 from workbench.named_files import Folders, allow, find_named, follow_links
 from workbench.processors.held.group import flatten
 from workbench.processors.moore import Moore, Variable, name_variables
@@ -275,19 +277,38 @@ class Loaded(Displayed):
 
 def check_names(e: s.Expression, pipeline: Pipeline, labels: Mapping[str, str]) -> None:
     """Raise LanguageError unless every name in a property starts with a pipe, output, processor or constant."""
+    refuse_variables(e, pipeline)
     flat = flatten(pipeline)
-    known = [*pipeline.domains, *dict(pipeline.outputs), *(n.name for n in pipeline.nodes)]
+    pipes, processors = [*pipeline.domains, *dict(pipeline.outputs)], [node.name for node in pipeline.nodes]
     inside = {word.partition(".")[0] for word in (*flat.domains, *(n.name for n in flat.nodes))}
-    variables = name_variables(flat.nodes)
+    domains = {**flat.domains, **{name: flat.domains[pipe] for name, pipe in flat.outputs}}
+    scope = _Pipes({name: var(name, domain) for name, domain in domains.items()}, LIBRARY, labels)
+    scope.whole = (e,)
+    for part in s.walk(e):
+        if isinstance(part, s.Identifier) and part.name not in {*pipes, *processors, *inside, *labels, "overflow"}:
+            what = f"pipeline {pipeline.name} has no pipe '{part.name}'"
+            raise part.error(what, properties.suggest_pipe(part, part.name, scope, pipes, processors))
+
+
+class _Pipes(FunctionBody):
+    """An evaluator of the expressions in a property, in which pipes stand for any event that they may carry."""
+
+    def value(self, e: s.Expression) -> Any:
+        path = properties.join_dotted(e)
+        return self.scope[path] if path in self.scope else super().value(e)
+
+
+def refuse_variables(e: s.Expression, pipeline: Pipeline) -> None:
+    """Raise LanguageError if a property reads a variable of a machine."""
+    flat = flatten(pipeline)
+    variables, labels = name_variables(flat.nodes), labels_within(flat.domains.values())
+    known = {*pipeline.domains, *dict(pipeline.outputs), *(n.name for n in pipeline.nodes), *labels}
     for part in s.walk(e):
         path = properties.join_dotted(part)
-        if path in variables and path not in {*known, *labels}:
+        if path in variables and path not in known:
             _, machine, position = variables[path]
             hint = _advise_variable(machine, machine.variables[position])
             raise part.error(f"'{path}' is a variable of the machine, and properties read pipes", hint)
-        if isinstance(part, s.Identifier) and part.name not in {*known, *inside, *labels, "overflow"}:
-            what = f"pipeline {pipeline.name} has no pipe '{part.name}'"
-            raise part.error(what, did_you_mean(part.name, [*known, *labels]))
 
 
 def _advise_variable(machine: Moore, variable: Variable) -> str:

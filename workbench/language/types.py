@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Enum, Integer, Label, Overflowing, Range
-from workbench.core.fields import IndexedTuple, Map, Nullable, Record, Tuple
+from workbench.core.fields import IndexedTuple, Map, Nullable, Record, Tuple, within
 from workbench.errors import did_you_mean
 from workbench.language import syntax as s
 from workbench.language.evaluate import at
@@ -38,7 +38,7 @@ def domain(e: s.Expression, constant: Callable[[s.Expression], object], *, array
         if isinstance(e, s.Operation):
             e = _modular(e) or e
         if isinstance(e, s.Identifier):
-            return _plain(e)
+            return _plain(e, ", array(0..7, int)" if arrays else "")
         if isinstance(e, s.FiniteType):
             return _finite(e, bound(e.bound))
         if isinstance(e, s.RangeType):
@@ -60,7 +60,8 @@ def domain(e: s.Expression, constant: Callable[[s.Expression], object], *, array
             return IndexedTuple.of(indices.lo, indices.hi, inner(e.value))
         if isinstance(e, s.MapType):
             if e.base != "map":
-                raise e.error(f"'{e}' is not a type", f"write map({e.key}, {e.value})")
+                hint = f"write map({e.key}, {e.value})" if is_type(e.key) else EXAMPLES
+                raise e.error(f"'{e}' is not a type", hint)
             return Map(inner(e.key), inner(e.value))
         if isinstance(e, s.NullableType):
             return Nullable(inner(e.of))
@@ -109,6 +110,11 @@ def constants(*groups: Iterable[Enum]) -> dict[str, str]:
     return meanings
 
 
+def labels_within(domains: Iterable[Domain]) -> dict[str, str]:
+    """Return the meanings of the labels of domains and of their parts."""
+    return constants(part for domain in domains for part in within(domain) if isinstance(part, Enum))
+
+
 def _modular(e: s.Operation) -> s.FiniteType | None:
     """Return the type `int mod n + 1` that an argument of a call reads as the sum `(int mod n) + 1`."""
     first, *rest = e.operands
@@ -118,9 +124,9 @@ def _modular(e: s.Operation) -> s.FiniteType | None:
     return inner and replace(inner, bound=replace(e, operands=(inner.bound, *rest)))
 
 
-def _plain(e: s.Identifier) -> Domain:
+def _plain(e: s.Identifier, more: str) -> Domain:
     if e.name not in PLAIN:
-        raise e.error(f"there is no type '{e.name}'", did_you_mean(e.name, PLAIN, EXAMPLES + "; "))
+        raise e.error(f"there is no type '{e.name}'", did_you_mean(e.name, PLAIN, f"{EXAMPLES}{more}; "))
     return PLAIN[e.name]
 
 

@@ -167,11 +167,16 @@ class _RuleChecker:
 
     def _find_type(self, part: t.Predicate | t.Aggregate) -> t.Declaration:
         if part.type not in self.declared:
-            hint = did_you_mean(part.type, self.declared, "declared are: ")
+            is_timed = part.window is not None or part.policy is t.Policy.TRIGGER
+            fits = self._is_event if is_timed else self.declared.__contains__
+            hint = did_you_mean(part.type, self.declared, "declared are: ", fits)
             if not hint.startswith("did"):
                 hint = f"declare {part.type}(...), or take the types of a log: --infer" + (f"; {hint}" if hint else "")
             raise LanguageError(f"no type '{part.type}' is declared", where=part.where, hint=hint)
         return self.declared[part.type]
+
+    def _is_event(self, name: str) -> bool:
+        return not self.declared[name].fact
 
     def _check_predicate(self, part: t.Predicate) -> t.Predicate:
         try:
@@ -300,7 +305,7 @@ class _RuleChecker:
 
     def _check_evaluations(self, rule: t.Rule) -> tuple[t.Evaluation, ...]:
         if rule.emits not in self.declared:
-            hint = did_you_mean(rule.emits, self.declared) or f"declare {rule.emits}(...)"
+            hint = did_you_mean(rule.emits, self.declared, fits=self._is_event) or f"declare {rule.emits}(...)"
             error = LanguageError(f"no type '{rule.emits}' is declared", where=rule.emits_at, hint=hint)
             self.findings.add(error)
             return rule.evaluations

@@ -149,7 +149,7 @@ class RuleScope:
         known = [f"{name}.{each}" for name, event in self.bound.items() if event for each in event.declared.positions]
         near = did_you_mean(f"{next(iter(self.bound), '')}.{expression.name}", known, "attributes here are: ")
         hint = f"write {names[0]}.{expression.name}" if names else near or "a text stands in quotes"
-        if expression.name == "time" and self.bound and not names:
+        if expression.name.lower() == "time" and self.bound and not names:
             hint = f"write TIME({next(iter(self.bound))})"
         return LanguageError(f"'{expression.name}' stands without its event", where=expression.where, hint=hint)
 
@@ -201,7 +201,7 @@ def attribute(declared: t.Declaration, name: str, where: t.Placed) -> Domain:
         hint = did_you_mean(name, declared.positions, f"{declared.name} has: ")
         if declared.inferred and not hint.startswith("did"):
             hint = f"no row of {declared.name} has a value for it, of those that --infer has read"
-        if isinstance(where, t.OtherAttribute) and name == "time" and not declared.fact:
+        if isinstance(where, t.OtherAttribute) and name.lower() in ("time", "timestamp") and not declared.fact:
             hint = f"TIME({where.of}) is its time"
         hint = hint or f"{declared.name} is declared without attributes"
         raise LanguageError(f"{declared.name} has no attribute '{name}'", where=where.where, hint=hint)

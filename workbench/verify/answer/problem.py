@@ -18,6 +18,8 @@ from workbench.ir.compose import outline
 from workbench.language import Loaded, PropertySyntax, Source, parse_property, program_of, read_file
 from workbench.language.faults import faulty
 from workbench.language.properties import PROPERTIES
+from workbench.language.source import refuse_variables
+from workbench.language.syntax import Expression
 from workbench.processors.held.group import flatten
 from workbench.processors.held.warnings import report_warnings
 from workbench.verify.answer.check import NO_RUN, decide, make_undecided
@@ -194,6 +196,8 @@ def problem(
     if faults:
         subject = subject.faulty(*map(str, faults)) if isinstance(subject, Loaded) else faulty(subject, *faults)
     syntax = parse_property(prop) if isinstance(prop, str) else prop if isinstance(prop, PropertySyntax) else None
+    if syntax is not None and isinstance(syntax.argument, Expression):
+        refuse_variables(syntax.argument, subject.pipeline)
     if syntax is not None:
         prop = make_question(syntax, subject if isinstance(subject, Loaded) else None)
     if not isinstance(prop, Property | Equivalence):

@@ -13,18 +13,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.core.domain import Bool, Domain, Enum, SomeTexts
-from workbench.core.fields import parts, within
+from workbench.core.fields import parts
 from workbench.core.function import LIBRARY, Function
 from workbench.core.ops import EQ, conjunction, disjunction, either, negate
-from workbench.core.term import TRUE, Term, const, is_symbolic
+from workbench.core.term import TRUE, Term, const
 from workbench.core.typing_rules import advise_condition
-from workbench.errors import LanguageError, did_you_mean
+from workbench.errors import LanguageError
 from workbench.ir.system import System
 from workbench.language import syntax as s
-from workbench.language.evaluate import Evaluator, at
-from workbench.language.properties import PROPERTIES, join_dotted
+from workbench.language.evaluate import Evaluator, apply_untyped, at
+from workbench.language.properties import PROPERTIES, join_dotted, suggest_pipe
 from workbench.language.syntax import Expression, PipelineReference, PropertySyntax
-from workbench.language.types import constants
+from workbench.language.types import labels_within
 from workbench.processors import PROCESSORS
 from workbench.smv.engines.engine import QueryKind
 from workbench.verify.ask.equivalence import Equivalence
@@ -46,9 +46,7 @@ class Labels(Evaluator):
     """An evaluator of expressions over the labels of one system."""
 
     def __init__(self, system: System) -> None:
-        parts = (part for domain in system.domains_of_pipes.values() for part in within(domain))
-        labels = constants(part for part in parts if isinstance(part, Enum))
-        super().__init__({}, LIBRARY, labels)
+        super().__init__({}, LIBRARY, labels_within(system.domains_of_pipes.values()))
         self.system = system
         self.pipes = {**{name: name for name in system.pipes}, **dict(system.outputs)}
         self.mentioned: list[Term] = []
@@ -132,6 +130,7 @@ class Labels(Evaluator):
         return ((words, conjunction([*self.mentioned, *terms])),)
 
     def _condition(self, e: s.Expression) -> Term:
+        self.whole = (e,)
         value = self._pipe(e, [e.name]) if isinstance(e, s.Identifier) and e.name in self.pipes else self.value(e)
         if isinstance(value, bool):
             value = const(value, Bool())
@@ -158,7 +157,7 @@ class Labels(Evaluator):
         if isinstance(e, s.Operation) and e.operator in ("=", "!="):
             self._refuse_text(arguments, e)
         with at(e.where):
-            return function.build(*arguments) if is_symbolic(tuple(arguments)) else function(*arguments)
+            return apply_untyped(function, arguments)
 
     def _refuse_text(self, arguments: list[Any], e: s.Expression) -> None:
         """Refuse a comparison with a text that the model does not have."""
@@ -208,12 +207,9 @@ class Labels(Evaluator):
             name = self.pipes.get(".".join(parts[:size]))
             if name is not None:
                 return self._label(e, name, parts[size:])
-        known = [*self.pipes, *self.labels]
-        raise LanguageError(
-            f"{self.system.kind} {self.system.name} has no pipe '{join_dotted(e)}'",
-            where=e.where,
-            hint=did_you_mean(parts[0] if len(parts) < 3 else ".".join(parts[:-1]), known, "pipes: "),
-        )
+        name = parts[0] if len(parts) < 3 else ".".join(parts[:-1])
+        what = f"{self.system.kind} {self.system.name} has no pipe '{join_dotted(e)}'"
+        raise e.error(what, suggest_pipe(e, name, self, self.pipes))
 
     def _label(self, e: s.Expression, pipe: str, rest: list[str]) -> Any:
         stream = self.system.pipes[pipe]

@@ -22,7 +22,7 @@ from workbench.core.program import Program
 from workbench.core.term import var
 from workbench.errors import WorkbenchError
 from workbench.language import syntax as s
-from workbench.language.evaluate import Evaluator
+from workbench.language.evaluate import Evaluator, apply_untyped
 from workbench.language.properties import join_dotted
 from workbench.processors.held.contracts import watch
 from workbench.processors.moore import Transition, Variable
@@ -97,7 +97,7 @@ class _Conditions(Evaluator):
         return super().value(e) if pipe is None else var(*pipe)
 
     def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
-        return function.build(*arguments)
+        return apply_untyped(function, arguments)
 
 
 def conditions_of(syntax: s.PropertySyntax | None, flat: Pipeline) -> Iterator[Any]:
