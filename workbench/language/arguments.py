@@ -30,16 +30,32 @@ _INTERNAL = frozenset({"integers", "max_times", "ways"})
 """Fields that are not parameters: typing fills them in, or the number of streams determines them."""
 
 FOREIGN_NAMES = {
+    **evaluate.FOREIGN_FUNCTIONS,
+    "int": "cast(x, int) makes whole numbers of other numbers, and value_or(to_int(x), 0) of texts; 5 is one already",
     "sum": "a sum is cumulate(x, +), of a window window(x, 3, cumulate(+))",
     "count": "a count is cumulate(turn(x, 1), +)",
     **dict.fromkeys(("avg", "average", "mean"), "a mean is window(x, 3, cumulate(+)) / 3"),
     **dict.fromkeys(("rolling", "moving"), "the last three events are window(x, 3, cumulate(+)), with any function"),
     **dict.fromkeys(
-        ("lag", "shift", "delay", "prev", "previous"),
+        ("lag", "shift", "delay", "pre", "prev", "previous"),
         "the previous event is insert(x, 0), and 0 at first; insert(x, 0, 2) is the one before it",
     ),
     **dict.fromkeys(("lead", "next"), "the next event is trim(x, 1)"),
     **dict.fromkeys(("latest", "last_value"), "the latest event of x at each event of y is sample(x, y)"),
+    **dict.fromkeys(("cumsum", "scan", "reduce", "fold", "accumulate"), "write cumulate(x, +), with any function"),
+    **dict.fromkeys(("distinct", "unique", "dedup", "drop_duplicates"), "changes(x) drops repeated events"),
+    **dict.fromkeys(("merge", "union", "concat"), "multiplex(x, y) has the events of both"),
+    **dict.fromkeys(
+        ("join", "zip"), "(x, y) pairs the i-th events of two streams, and combine_latest(x, y, f) the latest ones"
+    ),
+    **dict.fromkeys(
+        ("groupby", "group_by", "keyBy", "key_by", "partition_by"),
+        "slice(x, key, inner) has a copy of inner for each key; run --key COLUMN has one of the whole pipeline",
+    ),
+    "map": "a function is applied by its name: square(x), with function square(v) = v * v",
+    "diff": "the difference to the event before is trim(x, 1) - x",
+    "first": "the first event is prefix(x, 1)",
+    "last": "the last event is keep_last(x), and window(x, 3, ...) has the last three",
 }
 """Names that other systems have, with a hint how to write each in this language."""
 

@@ -44,6 +44,8 @@ COMMON_SLIPS = {
     "&&": "conjunction is written 'and'",
     "||": "disjunction is written 'or'",
     "//": "comments begin with #",
+    "/*": "comments begin with #, on each line",
+    "--": "comments begin with #",
     "<>": "inequality is written !=",
 }
 SLIPS = {
@@ -51,25 +53,46 @@ SLIPS = {
     "//": "comments begin with #; whole numbers are divided with div",
     "==": "equality is written =",
     "%": "the remainder is written 'mod'",
-    "=>": "implication is written ->; greater or equal is written >=",
+    "=>": "the arrow is written ->; greater or equal is written >=",
+    "-->": "the arrow is written ->",
     ":=": "a name is defined with =",
     ";": "statements end with the line; leave out the ;",
     "'": 'texts stand in double quotes: "..."',
     "* ->": "a transition begins with a state; there is no wildcard: write one for each state",
     "**": "there is no power operator: multiply, or write pow(x, 2) for floats",
+    "^": "write xor(x, y) for bits, and pow(x, 2) for powers of floats",
+    "+=": "a name is defined once: b = a + 1; a machine has variables, n := n + 1",
+    "++": "one more is x + 1; a machine has variables, n := n + 1",
+    "??": "a value in place of null is value_or(x, 0)",
 }
 """Common slips, with a hint for each. The search tries longer ones first."""
 
 
+_HEAD = r"\b(?:pipeline|machine)\s+\w+\s*(?:<[^>]*>\s*)?\("
+_TOP = r"(?:^|\n|\})\s*§"
+"""The beginning of the inputs of a pipeline, and the place of a definition in a file."""
 LISTS = "map(int, TYPE) has values by number, and window(x, 3, ...) reads the last three events"
 PHRASES = {
-    r"\b(?:pipeline|machine)\s+\w+\s*(?:<[^>]*>\s*)?\((?:[^(){}]*,)?\s*(\w+)\s*§[,)]": r"declare its type: \1: int",
+    _HEAD + r"(?:[^(){}]*,)?\s*(\w+)\s*§[,)]": r"declare its type: \1: int",
     r"\bvar\s(?:[^\n]*,)?\s*(\w+)\s*§=": r"declare its type: \1: int = ...",
     r"\bfunction\s+(\w+\s*\([\w\s,]*\))\s*§(?:[{:]|->|return)": r"a function is one expression: function \1 = ...",
     r"\bfunction\s+\w+\s*\([\w\s,]*§:": "leave the type out: functions take values of any type",
-    r"\bwhen\b[^\n§]*§(?:\{|,\s*\w+\s*:=)": "updates stand behind '/', without braces: a -> b when x > 1 / n := 3",
-    r"\b(?:pipeline|machine)\s+\w+\s*(?:<[^>]*>\s*)?\([^()]*§->": "a ')' is missing before '->'",
+    r"\w\s*->\s*\w+(?:\s+when\b[^\n§]*)?\s*(?:§(?:\{|then\b|,\s*\w+\s*:=)|\bdo\s+§)": (
+        "updates stand behind '/', without braces: a -> b when x > 1 / n := 3"
+    ),
+    _HEAD + r"[^()]*§->": "a ')' is missing before '->'",
+    _HEAD + r"[^(){}]*\)\s*§(?::|returns\b)": "the type of the output stands behind ->: pipeline NAME(x: int) -> int {",
+    _HEAD + r"[^(){}]*:[^(){},]*§=": "inputs have no default; a parameter has one: pipeline NAME<k = 3>(x: int)",
     r"\b(?:pipeline|machine)\b[^{]*->(?:[^{]*§return|[^{]*\n\s*§\w|\s*\w+\s*§=)": "put the body in braces: { ... }",
+    r"\b(?:pipeline|machine)\s+\w+\s*§\[": "parameters stand in < >: pipeline NAME<k = 3>(x: int)",
+    r"(?:\b(?:pipeline|machine|function)\s+|[(,]\s*)\w+§-\w": "names have letters, digits and _",
+    r"->\s*\(\s*\w+\s*§:": "outputs stand without parentheses: -> a: int, b: int",
+    r"(?:[(,]|\bvar)\s*(int|bool|float|str)\s+§(\w+)": r"the name comes first: \2: \1",
+    r":\s*(\w+)\s*§\|": r"what may be null is written \1?",
+    r"\{[^{}\n]*§\"\w": "labels and fields stand without quotes: {red, green}, {price: x}",
+    r"\barray\s*(?:§[<\[]|\([^()\n]*§)": "an array has indices, and items of a type: var a: array(0..7, int) = 0",
+    r"\bmap\s*\(\s*\w+\s*§\)": "a map has a type of keys, and one of values: map(int, bool)",
+    r"\bvar\s[^\n]*:\s*(\w+)\s*§\[": r"an array is written array(0..7, \1)",
     r"(?::|\)\s*->)\s*(?!(?:map|array|int)\b)([A-Za-z]\w*)\s*(?:\([^(),]*§\)|§<)": rf"there is no type '\1': {LISTS}",
     r"(?::|\)\s*->)\s*\w*\s*§\[": f"no type has brackets: {LISTS}",
     r"(?:^|\bcheck )[ ]*[a-z][\w-]*[ ]*(?:\([^§\n]*\)[ ]*)?§,": "one property at a time: repeat -p, or the check line",
@@ -77,6 +100,50 @@ PHRASES = {
         r"write \1(x, values, holds) with function values(e) = (e.0, e.1), and pipeline holds, which reads such a value"
         " first and x second, and returns bool"
     ),
+    # machines
+    r"\w\s*->\s*\w+\s+(?:§[\[(:]|on\s+§|where\s+§)": "the guard of a transition begins with 'when'",
+    r"(?:^|\n)\s*(?:§if|when\s+§|on\s+§)[^\n]*->": "the guard stands behind the transition: a -> b when x > 3",
+    r"\b(?:init|initial|start)\s+§\w": "the state that is written first is the initial one",
+    r"\bstate\s+\w+\s*§,|\bstates\s+§": "write 'state' for each: state a state b",
+    r"\bstate\s+(\w+)\s*(?:§(?:=|->|/)|:\s*§return\b|:?\s*emits?\s+§)": (
+        r"what a state emits stands behind ':', as in state \1: 0"
+    ),
+    r"\bstate\s+(\w+)\s*§\{": r"transitions stand below the states: \1 -> b when x > 3",
+    r"\n\s*\w+\s*§,[^\n]*->": "a transition begins with one state: write one for each",
+    r"->\s*\w+\s+(?:§else|otherwise\s*§)|\bwhen\b[^\n]*§else|§else\b[^\n]*->": (
+        "a transition without 'when', behind the others, is taken where no guard is true"
+    ),
+    # other languages
+    r"(?:^|\n|\{)\s*(?:let|val|const|var|int|bool|float|str)\s+§(\w+)\s*[:=]": (
+        r"no word stands before a name: \1 = ...; a variable of a machine has a type: var \1: int = 0"
+    ),
+    _TOP + r"(?:def|fun|fn|func)\b": "a function is written function NAME(x) = ...",
+    _TOP + r"(?:node|stream|process|query|select)\b": "write pipeline NAME(x: int) -> int { return x }",
+    _TOP + r"(?:enum|type|struct|class)\b": "types have no names: write {red, green} or {price: int} where it is used",
+    _TOP + r"(?:import|include|from)\b": (
+        'a file has all pipelines that it uses; functions of Python come by use "FILE.py": NAME'
+    ),
+    _TOP + r"const\b": "a constant is a parameter of its pipeline: pipeline NAME<k = 3>(x: int)",
+    r"\bselect\s+(?:§\w|[^\n]*§from\b)": "inputs are read by their names, and filter(x, x > 3) selects events",
+    r"([\w.]+)\s+(?:§in\b|in\s+§|§not\s+in\b)\s*[(\[]": r"write \1 = 1 or \1 = 2",
+    r"([\w.]+)\s+(?:§between\b|between\s+§)": r"write 1 <= \1 and \1 <= 3",
+    r"([\w.]+)\s+(?:§like\b|like\s+§)": (r'write starts_with(\1, "a"), ends_with, contains, or matches(\1, "REGEX")'),
+    r"([\w.]+)\s+(?:§is\b|is\s+§)\s*(?:not\s+)?(?i:none|null)\b": r"write is_null(\1)",
+    r"([\w.]+)\s+(?:§as\b|as\s+§)\s*(int|bool|float|str)\b": r"write cast(\1, \2)",
+    r"\bcase\s+§when\b|\bif\b[^\n{}:]*§[{:]": "a choice is written if b then x else y",
+    r"§(?:elif|elsif|elseif)\b": "write else if",
+    r"\blambda\b[^\n]*§": "functions have names: write function f(v) = ... above, and f here",
+    r"(?:^|\n|\{)\s*(?:for|while)\s+§": "there are no loops: a pipeline runs anew for every event; cumulate remembers",
+    r"\bimplies\s+§|§implies\b": "implication is written ->",
+    r"\bfby\s+§|\bpre\s+\w+\s*§": "the event before is insert(x, 0), and 0 at first",
+    r"\b(\w+)\.(\w+)\s*§\(": r"streams have no methods: write \2(\1, ...)",
+    r"\w\[[^\]\n]*§:": "a stream has no positions: trim(x, 1) drops events, and window(x, 3, ...) reads the last three",
+    r"\bwindow\s*\([^()\n]*\d\s+§(?:ms|s|sec|min|h|d|seconds?|minutes?|hours?|days?)\b": (
+        "a window has a number of events, as window(x, 5, ...); rules have windows of time"
+    ),
+    r"\bltl\b[^\n]*(?:§\[\s*\]|\b(?:always|globally|eventually|finally)\s+§)": "always is written G, and eventually F",
+    r"(?:return|=|\()\s*§\[": "a tuple is written (x, y)",
+    r"\{\s*\w+\s*§,": "the fields of a record have names: {a: x, b: y}; a tuple is written (x, y)",
 }
 """Common phrases without a meaning, where § is before the word of the mistake, each with a hint; \\1 is a group."""
 NEAR = 1000
@@ -238,6 +305,10 @@ def _habit(expected: frozenset[str], actual: str) -> str:
         return (
             "a file holds pipelines, machines, functions, tables and checks; statements stand inside the braces of one"
         )
+    if expected == {"ARROW"} and actual == "':'":
+        return "a variable is declared: var n: int = 0"
+    if expected == {"ARROW"} and actual in ("'<'", "'<='", "'>'", "'>='"):
+        return "the guard of a transition begins with 'when'"
     if actual == "'?'" and "STAR" in expected:
         return "a choice is written if b then x else y"
     if actual == "'?'" and "COMMA" in expected:

@@ -18,11 +18,17 @@ SLIPS = {
     ":=": "a value is assigned with =",
     ";": "rules end without a ;",
     "!": "negation is written 'not'",
+    "===": "equality is written ==",
+    **dict.fromkeys(("^", "**"), "there is no power operator: multiply"),
 }
+_SELECTS = r"(?:each|first|last|not|absent)"
 _SELECTED = r"\b(each|first|last|not|absent)\s+(\w+)"
 _PART, _RULE = r"(?:(?!\b(?:and|emit)\b)[^§])*", r"(?:(?!\bemit\b)[^§])*"
 """The rest of a predicate, and of a rule before it emits."""
 NO_NULL = "no word means null: value == value holds where value is not null (nor NaN); pipelines have is_null(x)"
+NO_PARENTHESES = (
+    "a predicate stands without parentheses around it: from TYPE(...) and each TYPE(...) within 5 min from NAME"
+)
 PHRASES = {
     r"[(,]\s*\w+\s*:\s*§\d": (
         f"types are {listed(SPELLED.values())}; the numbers of a model are those of check --values TYPE.NAME=0..3"
@@ -51,7 +57,49 @@ PHRASES = {
     r"§is\s+(?:not\s+)?null\b": NO_NULL,
     r"\bconsuming\s[\w\s,]*§at\b": "'at most once' stands before 'consuming'",
     r"\bdeclare\s+(?:fact\s+|aggregate\s+)?\w+\s*\((?:[^)]*,)?\s*(\w+)\s*§[,)]": r"declare its type: \1: int",
-    r"§event\s+(\w+)": r"types of events are declared: declare \1(...)",
+    r"§(?:event|type|class|schema|create\s+\w+)\s+(\w+)": r"types of events are declared: declare \1(...)",
+    r"§import\b|\binclude\s+§[\w<]": 'write include "FILE.tesla"',
+    rf"\b(?:from|each|first|last|absent)\s*§\(|\band\s*\(\s*(?:{_SELECTS}\s+§\w|\w+\s*§\()": NO_PARENTHESES,
+    r"\bnot\s*\(\s*\w+\s*(?:\([^§]*\)\s*)?\)\s*§(?:within|between)": NO_PARENTHESES,
+    rf"\bfrom\b{_RULE}(?:§(?:->|=>|,|(?:followed|then|before|after|join|xor)\b)|\band\s+then\s+§)": (
+        "a pattern goes back in time from its last event: from LAST and each FIRST within 5 min from LAST"
+    ),
+    r"\bfrom\s+(?:every|each|any|all|distinct)\s+§\w": "a rule is tested for every event: write from TYPE",
+    rf"\bfrom\s{_PART}\s§{_SELECTS}\s": "predicates are joined by 'and'",
+    r"\b(?:not\s+exists|and\s+(?:no|without|never))\s+§(\w+)": r"write not \1",
+    r"\band\s+(?:LAST|latest|previous|newest|most|the)\s+§\w": "write and last TYPE within 5 min from NAME",
+    r"\band\s+(?:at\s+§least|exactly\s+§|\d+\s+§\w|\w+\s*§\{)|§[<>]=?\s*\d+\s+times\b": (
+        "an aggregate counts events: and $n = COUNT(TYPE within 5 min from NAME) where $n >= 3"
+    ),
+    r"\bwithin\s+\d+\s*(?:\w+\s+§\d|§[a-z]+\d|§:)": "a length has one number and one unit: 90 min",
+    r"\bwithin\s+\d+\s*(?:\w+\s+)?§(?:to\b|-)": "a window between two lengths is within 1 .. 5 min from NAME",
+    r"([\w.]+)\s+§in\s*\(": r"write \1 == 1 or \1 == 2",
+    r"[(,]\s*([\w.]+)\s+§between\s+[-\d\"']": r"write \1 >= 1 and \1 <= 3",
+    r"\s§like\b": "texts are compared with ==: let a pipeline compute matches(x, ...) first, as an output",
+    r"[<>]=?\s*[\w.$]+\s*§[<>]": "comparisons do not chain: write a < b and b < c",
+    r"\w\(\s*(?:§\*|(?:each|all|distinct)\s+§\w|\w+\s+§of\b)": (
+        "an aggregate reads events, COUNT(TYPE within 5 min from NAME), or values of them, SUM(TYPE.value within ...)"
+    ),
+    rf"\bfrom\s+[A-Za-z]{_RULE}§(?:having|if|when)\b": "a condition on the match begins with where, before emit",
+    r"=\s*(?:if|case)\s+§\w|=[^=,()]*§\?": (
+        "an expression has no choice: write a rule for each case, or let a pipeline compute the value"
+    ),
+    r"\bfrom\s+(\w+)\s*§[=:]\s*(\w+)": r"a name stands behind its type: \2 as \1",
+    r"\bas\s+§\$|\$\w+\s*§\.": "parameters have a $, and names of events have none: as NAME, NAME.attribute",
+    r"\brule\s+§[\"']": "names stand without quotes: rule NAME:",
+    r"\b(?:rule|declare|define|fact)\s+\w+§-\w": "names have letters, digits and _",
+    rf"\bfrom\s+[A-Za-z]{_RULE}§(?:return|select|insert)\b": "a rule ends with emit TYPE(attribute = value)",
+    rf"(?:\bfrom|{_SELECTS})\s+(\w+)\s+§(?!(?:where|limit|emit|order)\b)([A-Za-z]\w*)\s+(?:and|emit|where|within)\b": (
+        r"a name is given with as: \1 as \2"
+    ),
+    r"\bemit\s+\w+\s*(?:\([^()]*\)\s*)?§(?:,|and\b|emit\b)": "a rule emits one composite: write a rule for each",
+    r"\b(?:rule\s+\w+|\w+)\s*§\{": "rules have no braces: attributes stand in parentheses, TYPE(value > 1)",
+    r"§(?:(?:at\s+most\s+)?once\b|every\s+\d)": "write at most once in 5 min, or at most once in 5 min per $a",
+    r"[(,]\s*(int|float|bool|string)\s+§(\w+)": r"the name comes first: \2: \1",
+    r"\bdeclare\b[^()]*\([^()]*?(\w+)\s+§(\w+)": r"a ':' stands before the type: \1: \2",
+    r"\bdeclare\s+(?:event|type|static|table|facts)\s+§(\w+)": r"events are declared as \1(...), facts as fact \1(...)",
+    r"\bdeclare\s+(?:fact\s+)?(\w+)\s*§\s*(?:$|(?:declare|from|define|rule)\b)": r"write declare \1()",
+    r":\s*\w+§\?": "every attribute may be null: leave the ? out",
 }
 """Common phrases without a meaning, each with a hint; see `Vocabulary`."""
 
@@ -60,6 +108,11 @@ NO_FUNCTIONS = "rules have aggregates, and no other functions: let a pipeline co
 
 
 def _habit(expected: frozenset[str], token: str) -> str:
+    word = token.strip("'").lower()
+    if {"DECLARE", "FROM"} <= expected and word in ("from", "rule", "declare", "define") and word not in token:
+        return f"the words of the language have small letters: {word}"
+    if {"DECLARE", "FROM"} <= expected and word in ("select", "insert", "every", "when", "on", "if", "for"):
+        return "a rule is written from TYPE ... emit TYPE(attribute = value)"
     behind_number = "UNIT" in expected and "PLUS" not in expected
     if behind_number and token.strip("'").isalpha() and token not in ("'emit'", "'where'", "'and'"):
         return "the units are us, ms, s, min, h, d and events"
@@ -77,6 +130,8 @@ def _habit(expected: frozenset[str], token: str) -> str:
         return "parameters come before constraints: TYPE[$a = attribute](value > 1)"
     if expected == {"PARAMETER"}:
         return "brackets bind parameters, as in TYPE[$a = attribute]; conditions stand in parentheses: TYPE(value > 1)"
+    if expected == {"AFTER"}:
+        return "a deadline counts from the trigger: within 5 min after NAME"
     if expected == {"DOTS", "FROM"}:
         return "a window begins or ends at an event: within 5 min from NAME"
     if {"EMIT", "WHERE"} <= expected and not token.startswith("'"):  # the text ends

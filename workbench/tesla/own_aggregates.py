@@ -21,6 +21,7 @@ from workbench.errors import InputError, LanguageError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_rows, combination
 from workbench.tesla.declared import Combines
+from workbench.tesla.mistakes import NO_PARENTHESES
 from workbench.tesla.scope import RuleScope
 
 AggregateDefinitions = Mapping[str, t.DeclaredAggregate | tuple[Combines, Any]]
@@ -35,6 +36,7 @@ MAX_NAMED = 5
 OTHER_NAMES = {
     "MEAN": "the mean is AVG", "AVERAGE": "the mean is AVG", "TOTAL": "the sum is SUM",
     "MINIMUM": "the least value is MIN", "MAXIMUM": "the greatest value is MAX",
+    "NOT": NO_PARENTHESES,
 }  # fmt: skip
 """Names of aggregates in other languages, with a hint for each."""
 
