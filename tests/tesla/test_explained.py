@@ -16,6 +16,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.check import parse_rules
 from workbench.tesla.event_block import EventBlock, event_block, join_blocks
 from workbench.tesla.explain import why_not
+from workbench.tesla.explain.counted import list_counts
 from workbench.tesla.explain.hindrances import Hindrance
 from workbench.tesla.explain.order import EventOrder
 from workbench.tesla.explain.rule_view import RuleView, RunRecord
@@ -78,6 +79,26 @@ def test_all_that_is_told_of_a_match_is_so():
             assert [cause.event.number for cause in reason.causes] == [
                 each for each in dict.fromkeys(reason.event.sources) if record.order.composite[each]
             ]
+
+
+def test_an_event_was_counted_where_it_is_among_the_events_of_an_aggregate():
+    """Of the first composites all are looked at for it, with the windows of their parts."""
+    counted = 0
+    for _, record in records(range(3 * SOME)):
+        expected: dict[int, list[tuple]] = {}
+        for number in record.order.composites[:10]:
+            reason = composite_reason(record, number)
+            for part in (each for each in reason.parts if each.kind == "aggregate"):
+                values = part.values or (True,) * len(part.fits)
+                for fit, value in zip(part.fits, values, strict=True):
+                    if fit.event is not None and value is not None:
+                        expected.setdefault(fit.number, []).append((number, reason.rule, part.text))
+        most = max(record.order.composites[:10], default=0)
+        for number in range(len(record.order)):
+            told = [tuple(each) for each in list_counts(record, number) if each.composite <= most]
+            assert told == expected.get(number, [])
+            counted += len(told)
+    assert counted > scaled(10, 30)
 
 
 # --- why not --------------------------------------------------------------------------------------------
@@ -284,6 +305,54 @@ def test_as_many_composites_are_explained_as_the_limit_allows():
     found = wb.rules.parse_rules(text).explain(log, event=2, limit=3, time_unit="s")
     assert [each.rows for each in found.composites] == [(1, 2), (2, 3), (2, 4)]
     assert found.more == 1  # that of rows 2 and 5
+
+
+COUNTED = """
+declare Login(user: string)
+declare Pay(user: string, amount: float)
+declare Out(user: string)
+declare Total(user: string, paid: float)
+declare Often(user: string, n: int)
+
+rule sum:
+from Out[$u = user] as End
+  and last Login(user == $u) as Start within 100 from End
+  and $p = SUM(Pay(user == $u).amount between Start and End)
+emit Total(user = $u, paid = $p)
+
+rule often:
+from Pay[$u = user] as Now
+  and $n = COUNT(Pay(user == $u, amount > 1.0) within 10 from Now)
+where $n >= 2
+emit Often(user = $u, n = $n)
+"""
+
+
+def test_an_event_that_was_counted_is_named_and_not_called_bound():
+    """Worked out by hand: user a pays at 1, 2, 5 (an unknown sum), 9 and 40, logs in at 2 and out at 50."""
+    rows = [(1, 5.0), (2, "in"), (3, 7.0), (5, None), (9, 2.0), (9, "b"), (40, 1.0), (50, "out")]
+    log = []
+    for time, what in rows:
+        user = "b" if what == "b" else "a"
+        type = {"in": "Login", "out": "Out"}.get(what, "Pay")
+        log.append({"type": type, "time": time, "user": user})
+        if type == "Pay":
+            log[-1]["amount"] = 3.0 if what == "b" else what
+    given = wb.rules.parse_rules(COUNTED)
+    assert [(each["type"], each["time"]) for each in wb.run(given, log)] == [("Often", 5), ("Often", 9), ("Total", 50)]
+    expected = {1: ["#1", "#2"], 2: [], 3: ["#1", "#2", "#3"], 4: [], 5: ["#3"], 6: [], 7: ["#3"], 8: []}
+    for event, labels in expected.items():
+        found = given.explain(log, event=event)
+        told = found.to_json()["counted_in"]
+        assert [each["composite"] for each in told] == labels
+        assert ("counted" in str(found)) == bool(labels or not found.composites)
+    text = str(given.explain(log, event=3))
+    assert "is part of 0 composites, and was counted for 3 composites" in text
+    assert "counted by $n = COUNT(Pay(user == $u, amount > 1.0) within 10 from Now) of often for #1, #2" in text
+    assert "counted by $p = SUM(Pay(user == $u).amount between Start and End) of sum for #3" in text
+    assert "it is bound in no match, and no aggregate has counted it" in str(given.explain(log, event=6))
+    assert "is part of 1 composite\n" in str(given.explain(log, event=4))
+    assert "counted" not in str(given.explain(log, event=8))
 
 
 def test_what_was_consumed_is_told():

@@ -16,6 +16,7 @@ from workbench.core.readable import plural
 from workbench.show.rule_time_line import WindowLine, draw_lines, html_lines, window_lines
 from workbench.show.style import answer_page
 from workbench.tesla import tree as t
+from workbench.tesla.explain.counted import EventCount
 from workbench.tesla.explain.hindrances import ABSENT, MAX_NEAR, NOT, Hindrance, Nearest
 from workbench.tesla.explain.rule_view import Fit, RunRecord, SeenWindow
 from workbench.tesla.explain.why import CompositeReason, SeenPart, format_value
@@ -86,10 +87,8 @@ def pieces(explanation: RuleExplanation) -> list[AnswerPiece]:
     tell = _Teller(explanation.record)
     sections = [] if explanation.missing is None else [tell.missing(explanation.missing)]
     if explanation.event is not None:
-        count = len(explanation.composites) + explanation.more
-        what = f"is part of {plural(f'{count:,}', 'composite')}"
-        lines = () if count else ("it is bound in no match; --missing explains why something did not come",)
-        sections.append(AnswerPiece(f"{tell.event(explanation.event)} {what}", lines))
+        bound = len(explanation.composites) + explanation.more
+        sections.append(tell.uses(explanation.event, bound, explanation.counts))
     sections += [tell.composite(each) for each in explanation.composites]
     if explanation.more:
         sections.append(AnswerPiece(f"... and {explanation.more:,} more composites"))
@@ -109,6 +108,19 @@ class _Teller:
         values = _values(self.record.attributes(event.type, event.values))
         label = order.label(number) if order.composite[number] else f"event {order.label(number)}"
         return f"{label}: {event.type} at {self.record.show(event.time)}{f' ({values})' if values else ''}"
+
+    def uses(self, event: int, bound: int, counts: Sequence[EventCount]) -> AnswerPiece:
+        """Describe how many composites an event is part of, and the aggregates that have counted it."""
+        what, lines = f"is part of {plural(f'{bound:,}', 'composite')}", list[str]()
+        if counts:
+            what += f", and was counted for {plural(f'{len({each.composite for each in counts}):,}', 'composite')}"
+        for rule, text in dict.fromkeys((each.rule, each.text) for each in counts):
+            numbers = [each.composite for each in counts if (each.rule, each.text) == (rule, text)]
+            lines.append(f"counted by {text} of {rule} for {self.labels(numbers)}")
+        if not (bound or counts):
+            never = "it is bound in no match, and no aggregate has counted it"
+            lines.append(f"{never}; --missing explains why something did not come")
+        return AnswerPiece(f"{self.event(event)} {what}", tuple(lines))
 
     def fit(self, fit: Fit) -> str:
         return self.event(fit.number) if fit.event is not None else f"fact {fit.number + 1} ({_values(fit.own)})"

@@ -11,6 +11,7 @@ from typing import Any
 
 from workbench.display import Displayed
 from workbench.extensions import later
+from workbench.tesla.explain.counted import EventCount
 from workbench.tesla.explain.hindrances import Hindrance, NearCandidate
 from workbench.tesla.explain.rule_view import Fit, RunRecord, SeenWindow
 from workbench.tesla.explain.why import CompositeReason, SeenCondition, SeenPart
@@ -31,6 +32,7 @@ class RuleExplanation(Displayed):
     composites: the reasons for composites.
     more: the number of further composites, which are not explained.
     event: the event of the question, by its number in the order.
+    counts: the aggregates that have counted this event, which need not be bound in the match.
     missing: why a composite was not emitted, if that was the question.
     """
 
@@ -40,6 +42,7 @@ class RuleExplanation(Displayed):
     more: int = 0
     event: int | None = None
     missing: MissingReason | None = None
+    counts: tuple[EventCount, ...] = ()
 
     def __str__(self) -> str:
         text: str = later("workbench.show.rule_explanation", "explanation_text")(self)
@@ -62,6 +65,7 @@ class _PlainAnswer:
         answer: dict[str, Any] = {"question": explanation.question}
         if explanation.event is not None:
             answer["event"] = self.event(explanation.event)
+            answer["counted_in"] = self.counts(explanation.counts)
         if explanation.missing is not None:
             answer["missing"] = self.missing(explanation.missing)
         if explanation.missing is None or explanation.composites:
@@ -76,6 +80,10 @@ class _PlainAnswer:
 
     def time(self, time: int) -> Any:
         return self.record.show(time)
+
+    def counts(self, counts: Iterable[EventCount]) -> list[dict[str, Any]]:
+        label = self.record.order.label
+        return [{"composite": label(each.composite), "rule": each.rule, "part": each.text} for each in counts]
 
     def labels(self, numbers: Iterable[int]) -> list[str]:
         return [self.record.order.label(each) for each in numbers]

@@ -151,7 +151,8 @@ class RuleSet(Displayed):
 
         Parameters
         ----------
-        event: the number of a row of the log, from 1 on: explain the composites that it is a part of.
+        event: the number of a row of the log, from 1 on: explain the composites that it is a part of, and name those
+            whose aggregates have counted it.
         output: explain one composite, by its position among all, from 1 on, or by its type and time.
         limit: explain at most this number of composites.
         data, options: those of `workbench.run`.

@@ -24,7 +24,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--input", required=True, action="append", metavar="FILE", help="the log, as for run (repeatable)"
     )
     group = parser.add_mutually_exclusive_group(required=True)
-    group.add_argument("--event", type=int, metavar="N", help="the composites that row N of the log is part of")
+    group.add_argument(
+        "--event", type=int, metavar="N", help="the composites that row N of the log is part of, or was counted for"
+    )
     group.add_argument(
         "--output", metavar="ID|NAME", help='why it was emitted: its number in the output, or "Fire at 12:00:05"'
     )

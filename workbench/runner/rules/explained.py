@@ -27,6 +27,7 @@ from workbench.runner.rules.opening import OpenedRules, prepare_rules
 from workbench.runner.rules.session import RuleSession
 from workbench.tesla import tree as t
 from workbench.tesla.event_block import EventBlock, event_block, join_blocks
+from workbench.tesla.explain.counted import list_counts
 from workbench.tesla.explain.order import EventOrder, emitting
 from workbench.tesla.explain.rule_view import RunRecord
 from workbench.tesla.explain.why import composite_reason
@@ -66,7 +67,7 @@ class RuleQuestion:
 
     Attributes
     ----------
-    event: the number of a row of the log, from 1 on: which composites is it a part of?
+    event: the number of a row of the log, from 1 on: which composites is it a part of, and which have counted it?
     output: the `id` of a composite, or its name: why is it there?
     missing: the name of a composite: why is it not there?
     limit: the maximum number of composites to explain.
@@ -227,7 +228,7 @@ class RecordingSession(RuleSession):
         question, order, named = self._question, record.order, self._named
         if question.event is not None:
             number = order.of_row(question.event)
-            return self._of(record, order.users(number), number)
+            return replace(self._of(record, order.users(number)), event=number, counts=list_counts(record, number))
         if isinstance(question.output, int):
             return self._of(record, [order.of_id(question.output)])
         assert named is not None
@@ -237,12 +238,11 @@ class RecordingSession(RuleSession):
                 hint = f'--missing "{question.output}" explains why'
                 raise InputError(f"there is no {question.output}", hint=hint)
             return self._of(record, missing.there)
-        explanation = self._of(record, missing.there)
-        return RuleExplanation(str(question), record, explanation.composites, explanation.more, None, missing)
+        return replace(self._of(record, missing.there), missing=missing)
 
-    def _of(self, record: RunRecord, numbers: Sequence[int], event: int | None = None) -> RuleExplanation:
+    def _of(self, record: RunRecord, numbers: Sequence[int]) -> RuleExplanation:
         some = tuple(composite_reason(record, each) for each in numbers[: self._question.limit])
-        return RuleExplanation(str(self._question), record, some, len(numbers) - len(some), event)
+        return RuleExplanation(str(self._question), record, some, len(numbers) - len(some))
 
     def _begin(self, time: int) -> None:
         """Note the time of the first event, and compute the time after which nothing matters."""

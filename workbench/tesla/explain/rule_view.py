@@ -24,6 +24,7 @@ from workbench.tesla.formulas import (
     accept,
     events_in_range,
     grow,
+    satisfying,
     with_event,
 )  # fmt: skip
 from workbench.tesla.meaning import same_values
@@ -261,6 +262,13 @@ class RuleView:
         else:
             fits = self.record.events(each.number for each in events_in_range(predicate, selected))
         return [each for each in fits if accept(predicate, selected, each.own) is not None]
+
+    def counts(self, index: int, selected: Selected, event: Occurrence) -> bool:
+        """Whether the aggregate at a place counts an event before the trigger, given the selection before it."""
+        part = self.rule.parts[index]
+        predicate = PlacedPredicate(replace(self.past, history=[event]), part, self.number, index)
+        own = satisfying(predicate, selected)
+        return bool(own) and (not part.attribute or own[0][part.attribute] is not None)
 
     # --- outcomes of matches ----------------------------------------------------------------------------
 
