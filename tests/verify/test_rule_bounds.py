@@ -400,3 +400,39 @@ def test_conditions_of_what_must_not_come_exclude_nothing() -> None:
     text = "from A and not B(x > 5, x < 4) within 1 min from A emit C(x = 1)"
     rules = parse_rules(f"declare A(x: int) declare B(x: int) declare C(x: int) rule r: {text}", "r")
     assert str(rule_problem(rules, "can(C)").decide().outcome) == "holds"
+
+
+TENS = "declare A(x: int, y: int) declare D(z: int) from A emit D(z = 10 * A.x + A.y)"
+
+
+@pytest.mark.parametrize(
+    ("condition", "outcome"),
+    [("D.z = 0", "fails"), ("D.z = 99", ""), ("D.z > 60", ""), ("D.z < 100", "fails"), ("D.z > 99", "within")],
+)
+def test_what_a_value_that_the_model_lacks_would_show_is_not_proved(condition, outcome):
+    """A hundred values are more than the model has; it ends where another one comes that the property reads."""
+    digits = list(range(10))
+    bounds = RuleBounds(values={("A", "x"): digits, ("A", "y"): digits})
+    verdict = rule_problem(parse_rules(TENS, "tens"), f"never({condition})", bounds, deepen=False).decide()
+    expected = {
+        "fails": {Outcome.FAILS}, "within": {Outcome.WITHIN_BOUNDS}, "": {Outcome.FAILS, Outcome.WITHIN_BOUNDS},
+    }  # fmt: skip
+    assert verdict.outcome in expected[outcome]
+    assert verdict.counterexample is None or not verdict.counterexample.gap
+
+
+def test_what_comes_at_the_end_of_a_long_chain_is_not_excluded():
+    """From 0 to 20, each caused by the one before; the model follows chains of four."""
+    text = "declare A(x: int) declare C(n: int) from A emit C(n = A.x) from C(n < 20) emit C(n = C.n + 1)"
+    given, bounds = parse_rules(text, "chain"), RuleBounds(values={("A", "x"): [0, 1]})
+    for condition in ("C.n > 15", "C.n = 20"):
+        verdict = rule_problem(given, f"never({condition})", bounds, deepen=False).decide()
+        assert verdict.outcome in (Outcome.WITHIN_BOUNDS, Outcome.UNKNOWN)
+
+
+@pytest.mark.parametrize("condition", ["D.x = 7", "D.x > 6", "D.x != 1 and D.x = 9"])
+def test_a_count_beyond_the_capacity_is_not_excluded(condition):
+    """Seven A's make a 7; with capacity for two the model has none, and knows of no more than two."""
+    text = DECLARED + COUNTS.format(">= 0", "$n")
+    verdict = rule_problem(parse_rules(text, "asked"), f"never({condition})", RuleBounds(capacity=2), deepen=False)
+    assert str(verdict.decide().outcome) == "holds-within-bounds"

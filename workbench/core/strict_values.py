@@ -28,6 +28,8 @@ class Computed:
     values: list[tuple[Any, Term]] = field(default_factory=list)
     known: list[Term] = field(default_factory=list)
     """Further conditions under which the step leaves a checked domain."""
+    ends: list[Term] = field(default_factory=list)
+    """Conditions under which the terms of the step, and of later ones, are not what the processor does."""
 
     @property
     def escape(self) -> Term:
@@ -78,3 +80,16 @@ def leaves_domain(condition: Term) -> None:
     collector = _COMPUTED.get()
     if collector is not None:
         collector.known.append(both(collector.guard, condition))
+
+
+def leaves_model(condition: Term) -> None:
+    """Record a condition under which the terms of this step, and of later ones, are not what the processor does."""
+    collector = _COMPUTED.get()
+    if collector is not None:
+        collector.ends.append(both(collector.guard, condition))
+
+
+def find_guard() -> Term:
+    """Return the condition under which the present place in the step is computed."""
+    collector = _COMPUTED.get()
+    return TRUE if collector is None else collector.guard

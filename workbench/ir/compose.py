@@ -26,6 +26,7 @@ from workbench.core.ops import (
     as_term,
     both,
     conjunction,
+    disjunction,
     either,
     ite,
     negate,
@@ -93,6 +94,7 @@ class _Crawl:
         self.queues: dict[str, Queue] = {}
         self.holding: dict[str, Holding] = {}
         self.strict: set[str] = set()
+        self.leaving: set[str] = set()
         self.ends = Ends(pipeline, apart=arrays)
         self.kept: list[Cells] = []
         self.pending: list[Term] = []
@@ -133,7 +135,8 @@ class _Crawl:
             tuple(self.pending),
             self.ends.each,
             tuple(memories),
-            frozenset(self.strict),
+            frozenset(self.strict | self.leaving),
+            frozenset(self.leaving),
             self.holding,
             self.pipeline.kind,
             self.coming,
@@ -421,7 +424,8 @@ class _Crawl:
 
     def _escapes(self, name: str, step_values: Computed) -> None:
         """Define when something inside a processor leaves a checked domain, if it can."""
-        escape = step_values.escape
-        if escape is not FALSE:
-            self.wires.define(name, escape)
-            self.strict.add(name)
+        ends = disjunction((FALSE, *step_values.ends))
+        for each, condition, names in ((name, step_values.escape, self.strict), (f"{name}_ends", ends, self.leaving)):
+            if condition is not FALSE:
+                self.wires.define(each, condition)
+                names.add(each)

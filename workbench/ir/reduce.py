@@ -55,6 +55,8 @@ def focus(system: System, roots: Iterable[Any]) -> Model:
     roots = tuple(roots)
     names = system.cone(roots)
     while True:
+        instances = {instance_of(name) for name in names}
+        names |= {name for name in system.leaving if instance_of(name) in instances}
         system = system.seen(names)
         flags = _flags(system, names)
         grown = system.cone((*roots, *flags)) | names

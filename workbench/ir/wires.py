@@ -109,9 +109,13 @@ def name_shared(
     slots = [slots_of(out) for out in results]
     emitted = [part for each in slots for slot in each for part in slot]
     values = iter(
-        named([*following, *emitted, *step_values.known], lambda term: wires.define(f"{prefix}_{next(count)}", term))
+        named(
+            [*following, *emitted, *step_values.known, *step_values.ends],
+            lambda term: wires.define(f"{prefix}_{next(count)}", term),
+        )
     )
     state = tuple(next(values) for _ in following)
     outs = tuple(Burst([Maybe(next(values), next(values)) for _ in each]) for each in slots)
-    step_values.known = list(values)
+    step_values.known = [next(values) for _ in step_values.known]
+    step_values.ends = list(values)
     return state, outs

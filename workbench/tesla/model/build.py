@@ -6,6 +6,7 @@ The rule of this module: the bounds of a model are chosen here, once for all rul
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -224,22 +225,27 @@ class FrameSearch:
 
     def _find(self, *, roomy: bool) -> list[RuleFrame]:
         """Find the frames; `roomy`: columns have the capacity that rates require, otherwise there are fewer values."""
-        tables, rounds, max_rounds = dict(self.inputs), 0, max(len(rules.rules) for rules in self.rule_sets) + 2
+        tables, growths = dict(self.inputs), Counter[tuple[str, str]]()
+        max_growths = max(len(rules.rules) for rules in self.rule_sets) + 2
         while True:
-            rounds += 1
             frames = self._attempt(tables, roomy=roomy)
             grown: dict[tuple[str, str], ValueTable] = {}
             for key, values in ((key, values) for frame in frames for key, values in frame.noted.items()):
-                table = grown.get(key, tables.get(key, ValueTable(()))) | ValueTable(values.values())
-                if key[0].startswith(MEMORY):
+                before = grown.get(key, tables.get(key, ValueTable(())))
+                table = before | ValueTable(values.values())
+                if key[0].startswith(MEMORY):  # it consists of values that the model has
                     if len(table) > MAX_VALUES:
                         hint = "give the attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
                         raise Refused(f"{key[0]} remembers one of {len(table)} values ({key[1]})", hint=hint)
-                elif len(table) > MAX_VALUES or rounds > max_rounds:
-                    continue  # the model lacks further values; the memory of rules consists of its values
+                elif growths[key] < max_growths:  # the model lacks further values
+                    table = before.extend(values.values(), MAX_VALUES)
+                else:
+                    continue
                 grown[key] = table
-            if all(tables.get(key) == table for key, table in grown.items()):
+            changed = [key for key, table in grown.items() if tables.get(key) != table]
+            if not changed:
                 return [replace(frame, noted={}) for frame in frames]
+            growths.update(changed)
             tables |= grown
 
     def _attempt(self, tables: Mapping[tuple[str, str], ValueTable], *, roomy: bool) -> list[RuleFrame]:

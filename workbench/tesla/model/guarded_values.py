@@ -13,7 +13,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.core.domain import Range, Value
-from workbench.core.ops import COMPARISONS, EQ, both, conjunction, disjunction, either, ite, negate, restrict_to_range
+from workbench.core.ops import (
+    COMPARISONS,
+    EQ,
+    Conversion,
+    both,
+    conjunction,
+    disjunction,
+    either,
+    ite,
+    negate,
+    restrict_to_range,
+)
 from workbench.core.term import FALSE, TRUE, Term, const, exactly
 from workbench.errors import Refused
 from workbench.tesla import tree as t
@@ -62,6 +73,11 @@ class ValueTable:
 
     def __or__(self, other: ValueTable) -> ValueTable:
         return ValueTable((*self.values, *other.values))
+
+    def extend(self, values: Iterable[Value | None], limit: int) -> ValueTable:
+        """Return the table with the first of some further values, up to a number of values in all."""
+        unique = {exactly(value): value for value in (*self.values, *values)}
+        return ValueTable(itertools.islice(unique.values(), max(limit, len(self))))
 
 
 def _order_key(value: Value | None) -> tuple[Any, ...]:
@@ -133,6 +149,15 @@ class GuardedValue:
             else:
                 outside.append(when)
         return index, disjunction(outside) if outside else FALSE
+
+
+def mark_outside(index: Any, outside: Term, table: ValueTable) -> Any:
+    """Return an index that leaves its domain, as a checked number does, where the value is outside of a table."""
+    if outside is FALSE:
+        return index
+    end = len(table)
+    wide = Range(0, end)
+    return Conversion.check_range(ite(outside, const(end, wide), Conversion.to(index, wide)), table.domain)
 
 
 def apply(

@@ -15,7 +15,7 @@ from workbench.core.domain import BOOL, Domain, Enum
 from workbench.core.form import Form
 from workbench.core.ops import both, disjunction, ite
 from workbench.core.processor import Burst, Emission, Machine, Maybe, State, slots_of
-from workbench.core.strict_values import leaves_domain
+from workbench.core.strict_values import leaves_domain, leaves_model
 from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.tesla.model.encoding import ticks_of
 from workbench.tesla.model.guarded_values import GuardedValue, select
@@ -74,10 +74,9 @@ class ModelledRules(RulesInTicks):
         """Make one step on terms, from the state and, for each input, the event that may be present."""
         frame = self.frame
         before = ModelCourse.read(frame, state)
-        ways = [(each.present, self.way(state, port, each.value)) for port, each in enumerate(front)]
-        beyond = either_all(both(when, each.beyond) for when, each in ways)
-        if beyond is not FALSE:
-            leaves_domain(beyond)
+        ways = [(each.present, self.way(state, port, each.value, each.present)) for port, each in enumerate(front)]
+        leaves_model(either_all(both(when, each.beyond) for when, each in ways))
+        leaves_domain(either_all(both(when, each.outside) for when, each in ways))
         after = before.state
         for when, each in reversed(ways):
             after = tuple(ite(when, a, b) for a, b in zip(each.state, after, strict=True))
@@ -85,9 +84,9 @@ class ModelledRules(RulesInTicks):
         emitted = self.emitted(ways)
         return (*after, *full), self.bursts(emitted, max(1, *map(len, emitted)))
 
-    def way(self, state: State, port: int, item: Any) -> ModelCourse:
-        """Return the course for an item on one input: time passes, or an event comes."""
-        course = ModelCourse.read(self.frame, state)
+    def way(self, state: State, port: int, item: Any, comes: Term = TRUE) -> ModelCourse:
+        """Return the course for an item that may come on one input: time passes, or an event comes."""
+        course = ModelCourse.read(self.frame, state, comes)
         if port == 0:
             course.passes(TRUE, ticks_of(item))
         elif type := self.frame.clearing_inputs.get(name := self.ports[port]):

@@ -17,7 +17,7 @@ from workbench.core.domain import Domain, Range
 from workbench.core.ops import ADD, EQ, GE, LT, NE, both, disjunction, either, ite, negate, restrict_to_range
 from workbench.core.term import FALSE, TRUE, Term, const, exactly
 from workbench.tesla import tree as t
-from workbench.tesla.model.guarded_values import GuardedValue, evaluate, holds, select
+from workbench.tesla.model.guarded_values import GuardedValue, evaluate, holds, mark_outside, select
 from workbench.tesla.model.layout import Consumer
 from workbench.tesla.model.matching import TRIGGER, GuardedMatch, RuleMatching
 from workbench.tesla.model.retained import EventLine, merge
@@ -60,10 +60,10 @@ class ModelComposite:
 
 
 class ModelCourse:
-    """The state of a run in a model, and the steps from it."""
+    """The state of a run in a model, and the steps from it; `comes`: whether what is processed has come."""
 
-    def __init__(self, frame: RuleFrame, state: CourseState):
-        self.frame = frame
+    def __init__(self, frame: RuleFrame, state: CourseState, comes: Term = TRUE):
+        self.frame, self.comes = frame, comes
         self.line = EventLine(frame.layout, frame.tables, state.lined, state.apart)
         self.since = {rule.name: list(each) for rule, each in zip(frame.pausing, state.since, strict=True)}
         self.waiting = {rule.name: list(each) for rule, each in zip(frame.absences, state.waiting, strict=True)}
@@ -72,14 +72,16 @@ class ModelCourse:
         self.composites: list[ModelComposite] = []
         self.full: dict[str, Any] = dict.fromkeys(frame.capacities, FALSE)
         self.beyond: Any = FALSE
-        """Whether something is outside the model: a value, or a chain of causes."""
+        """Whether the model lacks the rest of the run: it has not what a composite causes, or a match remembers."""
+        self.outside: Any = FALSE
+        """Whether the model lacks the value of an attribute; what depends on it leaves a domain, too."""
 
     # --- as state ---
 
     @classmethod
-    def read(cls, frame: RuleFrame, state: Sequence[Any]) -> ModelCourse:
+    def read(cls, frame: RuleFrame, state: Sequence[Any], comes: Term = TRUE) -> ModelCourse:
         """Read the course from the variables of a state."""
-        return cls(frame, fill_in(frame.template, iter(state)))
+        return cls(frame, fill_in(frame.template, iter(state)), comes)
 
     @property
     def lengths(self) -> tuple[Any, ...]:
@@ -184,8 +186,9 @@ class ModelCourse:
             attribute = _fit(_evaluate_in(group, each.value), declared[each.name])
             self.frame.note((rule.emits, each.name), attribute)
             index, outside = attribute.place_in(table)
-            self.beyond = either(self.beyond, both(either_all(p.when for p in group), outside))
-            values[each.name] = GuardedValue.at(index, table)
+            outside = both(self.comes, both(either_all(p.when for p in group), outside))
+            self.outside = either(self.outside, outside)
+            values[each.name] = GuardedValue.at(mark_outside(index, outside, table), table)
         keys = [_evaluate_in(group, each) for each in rule.per]
         for i, key in enumerate(keys):
             self.frame.note((memory_of(rule), f"per {i}"), key)

@@ -15,8 +15,8 @@ from workbench.core.domain import BOOL, FLOAT, INT, Domain, Enum, Integer, Overf
 from workbench.core.fields import Record, within
 from workbench.core.ops import NE, both
 from workbench.core.processor import Emission, Machine, Maybe, State
-from workbench.core.strict_values import leaves_domain
-from workbench.core.term import FALSE, TRUE, Term, const, var
+from workbench.core.strict_values import find_guard, leaves_domain, leaves_model
+from workbench.core.term import TRUE, Term, const, var
 from workbench.errors import Overflow
 from workbench.tesla.model.encoding import NULL, ValueEncoding, pause_domain
 from workbench.tesla.model.guarded_values import ValueTable
@@ -82,9 +82,9 @@ class RulesInPipeline(ModelledRules):
     def _front(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         """Process one event, or the time that passes, as terms."""
         port, item = front
-        way = self.way(state, port, item)
-        if way.beyond is not FALSE:
-            leaves_domain(way.beyond)
+        way = self.way(state, port, item, find_guard())
+        leaves_model(way.beyond)
+        leaves_domain(way.outside)
         emitted = self.bursts(self.emitted([(TRUE, way)]), self._bursts[port])
         return (*way.state, *(way.full[name] for name in self.frame.capacities)), emitted
 
@@ -171,7 +171,7 @@ class RulesInPipeline(ModelledRules):
         keys = (key for encoding in self._input_encodings.values() for key in encoding.codes)
         return any(type is int and value not in self.integers for type, value in keys)
 
-    def row(self, output: ModelOutput, type: str, values: Mapping[str, Value]) -> Value:
+    def row(self, output: ModelOutput, type: str, values: Mapping[str, Any]) -> Value:
         if output.typed:
             own = {**values, "type": type}
             return tuple(own[n] if d != UNKNOWN else UNKNOWN.default for n, d in self._fields(self._everything))

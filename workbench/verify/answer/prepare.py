@@ -93,8 +93,9 @@ class Prepared:
 
     @property
     def trivial(self) -> bool:
-        """Whether the property is the constant true."""
-        return self.question.formula.term is TRUE and self.question.kind != "longest"
+        """Whether the property is the constant true, and reads nothing that a bound may cut short."""
+        constant = self.question.formula.term is TRUE and self.question.kind != "longest"
+        return constant and (not self.question.roots or self.hidden is FALSE)
 
     def _list_queries(self) -> dict[str, PartQuestion]:
         """Return the questions to the engines about the cone of the property, side questions last."""

@@ -16,7 +16,7 @@ from workbench.core.domain import Bool, Domain, Enum, SomeTexts
 from workbench.core.fields import parts
 from workbench.core.function import LIBRARY, Function
 from workbench.core.ops import EQ, conjunction, disjunction, either, negate
-from workbench.core.term import TRUE, Term, const
+from workbench.core.term import TRUE, Term, const, leaves
 from workbench.core.typing_rules import advise_condition
 from workbench.errors import LanguageError
 from workbench.ir.system import System
@@ -29,7 +29,15 @@ from workbench.processors import PROCESSORS
 from workbench.smv.engines.engine import QueryKind
 from workbench.verify.ask.equivalence import Equivalence
 from workbench.verify.ask.formula import BOOLEAN, Formula, atom, build
-from workbench.verify.ask.properties import Property, always, can, never, queue_named, temporal
+from workbench.verify.ask.properties import (
+    Property,
+    Question,
+    always,
+    can,
+    never,
+    queue_named,
+    temporal,
+)
 from workbench.verify.ask.scope import conditions_of
 
 if TYPE_CHECKING:
@@ -51,6 +59,8 @@ class Labels(Evaluator):
         self.pipes = {**{name: name for name in system.pipes}, **dict(system.outputs)}
         self.mentioned: list[Term] = []
         """Presence of the events whose values were read."""
+        self.read: list[Any] = []
+        """The values that were read."""
         self.chosen: dict[str, int] = {}
         """Number of the event chosen for each wide pipe whose value was read."""
 
@@ -222,6 +232,7 @@ class Labels(Evaluator):
         is_field = rest[1:2] != ["value"] and "value" in dict(parts(domain))
         for label in rest[1:] if rest[:1] == ["value"] and not is_field else rest:
             value, domain = _part(e, pipe, value, domain, label)
+        self.read.append(value)
         return value
 
     def _queue(self, e: s.Field) -> Any:
@@ -281,21 +292,38 @@ def _read(read: Callable[[Labels, Expression], T], e: Expression) -> Callable[[S
     return lambda system: read(Labels(system), e)
 
 
+def _express(condition: Callable[[Labels], Any], make: Callable[[Callable[[System], Any]], Property]) -> Property:
+    """Make a property of a condition; for rules its model has all values that it reads.
+
+    A condition on a value that the model of rules lacks is simplified away, and proves nothing.
+    """
+
+    def question(system: System) -> Question:
+        labels = Labels(system)
+        own = make(lambda _: condition(labels)).question(system)
+        read = leaves(tuple(labels.read)) if system.kind != "pipeline" else ()
+        return replace(own, roots=(*own.roots, *(each for each in read if isinstance(each, Term))))
+
+    return replace(make(lambda system: condition(Labels(system))), question=question)
+
+
 def always_expressed(e: Expression) -> Property:
     """Return the property `always (e)`."""
-    return always(_read(Labels.invariant, e), str(e), _read(Labels.cases, e))
+    return _express(lambda labels: labels.invariant(e), lambda term: always(term, str(e), _read(Labels.cases, e)))
 
 
 def never_expressed(e: Expression) -> Property:
     """Return the property `never(e)`."""
-    return never(_read(Labels.somewhere, e), str(e), _read(Labels.list_exercised, e))
+    return _express(
+        lambda labels: labels.somewhere(e), lambda term: never(term, str(e), _read(Labels.list_exercised, e))
+    )
 
 
 def can_expressed(e: Expression) -> Property:
     """Return the property `can(e)`."""
-    return can(_read(Labels.somewhere, e), str(e), _read(Labels.list_exercised, e))
+    return _express(lambda labels: labels.somewhere(e), lambda term: can(term, str(e), _read(Labels.list_exercised, e)))
 
 
 def formula_expressed(kind: QueryKind, e: Expression) -> Property:
     """Return the property `ctl(e)` or `ltl(e)`."""
-    return temporal(kind, _read(Labels.formula, e), str(e), _read(Labels.cases, e))
+    return _express(lambda labels: labels.formula(e), lambda term: temporal(kind, term, str(e), _read(Labels.cases, e)))
