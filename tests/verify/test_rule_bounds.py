@@ -24,7 +24,7 @@ from workbench.verify.answer.check_all import check_all
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.rules.growing_question import GrowingQuestion
 from workbench.verify.rules.problems import RuleProblem, rule_comparison, rule_problem
-from workbench.verify.rules.rule_subject import WITH_TIME, RuleSubject
+from workbench.verify.rules.rule_subject import WITH_TIME, RequiredFiring, RuleSubject
 
 DECLARED = "".join(f"declare {name}(x: int)\n" for name in "ABTDEF")
 FRAUD = """declare Failed(user: string) declare Login(user: string) declare Takeover(user: string)
@@ -206,8 +206,9 @@ def test_what_another_model_shows_is_not_denied():
     rules = parse_rules(DECLARED + SILENT.format(5, 1))
     verdict = replace(rule_problem(rules, "never(D)", RuleBounds(values={("A", "x"): [0, 1]})).decide(), vacuity=None)
     verdict = replace(verdict, outcome=Outcome.HOLDS)
-    question = GrowingQuestion(lambda _: verdict, RuleSubject(rules), lambda _: None, "no D comes")
-    assert question.vacuous(verdict, can_happen=False).vacuity.never == "no D comes"
+    required = RequiredFiring.of_each([rules], ["rule 1"], WITH_TIME)
+    question = GrowingQuestion(lambda _: verdict, RuleSubject(rules), required)
+    assert question.vacuous(verdict, dict.fromkeys(required, Outcome.FAILS)).vacuity.never == "no D comes"
     assert question.vacuous(verdict).vacuity.never == "no D comes, as far as the model of this question was searched"
 
 
@@ -436,3 +437,49 @@ def test_a_count_beyond_the_capacity_is_not_excluded(condition):
     text = DECLARED + COUNTS.format(">= 0", "$n")
     verdict = rule_problem(parse_rules(text, "asked"), f"never({condition})", RuleBounds(capacity=2), deepen=False)
     assert str(verdict.decide().outcome) == "holds-within-bounds"
+
+
+TWO = (
+    "rule often: from T and $n = COUNT(A within 10 from T) where $n {} emit D(x = 1)\nrule each: from B emit E(x = {})"
+)
+
+
+@pytest.mark.parametrize("capacity", [3, None])
+def test_a_comparison_is_about_each_rule_that_differs(capacity):
+    """Each rule differs in the text only; of the one that counts to four nothing is known with capacity for three."""
+    sides = [TWO.format(">= 4", "B.x + 0"), TWO.format("> 3", "B.x")]
+    found = compared(*sides, bounds=RuleBounds(capacity=capacity), deepen=capacity is None)
+    if capacity is None:
+        assert (found.outcome, found.vacuity) == (Outcome.WITHIN_BOUNDS, None)
+    else:
+        assert (found.outcome, found.exit_code) == (Outcome.UNKNOWN, 3)
+        assert found.vacuity.never == "no D comes"
+        assert found.vacuity.bound.startswith("Q = 3 of ")
+
+
+def test_a_rule_that_fires_in_one_of_two_rule_sets_only_is_named_with_it():
+    """The names of the two rules are exchanged, so that each fires on one side; the other of that name needs nine."""
+    left = f"rule one: from B emit D(x = 1)\nrule two: {COUNTS.format('>= 9', 2)}"
+    right = left.replace("one:", "three:").replace("two:", "one:").replace("three:", "two:")
+    found = compared(left, right, bounds=RuleBounds(capacity=2), deepen=False)
+    assert (found.outcome, found.exit_code) == (Outcome.UNKNOWN, 3)
+    assert found.vacuity.never == "two never fires in one and one never fires in two"
+
+
+def test_a_rule_that_never_fires_is_no_lack_of_a_comparison():
+    """What contradicts itself is settled for all bounds, and the others are compared."""
+    odd = "\nrule odd: from T(x > 3, x < {}) emit F(x = 1)"
+    found = compared(*(TWO.format(">= 2", x) + odd.format(n) for x, n in (("B.x + 0", 3), ("B.x", 2))))
+    assert found.outcome.is_proved
+    assert found.vacuity is None
+
+
+def test_a_property_is_about_each_rule_that_emits_what_it_mentions():
+    """One of them counts to four, with capacity for three; that the type comes at all is another question."""
+    text = DECLARED + TWO.format(">= 4", "1").replace("emit E", "emit D")
+    given, bounds = parse_rules(text, "asked"), RuleBounds(capacity=3)
+    always, never = (rule_problem(given, each, bounds, deepen=False) for each in ("always (D.x = 1)", "never(D)"))
+    found = always.decide()
+    assert (found.outcome, found.vacuity.never) == (Outcome.UNKNOWN, "often never fires")
+    assert never.decide().outcome is Outcome.FAILS
+    assert str(rule_problem(given, "always (D.x = 1)").decide().outcome) == "holds-within-bounds"

@@ -20,7 +20,7 @@ from workbench.verify.ask.properties import invariant
 from workbench.verify.finding import Finding, findings_in_turn, limits, report_unknown
 from workbench.verify.rules.firing import find_firing
 from workbench.verify.rules.growing_question import GrowingQuestion
-from workbench.verify.rules.rule_subject import RuleSubject, can_any_fire
+from workbench.verify.rules.rule_subject import RequiredFiring, RuleSubject
 from workbench.verify.rules.stream import RuleStream, stream_of
 from workbench.verify.rules.variants import all_among, read_output
 
@@ -58,9 +58,9 @@ def _decide_cover(subject: RuleSubject, one: Rule, other: Rule) -> Verdict:
         f"{one.name} emits what {other.name} does not",
     )
 
-    fires = partial(can_any_fire, [subject.rules], [one.name], subject.settings)
     ask = lambda bounds: subject.within(bounds).problem(prop).decide()  # noqa: E731
-    return GrowingQuestion(ask, subject, fires, f"{one.name} never fires").decide()[0]
+    fires = RequiredFiring([subject.rules], [(0, one)], f"{one.name} never fires", subject.settings)
+    return GrowingQuestion(ask, subject, [fires]).decide()[0]
 
 
 def _compare_both_ways(

@@ -1,14 +1,14 @@
 """Questions about rules, put to larger and larger models until the answer is not vacuous.
 
-The rule of this module: an answer is vacuous if nothing happens in the model that the question is about. If no run
-decides it, models with larger capacities are tried, or, if capacities suffice, with more values and moments.
+The rule of this module: an answer is vacuous if something that the question is about does not happen in the model. If
+no run decides it, models with larger capacities are tried, or, if capacities suffice, with more values and moments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.budget import Budget, phase, share
@@ -16,16 +16,16 @@ from workbench.errors import LimitMet, Refused
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.needs import AT_FIRST
 from workbench.verify.answer.verdict import Outcome, Vacuity, Verdict, deeper
-from workbench.verify.rules.rule_subject import RuleSubject
+from workbench.verify.rules.rule_subject import RequiredFiring, RuleSubject
 
 ROOMIER, VARIED = ((2, 1), (1, 2), (4, 1), (8, 1), (4, 4), (16, 1)), ((1, 2), (1, 4))
 """Factors of capacity and of values of larger models: if a bound is met, and if none is."""
 LARGEST_CAPACITY = AT_FIRST * max(growth for growth, _ in ROOMIER)
 """The largest capacity that is tried for what rules need, unless the user chooses one."""
 ALWAYS = 3
-"""Number of larger models that are tried even if something happens in the first model."""
+"""Number of larger models that are tried even if all that the question is about happens in the first model."""
 LOOKING = 2.0
-"""Minimum time in seconds for deciding whether anything happens."""
+"""Minimum time in seconds for deciding whether a rule fires."""
 ENOUGH = 4
 """Factor of capacity that is tried if the user has chosen a smaller one."""
 RELEASED: Mapping[str, tuple[str, Any]] = {
@@ -43,20 +43,18 @@ class GrowingQuestion:
     ----------
     query: decides it in the model with these bounds.
     subject: the rules, or the first of two rule sets, with the bounds of the first model.
-    happens: whether anything the question is about happens in the model with these bounds; None if unknown.
-    never: the words for that nothing happens; empty if the question cannot be vacuous.
-    itself: whether the question is whether that happens.
+    required: the firings that the question is about; without one of them in the model, the answer is vacuous.
+    itself: whether the question is whether one of these rules fires.
     wanted: whether a run is wanted, not its absence.
-    computes: whether the rules compute with values, so that values outside the model may behave differently.
+    fired: the firings that were found, each with the growth and the variety of the models.
     """
 
     query: Callable[[RuleBounds], Verdict]
     subject: RuleSubject
-    happens: Callable[[RuleBounds], bool | None]
-    never: str
+    required: Sequence[RequiredFiring] = ()
     itself: bool = False
     wanted: bool = False
-    computes: bool = True
+    fired: set[tuple[RequiredFiring, int, int]] = field(default_factory=set, repr=False)
 
     def decide(self, first: Verdict | None = None) -> tuple[Verdict, RuleBounds]:
         """Return the verdict of the largest model that is decided, and its bounds; unknown if it is vacuous.
@@ -70,8 +68,8 @@ class GrowingQuestion:
             with suppress(LimitMet), Budget(self.subject.settings.grow, soft=True):
                 for verdict, bounds in self._larger(verdict, bounds):  # noqa: B007, B020 - the last one counts
                     pass
-        if self.never and self._open(verdict) and not (can_happen := self._happens(bounds)):
-            verdict = self.vacuous(verdict, can_happen)
+        if self._open(verdict):
+            verdict = self.vacuous(verdict, self._find_idle(bounds))
         return verdict, bounds
 
     def _open(self, verdict: Verdict) -> bool:
@@ -82,16 +80,17 @@ class GrowingQuestion:
         return verdict.within_bounds or verdict.outcome not in (run_outcome, Outcome.UNKNOWN)
 
     def _larger(self, verdict: Verdict, bounds: RuleBounds) -> Iterator[tuple[Verdict, RuleBounds]]:
-        """Yield the verdicts of larger models that say more; if nothing happens in the first, of those where it may."""
-        roomier = verdict.within_bounds
-        quiet = bool(self.never) and not self._happens(bounds)
+        """Yield the verdicts of larger models that say more; while a required firing is missing, of all of them."""
+        roomier, idle = verdict.within_bounds, self._find_idle(bounds)
         for number, (growth, variety) in enumerate(ROOMIER if roomier else VARIED):
-            if not quiet and (number >= ALWAYS or not roomier):
+            if not idle and (number >= ALWAYS or not roomier):
                 return
             larger = replace(self.subject.bounds, growth=self.subject.bounds.growth * growth, variety=variety)
-            speaks = not quiet or self.itself
+            speaks = not idle or self.itself
             try:
-                if not speaks and self._happens(larger) is False:
+                idle_there = self._find_idle(larger)
+                less = bool(idle_there.keys() - idle.keys()) or (idle_there and len(idle_there) == len(self.required))
+                if less and not self.itself and Outcome.UNKNOWN not in idle_there.values():
                     continue
                 part = phase(f"larger model {number + 1}", part=True)
                 with share(1 if number or not speaks else 2), part:
@@ -99,48 +98,79 @@ class GrowingQuestion:
             except (LimitMet, Refused):  # a larger capacity may mean too many values
                 continue
             if not self._open(larger_verdict) and larger_verdict.outcome is Outcome.UNKNOWN:  # a limit was met
-                if not speaks:  # less is known if nothing happens in the model
-                    verdict, bounds = larger_verdict, larger
+                if not speaks and idle_there != idle:  # less is known if less happens in the model
+                    verdict, bounds, idle = larger_verdict, larger, idle_there
                 elif verdict.outcome is Outcome.UNKNOWN:
                     verdict = replace(verdict, depth=deeper(verdict.depth, larger_verdict.depth))
             elif roomier or not larger_verdict.within_bounds:  # otherwise less is known than before
-                verdict, bounds, quiet = larger_verdict, larger, quiet and self.itself
+                verdict, bounds, idle = larger_verdict, larger, idle_there
             yield verdict, bounds
             if not self._open(verdict) or verdict.within_bounds is not roomier:
                 return
 
-    def _happens(self, bounds: RuleBounds) -> bool | None:
-        """Whether anything happens that the question is about; False if that is the question. None: not known."""
-        if self.itself:
-            return False
-        with suppress(LimitMet, Refused), Budget(max(self.subject.settings.grow, LOOKING)):
-            return self.happens(bounds)
-        return None
+    def _find_idle(self, bounds: RuleBounds) -> dict[RequiredFiring, Outcome]:
+        """Return the required firings that the model with these bounds lacks; all if one of them is the question."""
+        idle = dict.fromkeys(self.required, Outcome.UNKNOWN)
+        for each in () if self.itself else self.required:
+            known = any(of is each and g <= bounds.growth and v <= bounds.variety for of, g, v in self.fired)
+            with suppress(LimitMet, Refused), Budget(max(self.subject.settings.grow / len(self.required), LOOKING)):
+                idle[each] = Outcome.HOLDS if known else each.judge(bounds)
+            if idle[each] is Outcome.HOLDS:
+                self.fired.add((each, bounds.growth, bounds.variety))
+                del idle[each]
+        return idle
 
-    def vacuous(self, verdict: Verdict, can_happen: bool | None = None) -> Verdict:
-        """Return the verdict marked as vacuous, if nothing the question is about happens, or that is not known."""
-        if not self.never or not self._open(verdict):
+    def vacuous(self, verdict: Verdict, idle: Mapping[RequiredFiring, Outcome] | None = None) -> Verdict:
+        """Return the verdict marked as vacuous if required firings are missing in its model, or if that is not known.
+
+        Parameters
+        ----------
+        idle: the firings that are missing, each with the outcome of its search; None: those that were not found.
+        """
+        if idle is None:
+            fired = {each for each, _, _ in self.fired}
+            idle = {each: Outcome.UNKNOWN for each in self.required if each not in fired}
+        elif self.itself:
+            idle = dict.fromkeys(idle, Outcome.WITHIN_BOUNDS if verdict.within_bounds else Outcome.FAILS)
+        if not idle or not self._open(verdict):
             return verdict
-        searched = "" if can_happen is False else ", as far as the model of this question was searched"
-        never = f"{self.never}{searched}"
-        values = next((ground.partition(";")[0] for ground in verdict.rests_on if ground.endswith(" null")), "")
+        known = [each for each in idle if idle[each] is not Outcome.UNKNOWN]
         least = _name_bound(verdict) if verdict.within_bounds else ""
-        bound = self._find_preventing() if can_happen is False else ""
-        if may := bound or " or ".join(filter(None, [least, values if self.computes else ""])):
-            vacuity = Vacuity(never, least if bound == "-Q" else may, certain=bool(bound))
+        values = next((ground.partition(";")[0] for ground in verdict.rests_on if ground.endswith(" null")), "")
+        bound, missing = self._find_preventing(known)
+        certain = bool(bound)
+        if not certain:  # more capacity does not help what never happens for any
+            missing = [each for each in idle if idle[each] is not Outcome.FAILS or (values and each.computes)]
+            missing = [each for each in missing if each in known] or missing
+            bound = " or ".join(filter(None, [least, values * any(each.computes for each in missing)]))
+        if missing and bound:
+            vacuity = Vacuity(self._describe(missing, idle), least if bound == "-Q" else bound, certain=certain)
             return replace(verdict.mark_vacuous(vacuity, unknown=True), depth=verdict.depth)
-        return verdict if self.itself else verdict.mark_vacuous(Vacuity(never))
+        if self.itself or len(idle) < len(self.required):
+            return verdict
+        return verdict.mark_vacuous(Vacuity(self._describe(idle, idle)))
 
-    def _find_preventing(self) -> str:
-        """Return the option without which something happens; empty if that is not known."""
+    def _describe(self, missing: Collection[RequiredFiring], idle: Mapping[RequiredFiring, Outcome]) -> str:
+        """Return the words for that these firings are missing; with the rule set, if that is so in one of two only."""
+        others = {each.never for each in self.required if each not in idle}
+        words = dict.fromkeys(each.never_there if each.never in others else each.never for each in missing)
+        unknown = any(idle[each] is Outcome.UNKNOWN for each in missing)
+        return " and ".join(words) + ", as far as the model of this question was searched" * unknown
+
+    def _find_preventing(self, idle: Collection[RequiredFiring]) -> tuple[str, list[RequiredFiring]]:
+        """Return the option without which some of these firings come, and these; empty if that is not known."""
         facts = {name: 2 * limit for name, limit in self.subject.bounds.any_facts.items()}
         for name, (option, value) in {**RELEASED, "any_facts": ("--facts-any", facts)}.items():
             growth = ENOUGH if name == "capacity" else self.subject.bounds.growth
-            if getattr(self.subject.bounds, name) != value:
+            if getattr(self.subject.bounds, name) == value:
+                continue
+            released, coming = replace(self.subject.bounds, growth=growth, **{name: value}), list[RequiredFiring]()
+            for each in idle:
                 with suppress(LimitMet, Refused), Budget(LOOKING):
-                    if self.happens(replace(self.subject.bounds, growth=growth, **{name: value})):
-                        return option
-        return ""
+                    coming += [each] if each.judge(released) is Outcome.HOLDS else []
+            if coming:
+                return option, coming
+        return "", []
 
 
 def _name_bound(verdict: Verdict) -> str:

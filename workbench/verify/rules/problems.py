@@ -9,8 +9,6 @@ import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import zip_longest
 
 from workbench.budget import Budget, phase, share
 from workbench.errors import LimitMet, TypingError
@@ -18,7 +16,7 @@ from workbench.language import PropertySyntax, parse_property
 from workbench.language.properties import PROPERTIES
 from workbench.language.syntax import Expression, Identifier, walk
 from workbench.tesla.model.build import RuleBounds, align_types, build_models, settle_bounds
-from workbench.tesla.model.needs import computes, needs
+from workbench.tesla.model.needs import needs
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.rule_warnings import cut_silent
 from workbench.verify.answer.problem import Problem, comparison
@@ -29,8 +27,8 @@ from workbench.verify.ask.properties import Property
 from workbench.verify.rules.growing_question import LARGEST_CAPACITY, GrowingQuestion
 from workbench.verify.rules.rule_subject import (
     WITH_TIME,
+    RequiredFiring,
     RuleSubject,
-    can_any_fire,
     find_relevant_rules,
     slice_difference,
 )
@@ -189,7 +187,7 @@ def growing_problem(
 
     Parameters
     ----------
-    about: for a property that is not text, the rules without which it is vacuous.
+    about: for a property that is not text, the rules of which one has to fire, or else it is vacuous.
     itself: whether the property is that these rules fire.
     """
     rules, settings, bounds = subject.rules, subject.settings, subject.bounds
@@ -197,17 +195,16 @@ def growing_problem(
     def problem_with(more: RuleBounds) -> Problem:
         return subject.within(more).settle().about(names).problem(prop)
 
+    required: Sequence[RequiredFiring] = RequiredFiring.of_any([rules], about, settings)
     if isinstance(prop, PropertySyntax):
-        about = names if _is_about_outputs(rules, prop) else ()
         itself = _is_about_type(rules, prop)
+        required = _list_required(rules, prop, names, settings)
         if subject.deepen and not itself:
             larger = (replace(bounds, growth=growth) for growth in (1, 2, 4))
             bounds = next((more for more in larger if _is_typed(problem_with(more))), bounds)
     question = GrowingQuestion(
-        lambda more: problem_with(more).decide(), subject.within(bounds),
-        partial(can_any_fire, [rules], about, settings), _never([rules], about), itself=itself,
+        lambda more: problem_with(more).decide(), subject.within(bounds), required, itself=itself,
         wanted=isinstance(prop, Property) or PROPERTIES[prop.name].wanted,
-        computes=computes(subject.about(names).rules),
     )  # fmt: skip
     first = problem_with(bounds)
     return RuleProblem(first.subject, first.prop, settings, first.syntax, growing=question, source=subject)
@@ -222,23 +219,25 @@ def _is_typed(problem: Problem) -> bool:
     return True
 
 
-def _never(rule_sets: Sequence[RuleSet], names: Collection[str]) -> str:
-    """Return the words that none of these rules fires; empty if there are no rules."""
-    types = dict.fromkeys(rule.emits for rules in rule_sets for rule in rules.rules if rule.name in names)
-    return f"no {' and no '.join(types)} comes" if types else ""
-
-
 def _is_about_type(rules: RuleSet, prop: PropertySyntax) -> bool:
     """Whether a property is about the presence of a type of composites."""
     type = prop.argument.name if isinstance(prop.argument, Identifier) else ""
     return PROPERTIES[prop.name].presence and type in rules.composites
 
 
-def _is_about_outputs(rules: RuleSet, prop: PropertySyntax) -> bool:
-    """Whether a property is about composites, not about events and columns alone."""
+def _list_required(
+    rules: RuleSet, prop: PropertySyntax, names: Collection[str], settings: Settings
+) -> Sequence[RequiredFiring]:
+    """Return the firings without which a property is vacuous: of each rule whose composites a condition mentions.
+
+    A type that comes at all is enough for the question whether it comes, and any composite for a property of all.
+    """
     if not isinstance(prop.argument, Expression):
-        return not PROPERTIES[prop.name].of_queues
-    return any(isinstance(each, Identifier) and each.name in rules.composites for each in walk(prop.argument))
+        return () if PROPERTIES[prop.name].of_queues else RequiredFiring.of_any([rules], names, settings)
+    types = {each.name for each in walk(prop.argument) if isinstance(each, Identifier)}
+    about = [rule.name for rule in rules.rules if rule.name in names and rule.emits in types]
+    list_firings = RequiredFiring.of_any if _is_about_type(rules, prop) else RequiredFiring.of_each
+    return list_firings([rules], about, settings)
 
 
 def rule_comparison(
@@ -277,14 +276,18 @@ def rule_comparison(
 def growing_comparison(
     ask: Callable[[RuleBounds], Verdict], rule_sets: Sequence[RuleSet], subject: RuleSubject
 ) -> GrowingQuestion:
-    """Return the question that compares two rule sets; it is vacuous if none of the differing rules fires.
+    """Return the question that compares two rule sets; it is vacuous if one of the differing rules does not fire.
 
     Parameters
     ----------
     subject: the first rule set, with the bounds of both.
     """
-    pairs, trex = zip_longest(*(rules.rules for rules in rule_sets)), subject.bounds.trex
-    others = (pair for pair in pairs if trex or len({f"{each and each.name} {each}" for each in pair}) > 1)
-    names = {each.name for pair in others for each in pair if each is not None}
-    fires, never = partial(can_any_fire, rule_sets, names, subject.settings), _never(rule_sets, names)
-    return GrowingQuestion(ask, subject, fires, never, computes=any(map(computes, rule_sets)))
+    one, other = ([(rule.name, str(rule)) for rule in rules.rules] for rules in rule_sets)
+    if subject.bounds.trex:
+        differing = {*one, *other}
+    elif len(one) == len(other):  # an exchange is a difference
+        differing = {each for pair in zip(one, other, strict=True) if pair[0] != pair[1] for each in pair}
+    else:
+        differing = {*one} ^ {*other}
+    required = RequiredFiring.of_each(rule_sets, {name for name, _ in differing}, subject.settings)
+    return GrowingQuestion(ask, subject, required)

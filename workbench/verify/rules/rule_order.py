@@ -26,7 +26,7 @@ from workbench.ir.system import StateVariable, System
 from workbench.processors.held.group import Group
 from workbench.tesla.model.encoding import COMES
 from workbench.tesla.model.machine import ModelledRules
-from workbench.tesla.model.needs import computes, growth_for
+from workbench.tesla.model.needs import growth_for
 from workbench.tesla.model.swap import SwappedEvents, both_orders
 from workbench.tesla.rule_processor import ALL
 from workbench.verify.answer.problem import check
@@ -36,7 +36,7 @@ from workbench.verify.ask.properties import Property, Question
 from workbench.verify.finding import TELLING, Finding, findings_in_turn, limits, report_unknown
 from workbench.verify.rules.growing_question import GrowingQuestion
 from workbench.verify.rules.measurement import MeasuredRules
-from workbench.verify.rules.rule_subject import RuleSubject, can_any_fire
+from workbench.verify.rules.rule_subject import RequiredFiring, RuleSubject
 from workbench.verify.rules.stream import RuleStream, find_modelled
 from workbench.verify.rules.variants import Variation, read_output, same_events
 
@@ -103,9 +103,9 @@ def _exchange_in_part(subject: RuleSubject) -> Finding:
     model = find_modelled(subject.model())
     orders, verdict = _find_two_events(model), None
     if not orders:
-        happens_in = partial(can_any_fire, [subject.rules], subject.rules.rule_names, subject.settings)
+        required = RequiredFiring.of_each([subject.rules], subject.rules.rule_names, subject.settings)
         ask = lambda bounds: _decide_order(subject.within(bounds))  # noqa: E731
-        question = GrowingQuestion(ask, subject, happens_in, "no rule fires", computes=computes(subject.rules))
+        question = GrowingQuestion(ask, subject, required)
         verdict, bounds = question.decide()
         if verdict.counterexample is not None:
             inputs = [step.inputs for step in verdict.counterexample.steps]

@@ -20,6 +20,7 @@ from workbench.language.properties import PROPERTIES
 from workbench.language.syntax import Expression, Field, Identifier, PropertySyntax, walk
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, build_models, settle_bounds
+from workbench.tesla.model.needs import computes
 from workbench.tesla.model.run_constants import output_of, waiting_of
 from workbench.tesla.occurrence import has_units
 from workbench.tesla.rule_set import RuleSet
@@ -109,19 +110,69 @@ def can_fire(rule: t.Rule) -> Property:
     return can(lambda system: pipe_named(system, name).present, name)
 
 
-def can_any_fire(
-    rule_sets: Sequence[RuleSet], names: Collection[str], settings: Settings, bounds: RuleBounds
-) -> bool | None:
-    """Whether one of these rules fires in the model of the rule sets with these bounds; None: not known."""
-    known, bounds = True, replace(settle_bounds(rule_sets, bounds), by_rule=True)
-    for number, rules in enumerate(rule_sets):
-        own = RuleSubject(rules, replace(bounds, trex=[0] if number in bounds.trex else []), settings)
-        for rule in (each for each in rules.rules if each.name in names):
+@dataclass(frozen=True, eq=False)
+class RequiredFiring:
+    """A firing without which a question about rules is vacuous: that of one of some rules.
+
+    Attributes
+    ----------
+    rule_sets: all rule sets of the question.
+    rules: the rules, each with the number of its rule set.
+    never: the words for that none of them fires.
+    """
+
+    rule_sets: Sequence[RuleSet]
+    rules: Sequence[tuple[int, t.Rule]]
+    never: str
+    settings: Settings
+
+    @classmethod
+    def of_any(cls, rule_sets: Sequence[RuleSet], names: Collection[str], settings: Settings) -> tuple[Self, ...]:
+        """Return the firing of any rule of these names; none if there are no such rules."""
+        rules = _list_named(rule_sets, names)
+        never = f"no {' and no '.join(dict.fromkeys(rule.emits for _, rule in rules))} comes"
+        return (cls(rule_sets, rules, never, settings),) if rules else ()
+
+    @classmethod
+    def of_each(cls, rule_sets: Sequence[RuleSet], names: Collection[str], settings: Settings) -> tuple[Self, ...]:
+        """Return the firing of each rule of these names, in each rule set."""
+        emitting: dict[str, set[str]] = {}
+        for rule in (rule for rules in rule_sets for rule in rules.rules):
+            emitting.setdefault(rule.emits, set()).add(rule.name)
+        return tuple(
+            cls(
+                rule_sets, [(number, rule)],
+                f"no {rule.emits} comes" if len(emitting[rule.emits]) == 1 else f"{rule.name} never fires", settings,
+            )
+            for number, rule in _list_named(rule_sets, names)
+        )  # fmt: skip
+
+    @property
+    def computes(self) -> bool:
+        """Whether these rules, or those that they depend on, compute, so that other values may behave differently."""
+        return any(computes(RuleSubject(self.rule_sets[n]).about([rule.name]).rules) for n, rule in self.rules)
+
+    @property
+    def never_there(self) -> str:
+        """The words for that none of them fires, with the name of their rule set."""
+        return f"{self.never} in {' and '.join({self.rule_sets[number].name: None for number, _ in self.rules})}"
+
+    def judge(self, bounds: RuleBounds) -> Outcome:
+        """Return whether one of the rules fires in the model with these bounds; `fails`: not for any capacity."""
+        outcomes, bounds = set[Outcome](), replace(settle_bounds(self.rule_sets, bounds), by_rule=True)
+        for number, rule in self.rules:
+            trex = [0] if number in bounds.trex else []
+            own = RuleSubject(self.rule_sets[number], replace(bounds, trex=trex), self.settings)
             verdict: Verdict = own.about([rule.name]).problem(can_fire(rule)).decide()
             if verdict.outcome is Outcome.HOLDS:
-                return True
-            known &= verdict.outcome is Outcome.FAILS or verdict.within_bounds
-    return False if known else None
+                return Outcome.HOLDS
+            outcomes.add(Outcome.WITHIN_BOUNDS if verdict.within_bounds else verdict.outcome)
+        return next(each for each in (Outcome.UNKNOWN, Outcome.WITHIN_BOUNDS, Outcome.FAILS) if each in outcomes)
+
+
+def _list_named(rule_sets: Sequence[RuleSet], names: Collection[str]) -> list[tuple[int, t.Rule]]:
+    """Return the rules of these names, each with the number of its rule set."""
+    return [(number, rule) for number, rules in enumerate(rule_sets) for rule in rules.rules if rule.name in names]
 
 
 def slice_difference(
