@@ -334,7 +334,7 @@ def test_an_event_that_was_counted_is_named_and_not_called_bound():
     log = []
     for time, what in rows:
         user = "b" if what == "b" else "a"
-        type = {"in": "Login", "out": "Out"}.get(what, "Pay")
+        type = {"in": "Login", "out": "Out"}.get(str(what), "Pay")
         log.append({"type": type, "time": time, "user": user})
         if type == "Pay":
             log[-1]["amount"] = 3.0 if what == "b" else what

@@ -14,6 +14,7 @@ import workbench as wb
 from tests.examples import examples, scaled
 from tests.verify.counting import another, counting_rules, fired
 from workbench.budget import Budget, remaining
+from workbench.cli.output import block
 from workbench.errors import LimitMet, Refused
 from workbench.tesla.check import load_rules, parse_rules
 from workbench.tesla.model.build import RuleBounds
@@ -483,3 +484,39 @@ def test_a_property_is_about_each_rule_that_emits_what_it_mentions():
     assert (found.outcome, found.vacuity.never) == (Outcome.UNKNOWN, "often never fires")
     assert never.decide().outcome is Outcome.FAILS
     assert str(rule_problem(given, "always (D.x = 1)").decide().outcome) == "holds-within-bounds"
+
+
+@pytest.mark.parametrize(
+    ("text", "condition", "shown"),
+    [
+        (TENS, "A.x = 9 and D.present", lambda x, y: 10 * x + y),
+        (TENS.replace("10 * A.x", "10000 * A.x"), "A.x = 9 and D.present", lambda x, y: str(10000 * x + y)),  # by name
+        (TENS.replace("A.y", "A.y + 0.5").replace("z: int", "z: float"), "A.x > 8 and D.present",
+         lambda x, y: str(10 * x + y + 0.5)),
+    ],
+)  # fmt: skip
+def test_a_run_shows_the_values_of_the_rules_where_the_model_has_none(text, condition, shown):
+    """The model has the first of a hundred values; the property sees whether a D comes, not which."""
+    digits = list(range(10))
+    bounds = RuleBounds(values={("A", "x"): digits, ("A", "y"): digits})
+    verdict = rule_problem(parse_rules(text, "tens"), f"can({condition})", bounds, deepen=False).decide()
+    (step,) = verdict.counterexample.steps
+    assert verdict.counterexample.replay == "confirmed by execution"
+    value = shown(*step.inputs["A"])
+    assert step.pipes["tens_D"] == (value,)
+    assert verdict.to_json()["trace"]["steps"][0]["pipes"]["tens_D"] == {"z": value}
+    assert f"z: {value}}}" in block(verdict)
+
+
+def test_a_run_shows_what_becomes_of_values_that_the_model_lacks():
+    """A D stays in its column for the next A, at which an E tells of it: what the rules compute is shown of both."""
+    text = TENS + " declare E(n: int) from A and last D within 5 from A emit E(n = D.z)"
+    digits = list(range(10))
+    bounds = RuleBounds(values={("A", "x"): digits, ("A", "y"): digits})
+    verdict = rule_problem(parse_rules(text, "tens"), "can(A.x = 9 and E.present)", bounds, deepen=False).decide()
+    run = verdict.counterexample
+    sums = [10 * x + y for x, y in (step.inputs["A"] for step in run.steps)]
+    assert run.replay == "confirmed by execution"
+    assert [step.pipes["tens_D"] for step in run.steps] == [[(each,)] for each in sums]
+    assert [step.pipes["tens_E"] for step in run.steps] == [None, [(sums[0],)]]
+    assert [[*step.contents["tens.D"]] for step in run.steps] == [[(0, each)] for each in sums]

@@ -136,6 +136,13 @@ class Functional(Processor):
 # --- with queues inside -----------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Lacking:
+    """A value that a model lacks, where the processor of the model has come to it."""
+
+    value: Value | None
+
+
 class Keeping(Processor):
     """A processor with queues inside it, which are called after it: `queue(NAME.QUEUE)`.
 
@@ -167,6 +174,10 @@ class Keeping(Processor):
     def queue_contents(self, state: State) -> tuple[Sequence[Value], ...]:
         """Return the content of these queues in a state, oldest first."""
         return ()
+
+    def for_replay(self) -> Self:
+        """Return the processor that goes on where its model lacks a value of an output: there it emits a `Lacking`."""
+        return self
 
     def growing(self, steps: Sequence[Mapping[str, Value]]) -> Mapping[str, Sequence[str]]:
         """Return the growth inside at each step of a run, by name, as text; a step is the events on its ports."""

@@ -46,10 +46,10 @@ def list_counts(record: RunRecord, number: int) -> tuple[EventCount, ...]:
     """
     event, counts = record.order.event(number), list[EventCount]()
     for index, rule in enumerate(record.rules.rules):
-        places = {i for i, each in enumerate(rule.parts) if isinstance(each, t.Aggregate) and each.type == event.type}
-        far = lookbacks(rule, record.compat == TREX) if places else {}
-        for outcome in _list_near(record.order.outcomes(index), event, [far[each] for each in places], record):
-            counts += _list_counts_of(RuleView(record, index, outcome.trigger), places, event)
+        indices = {i for i, each in enumerate(rule.parts) if isinstance(each, t.Aggregate) and each.type == event.type}
+        far = lookbacks(rule, record.compat == TREX) if indices else {}
+        for outcome in _list_near(record.order.outcomes(index), event, [far[each] for each in indices], record):
+            counts += _list_counts_of(RuleView(record, index, outcome.trigger), indices, event)
     return tuple(sorted(counts, key=lambda each: each.composite))
 
 
@@ -63,9 +63,9 @@ def _list_near(
             yield outcome
 
 
-def _list_counts_of(view: RuleView, places: set[int], event: Occurrence) -> Iterator[EventCount]:
+def _list_counts_of(view: RuleView, indices: set[int], event: Occurrence) -> Iterator[EventCount]:
     """Yield the aggregates in these places that have counted an event for a trigger."""
     for composite, match in zip(view.composites, view.emitting_matches(), strict=True):
         for index, before, _ in path(view, match):
-            if index in places and view.counts(index, before, event):
+            if index in indices and view.counts(index, before, event):
                 yield EventCount(composite, view.rule.name, str(view.text(index)))

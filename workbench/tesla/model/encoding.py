@@ -45,7 +45,7 @@ class ValueEncoding(NamedTuple):
             whole = [int(each) for each in values if each is not None]
             if max(whole) - min(whole) < (1 if exact else 4) * len(whole):
                 return cls.of_pairs(table, Range(min(whole), max(whole)), values, whole)
-        names = [NULL if each is None else f'"{NULL}"' if each == NULL else str(each) for each in values]
+        names = list(map(name_value, values))
         return cls.of_pairs(table, Enum(tuple(names)), values, names)
 
     @classmethod
@@ -54,6 +54,11 @@ class ValueEncoding(NamedTuple):
     ) -> ValueEncoding:
         """Make an encoding from some values of a table and their codes."""
         return cls(table, domain, dict(zip(map(exactly, values), codes, strict=True)))
+
+    def code_of(self, value: Value | None) -> Value | None:
+        """Return the code of a value; for one without a code, what people read in its place."""
+        named = isinstance(self.domain, Enum)
+        return self.codes.get(exactly(value), name_value(value) if named else value)
 
     def decode_value(self, code: Value) -> Value | None:
         """Return the value with a code."""
@@ -100,6 +105,11 @@ class ValueEncoding(NamedTuple):
         """Whether codes are the positions in a table, counted from the least number."""
         assert isinstance(self.domain, Range | Integer)
         return [self.codes.get(key) for key in table.places] == list(range(self.domain.lo, self.domain.hi + 1))
+
+
+def name_value(value: Value | None) -> str:
+    """Return the name of a value on a pipe."""
+    return NULL if value is None else f'"{NULL}"' if value == NULL else str(value)
 
 
 def pause_domain(max_ticks: int, least: int = 1) -> Domain:

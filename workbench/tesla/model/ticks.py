@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 
 from workbench.core.domain import BOOL, INT, Domain, Enum, ModelScope, Value
 from workbench.core.fields import Record
-from workbench.core.kinds import Keeping
+from workbench.core.kinds import Keeping, Lacking
 from workbench.core.processor import Emission, State, Stream, emission
 from workbench.core.term import exactly
 from workbench.core.units import format_time
@@ -49,11 +49,13 @@ class RulesInTicks(RuleProcessor, Keeping):
     outputs: the values of the attributes of composites, as encoded on outputs.
     by_rule: whether the composites of each rule are an output, too, named by `output_of`.
     chain: the length of chains of causes whose last composites are an output, named `CHAIN`; 0: no such output.
+    replayed: whether values that the model lacks are emitted as such; otherwise they are an overflow.
     """
 
     frame: RuleFrame = field(hash=False, compare=False, repr=False, kw_only=True)
     by_rule: bool = field(default=False, kw_only=True)
     chain: int = field(default=0, kw_only=True)
+    replayed: bool = field(default=False, kw_only=True)
     tick: int = field(kw_only=True)
     unit: str | None = field(default=None, kw_only=True)
     max_ticks: int = field(kw_only=True)
@@ -172,7 +174,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         for event, _ in events:
             names, encodings = self.rules.declarations[event.type].positions, self._attributes(event.type)
             own = dict(zip(names, event.values, strict=True))
-            values = [each.codes[exactly(own[name])] for name, each in encodings.items()]
+            values = [each.code_of(own[name]) for name, each in encodings.items()]
             age = min((now - event.time) // self.tick, max(self.frame.layout.columns[event.type].limit, 1))
             contents[event.type].append((age, *values))
         return tuple(contents.values())
@@ -185,6 +187,9 @@ class RulesInTicks(RuleProcessor, Keeping):
             for name in self.frame.layout.columns[type].attributes
             if (type, name) in encodings
         }
+
+    def for_replay(self) -> Self:
+        return replace(self, replayed=True)
 
     # --- meaning and operation ---
 
@@ -354,22 +359,25 @@ class RulesInTicks(RuleProcessor, Keeping):
     def _encode_outputs(self, composites: Sequence[Occurrence]) -> tuple[list[Value], ...]:
         outputs: dict[str, list[Value]] = {name: [] for name in self.results_named}
         for each, chain in _measure_chains(composites):
-            values: dict[str, Value] = {}
+            values: dict[str, Any] = {}
             for name, item in zip(self.rules.declarations[each.type].positions, each.values, strict=True):
                 if (encoding := self._output_encodings.get((each.type, name))) is None:
                     continue
-                if exactly(item) not in encoding.codes or exactly(item) not in self.frame.table(each.type, name).places:
+                values[name] = encoding.code_of(item)
+                if exactly(item) in encoding.codes and exactly(item) in self.frame.table(each.type, name).places:
+                    continue
+                values[name] = Lacking(values[name])
+                if not self.replayed:
                     raise Overflow(
                         f"{each.type}.{name} is {item!r}, which is not among the values that the model has",
                         hint="give the attributes of events fewer values: --values TYPE.ATTRIBUTE=1..4",
                     )
-                values[name] = encoding.codes[exactly(item)]
             for output in self._outputs:
                 if output.has(each.type, each.rule, chain):
                     outputs[output.name].append(self.row(output, each.type, values))
         return tuple(outputs.values())
 
-    def row(self, output: ModelOutput, type: str, values: Mapping[str, Value]) -> Value:
+    def row(self, output: ModelOutput, type: str, values: Mapping[str, Any]) -> Value:
         """Encode a composite of a type with these values for an output."""
         return type if output.typed else tuple(values.values()) or True
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from workbench.budget import phase
 from workbench.core.domain import Overflowing, Value
 from workbench.core.fields import join_parts, split
-from workbench.core.kinds import Keeping
+from workbench.core.kinds import Keeping, Lacking
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
 from workbench.core.readable import plural
@@ -73,7 +73,7 @@ def decode(
     keeping = {node: node.processor for node in pipeline.nodes if isinstance(node.processor, Keeping)}
     # other rounds of a loop may have other values
     variables = name_variables(pipeline.nodes) if raw.loop is None else {}
-    kept_inside = _hold_inside(pipeline, keeping, variables, bounds, inputs)
+    kept_inside = _hold_inside(run.executed, keeping, variables, bounds, inputs)
     steps = tuple(
         replace(step, outside=environment.outside(state), contents={**step.contents, **queues}, variables=values)
         for step, state, (queues, values) in zip(
@@ -98,11 +98,12 @@ def decode(
 class Rerun(NamedTuple):
     """The steps of a run with two more rounds of its loop, the queue contents after each, and the result of the replay.
 
-    `stop`: which number leaves its range, if the run ends with that.
+    `stop`: which number leaves its range, if the run ends with that. `executed`: the pipeline that was run.
     """
 
     steps: Sequence[Step]
     waiting: Sequence[Mapping[str, Waiting]]
+    executed: Pipeline
     replay: str
     stop: str = ""
 
@@ -117,12 +118,59 @@ def _simulate(
 ) -> Rerun:
     """Run the transition system of a flat pipeline on these inputs, up to an overflow, and replay the run.
 
+    Values that the model lacks are those of the replay, if the run goes on as in the model.
+
     `unseen`: describes a number that may leave its checked domain.
     """
     rounds = [*inputs] if loop is None else [*inputs, *inputs[loop:], *inputs[loop:]]
     steps = _make_simulator(pipeline, bounds, len(rounds), model).trace_to_overflow(rounds)
     waiting = contents(pipeline, steps)
-    return Rerun(steps, waiting, *execute(pipeline, bounds, rounds, steps, waiting, unseen))
+    replay, stop = execute(pipeline, bounds, rounds, steps, waiting, unseen)
+    if any(seen < anywhere for seen, anywhere in (step.labels for step in steps)):
+        whole = _for_replay(pipeline)
+        if completed := _execute_whole(whole, bounds, rounds, steps):
+            return Rerun(completed, contents(pipeline, completed), whole, CONFIRMED)
+    return Rerun(steps, waiting, pipeline, replay, stop)
+
+
+def _for_replay(pipeline: Pipeline) -> Pipeline:
+    """Return a flat pipeline that goes on where its model lacks a value that no processor reads."""
+    read = {pipe for node in pipeline.nodes for pipe in node.inputs}
+
+    def node_for_replay(node: Node) -> Node:
+        if isinstance(node.processor, Keeping) and read.isdisjoint(node.outputs):
+            return replace(node, processor=node.processor.for_replay())
+        return node
+
+    return replace(pipeline, nodes=tuple(map(node_for_replay, pipeline.nodes)))
+
+
+def _execute_whole(
+    pipeline: Pipeline, bounds: Mapping[str, int], inputs: Inputs, expected: Sequence[Step]
+) -> list[Step]:
+    """Run the inputs on the reference executor; return the expected steps, with the values that the model lacks.
+
+    Empty if something else differs, or if the property sees such a value.
+    """
+    executor, steps = Reference(pipeline, bounds), list[Step]()
+    for events, step in zip(inputs, expected, strict=False):
+        try:
+            record = executor.step(events)
+        except Overflow as error:
+            return [*steps, step] if error.queue in step.overflows else []
+        if step.labels[0] or step.overflows or not _is_same(record, step):
+            return []
+        carried = {pipe: record.pipes[pipe] for pipe in step.pipes}
+        completed = {pipe: _show_lacking(each.value) if each.present else None for pipe, each in carried.items()}
+        steps.append(step._replace(pipes=completed))
+    return steps
+
+
+def _show_lacking(value: Any) -> Any:
+    """Return what a pipe carries, with the values that the model lacks."""
+    if isinstance(value, tuple | list):
+        return type(value)(map(_show_lacking, value))
+    return value.value if isinstance(value, Lacking) else value
 
 
 def show_steps(pipeline: Pipeline, inputs: Inputs, run: Rerun) -> tuple[TraceStep, ...]:
@@ -293,9 +341,16 @@ def _is_same(record: StepRecord, step: Step) -> bool:
     """Whether the executor and the transition system agree on every pipe and queue."""
     for pipe, value in step.pipes.items():
         maybe = record.pipes[pipe]
-        if bool(maybe.present) != (value is not None) or (maybe.present and maybe.value != value):
+        if bool(maybe.present) != (value is not None) or (maybe.present and not _agrees(maybe.value, value)):
             return False
     return all(record.queues[queue] == length for queue, length in step.queues.items())
+
+
+def _agrees(value: Any, expected: Any) -> bool:
+    """Whether the executor has a value that the model expects, except where the model lacks it."""
+    if isinstance(value, tuple | list) and isinstance(expected, tuple | list) and len(value) == len(expected):
+        return all(map(_agrees, value, expected))
+    return isinstance(value, Lacking) or value == expected
 
 
 def _comes_back(smv: SmvModel, steps: Sequence[Step], loop: int, length: int) -> bool:
