@@ -330,6 +330,42 @@ def test_a_defect_is_called_one(workbench: Run, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "hint"),
+    [
+        ("a.json", '[{"x": 1}, {"x": 2}]\n', "jq -c '.[]' FILE makes lines of an array"),
+        ("a.json", '[\n  {"x": 1},\n  {"x": 2}\n]\n', "jq -c '.[]' FILE makes lines of an array"),
+        ("a.json", '{\n  "x": 1\n}\n', "jq -c . FILE of objects over several lines"),
+        ("a.csv", "x,y,x\n1,2,3\n", "--skip-lines 1 --header NAME,... names them instead"),
+        ("a.csv", "x\n1,\n", "quotation marks are needed around a cell"),
+        ("a.csv", "x,b\n1,yes\n", "the type {yes, ...} has labels: x = yes is true or false"),
+        ("a.xlsx", "PK", "unpack it, or save its table as CSV"),
+        ("a.csv,b.csv", None, "each file has an option: --input a.csv --input b.csv"),
+    ],
+)
+def test_a_log_that_does_not_fit_has_a_remedy(
+    workbench: Run, pipe: Pipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str | None, hint: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = (
+        "x: int, b: bool) -> int { return filter(x, b) }" if text and "b" in text else "x: int) -> int { return x }"
+    )
+    for each in name.split(","):
+        Path(each).write_text(text or "x\n1\n")
+    rejected(workbench("run", pipe(f"pipeline p({program}"), "--input", name), hint)
+
+
+def test_the_remedies_for_a_log_help(workbench: Run, pipe: Pipe, tmp_path: Path) -> None:
+    log = tmp_path / "a.csv"
+    log.write_text("x,y,x\n1,2,3\n")
+    plain = pipe("pipeline p(x: int) -> int { return x }")
+    done = workbench("run", plain, "--input", log, "--skip-lines", 1, "--header", "a,b,x")
+    assert (done.code, done.out) == (0, "out\n3\n")
+    log.write_text("x,b\n1,yes\n2,no\n")
+    labels = pipe("pipeline p(x: int, b: {yes, no}) -> int { return filter(x, b = yes) }")
+    assert workbench("run", labels, "--input", log).out == "out\n1\n"
+
+
+@pytest.mark.parametrize(
     ("rows", "phrase"),
     [
         ("x\n1\ntwo\n", ":3: column 'x': expected a whole number, not 'two'"),

@@ -1,6 +1,9 @@
 """A log of several files, some of which lack columns that others have: their rows have no event there."""
 
+import contextlib
 import json
+import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -88,6 +91,27 @@ def test_a_column_that_no_file_has_is_an_error_before_the_first_row(ending, tmp_
         ran(logs)
     assert str(logs[0]) in str(error.value.where)
     assert "--column outside=NAME" in error.value.hint
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_may_lack_what_a_file_has(tmp_path):
+    """But not the other way round: what a pipe has is unknown before it is read."""
+    os.mkfifo(pipe := tmp_path / "pipe.csv")
+    text = written(tmp_path / "in.csv", INSIDE).read_text()
+
+    def fill() -> None:
+        with contextlib.suppress(BrokenPipeError):
+            pipe.write_text(text)
+
+    for rows in ([{**OUTSIDE[0], "inside": 3}], OUTSIDE):
+        logs = [pipe, written(tmp_path / "beside.csv", rows)]
+        (thread := threading.Thread(target=fill)).start()
+        if "inside" in rows[0]:
+            assert ran(logs) == [{"out": 15}]
+        else:
+            with pytest.raises(InputError, match="there is no column 'inside'"):
+                ran(logs)
+        thread.join()
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])

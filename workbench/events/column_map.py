@@ -176,7 +176,8 @@ class _Matching:
             what = f"{self.what} '{name}' is no input of the {self.ports.kind}"
             raise InputError(what, hint=did_you_mean(name, self.paths))
         optional = {port.name for port in self.ports.inputs if port.optional}
-        if not self.shared.isdisjoint(column_map.inputs):  # a file without any input is hardly intended
+        own = {port.name for port in self.ports.inputs if not (port.copied or port.clock)}
+        if not own.isdisjoint(column_map.inputs):  # a file without any input is hardly intended
             optional |= self.shared
         for name, columns in inputs.items():  # after unused columns: one of these may be a misspelt name
             if columns is None and self.what != "key" and name not in optional:
@@ -215,7 +216,8 @@ class _Matching:
 
     def position(self, name: str) -> int:
         if len(self.places) < len(self.names) and self.names.count(name) > 1:
-            raise InputError(f"two columns are called '{name}'")
+            hint = "rename one; where a line of CSV names them, --skip-lines 1 --header NAME,... names them instead"
+            raise InputError(f"two columns are called '{name}'", hint=hint)
         return self.places[name]
 
     def missing(self, path: str) -> InputError:

@@ -23,6 +23,9 @@ from workbench.interrupts import half_written
 BUFFER = 1 << 16
 """Number of bytes at the beginning of a file that can be inspected before it is read."""
 
+FOREIGN = (".zip", ".bz2", ".xz", ".7z", ".tar", ".tgz", ".xls", ".xlsx", ".ods")
+"""The endings of archives and spreadsheets, whose contents no format reads under another name."""
+
 # --- formats --------------------------------------------------------------------------------------------------
 
 
@@ -50,6 +53,8 @@ def format_of(path: str | Path, option: str = "--format") -> str | None:
     hint = f"the formats are {', '.join(known)}; if the file has one of them, name it: {option} csv"
     if is_database(path) and option == "--format":
         hint = f"facts are read from a database, --facts {path}, and events from files; {hint}"
+    if suffix in FOREIGN and option == "--format":
+        hint = f"unpack it, or save its table as CSV; {hint}"
     raise InputError(f"'{suffix}' is no format of events", where=str(path), hint=hint)
 
 
@@ -240,7 +245,7 @@ def destination(
         yield sys.stdout
         sys.stdout.flush()
     elif is_stream(path):
-        device = io.BufferedWriter(_Written(Path(path), path))  # /dev/stderr may lead to no name
+        device = _writable(Path(path), path, "w")  # /dev/stderr may lead to no name
         with io.TextIOWrapper(device, "utf-8", newline="", line_buffering=device.isatty()) as stream:
             yield stream
     else:

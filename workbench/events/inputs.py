@@ -142,6 +142,8 @@ def suggest_file(path: str) -> str:
     name, _, file = path.partition("=")
     if name.isidentifier() and os.path.exists(file):
         return f"{name}=FILE is for rules, for events of one type; inputs of a pipeline are columns: --input {file}"
+    if all(map(os.path.exists, several := path.split(","))):
+        return f"each file has an option: {' '.join(f'--input {each}' for each in several)}"
     beside = os.listdir(_folder(path)) if os.path.isdir(_folder(path)) else []
     close = did_you_mean(os.path.basename(path), beside)
     return close if close.startswith("did") else ""

@@ -7,6 +7,7 @@ determines the format, and an unknown ending is refused; without one the first b
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Generator, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -110,7 +111,7 @@ def _files(
 def share_columns(path: object, ports: Ports, reading: Reading, key: str | None = None) -> Ports:
     """Return the ports for reading a log of several files, each of which may lack what another one has (`shared`).
 
-    The first rows of files show the columns; a pipe, which cannot be inspected beforehand, may have all of them.
+    The first rows of files show the columns. Those of a pipe are unknown: it cannot be inspected beforehand.
 
     Parameters
     ----------
@@ -119,10 +120,8 @@ def share_columns(path: object, ports: Ports, reading: Reading, key: str | None 
     """
     names = {port.name for port in ports.inputs if not (port.optional or port.clock or port.name == key)}
     lenient_inputs, present = lenient_ports(_share(ports, names)), set[str]()
-    files = log_files(cast(Sequence[LogPath], list_named_files(path) or ()))
-    for file in files if len(files) > 1 else ():
-        if not Path(file).is_file():
-            present = names
+    files = log_files(cast(Sequence[LogPath], list_named_files(path) or ())) if reading.follow is None else []
+    for file in filter(os.path.isfile, files) if len(files) > 1 else ():
         if names <= present:
             break
         log = _open_log(file, lenient_inputs, lenient(reading), Reporter(), None)

@@ -353,6 +353,10 @@ def _parse_cell(cell: str, text: str, domain: Domain) -> Value:
     if isinstance(domain, Enum):
         return text
     if isinstance(domain, Bool):
+        if text.lower() not in TRUTH and text.isidentifier():
+            raise UnreadableError(
+                describe_domain(domain), f"the type {{{text}, ...}} has labels: x = {text} is true or false"
+            )
         return TRUTH.get(text.lower())
     if isinstance(domain, _STRUCTURED):
         try:

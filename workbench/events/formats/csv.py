@@ -326,7 +326,8 @@ def names(row: Sequence[str]) -> list[str]:
 def see_width(row: Sequence[str], width: int) -> None:
     """Raise InputError if a row does not have as many cells as the header."""
     if len(row) != width:
-        raise InputError(f"this line has {plural(len(row), 'cell')}, the header has {width}")
+        hint = "quotation marks are needed around a cell that contains what separates cells" if len(row) > width else ""
+        raise InputError(f"this line has {plural(len(row), 'cell')}, the header has {width}", hint=hint)
 
 
 ROW = FormatRow(

@@ -47,6 +47,9 @@ from workbench.events.writers import RowWriter
 
 NOT_STANDARD = ("NaN", "Infinity")
 """What Python's `json` writes for floats that JSON does not have."""
+LINES_OF_JSON = (
+    "a row is one line: jq -c '.[]' FILE makes lines of an array, jq -c . FILE of objects over several lines"
+)
 _MINUS_ZERO = re.compile(rb"-0[\s,}]")
 """A pattern for whole numbers that Arrow reads as the float -0.0, and Python as 0."""
 _AS_WRITTEN = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
@@ -140,7 +143,7 @@ class JsonReader(RecordReader):
     def cells_of(self, data: Any, line: str) -> Sequence[Any]:
         """Return the items of a line in the order of its keys, which are the columns from now on."""
         bare = not isinstance(data, dict)
-        if bare and self.only is None:
+        if bare and (self.only is None or (isinstance(data, list) and not as_json(self.domains[self.only]))):
             raise self.no_object(line)
         if self._paths and not bare:
             self._lift(data)
@@ -173,7 +176,8 @@ class JsonReader(RecordReader):
     def no_object(self, line: str) -> InputError:
         """Return the error for a line that should be an object."""
         expected = ", ".join(f'"{name}": ...' for name in self.domains)
-        return InputError(f"expected an object {{{expected}}}, not {short(line)}")
+        hint = LINES_OF_JSON if line.lstrip().startswith("[") else ""
+        return InputError(f"expected an object {{{expected}}}, not {short(line)}", hint=hint)
 
     def cell(self, cell: Any, domain: Domain) -> Value | None:
         return None if cell is None else from_json(cell, domain)
@@ -246,7 +250,7 @@ def read_line(line: str) -> Any:
     try:
         return parse_json(line)
     except ValueError as error:
-        raise InputError(str(error)) from error
+        raise InputError(str(error), hint=LINES_OF_JSON if line.rstrip()[-1:] in ("[", "{", ",") else "") from error
 
 
 class JsonWriter(RowWriter):
