@@ -15,9 +15,12 @@ import pytest
 
 from workbench.errors import WorkbenchError
 from workbench.language import mistakes, parse
+from workbench.language.arguments import FOREIGN_NAMES
 from workbench.language.depth import DEPTH
+from workbench.language.evaluate import FOREIGN_FUNCTIONS
 from workbench.tesla import mistakes as rule_mistakes
 from workbench.tesla.check import parse_rules
+from workbench.tesla.own_aggregates import OTHER_NAMES
 
 PACKAGE = Path(mistakes.__file__).parents[1]
 MODULES = [
@@ -173,6 +176,10 @@ BODIES = [
     'return {«"x"→x»: x}',
     "return «int(x)→cast(x, int)» + «int(5)→5»",
     "return «str(x)→to_text(x)»",
+    "return «lead(x)→trim(x, 1)»",
+    "return «count(x)→cumulate(turn(x, 1), +)»",
+    "return «len→length»(to_text(x))",
+    "return filter(y, «bool(x)→x != 0»)",
     "return «float(to_text(x))→value_or(to_float(to_text(x)), 0.0)»",
     "return «distinct→changes»(x)",
     "return «merge→multiplex»(x, y)",
@@ -305,6 +312,7 @@ PIPES = [
     "machine m(x: int) { var n: int = 0\n state a\n a -> a when «prev(x)→n» > 3 / n := x }",
     "machine m(x: int) { state a\n a -> a when «trim(x, 1)→x» > 3 }",
     # heads and files
+    "pipeline p(x: int) -> int { return «sum(x)→cumulate(x, +)» }",
     'pipeline p(x: str) -> any { return filter(x, «x like "a%"→starts_with(x, "a")») }',
     "pipeline p(x: int) «:→->» int { return x }",
     "pipeline p(x: int) «returns→->» int { return x }",
@@ -513,6 +521,9 @@ RULES = [
     'from Smoke and each Zone(name «===→==» "hall") emit Smoke(area = 1)',
     "from Smoke(«1 < area < 3→1 < area and area < 3») emit Smoke(area = 1)",
     "from Smoke and $n = COUNT(«*→Temp within 1 from Smoke») emit Smoke(area = $n)",
+    "from Smoke and $n = «TOTAL→SUM»(Temp.area within 1 from Smoke) emit Smoke(area = $n)",
+    "from Smoke and $n = «minimum→MIN»(Temp.area within 1 from Smoke) emit Smoke(area = $n)",
+    "from Smoke and $n = «maximum→MAX»(Temp.area within 1 from Smoke) emit Smoke(area = $n)",
     "from Smoke and $n = SUM(«value of Temp→Temp.area» within 1 from Smoke) emit Smoke(area = $n)",
     "from Smoke and $n = COUNT(Temp within 1 from Smoke) «having→where» $n > 2 emit Smoke(area = 1)",
     "from Smoke «if→where» Smoke.area > 2 emit Smoke(area = 1)",
@@ -622,7 +633,8 @@ def test_every_hint_is_followed(monkeypatch):
         and not any((str(path), line) in reached for line in range(first, last + 1))
     ]
     assert not missing
-    assert {*mistakes.SLIPS.values(), *rule_mistakes.SLIPS.values()} <= hints
+    tables = mistakes.SLIPS, rule_mistakes.SLIPS, FOREIGN_NAMES, FOREIGN_FUNCTIONS, OTHER_NAMES
+    assert {hint for table in tables for hint in table.values()} <= hints
     for hint in (*mistakes.PHRASES.values(), *rule_mistakes.PHRASES.values()):
         filled = re.sub(r"\\\\\d", ".*", re.escape(hint))
         assert any(re.fullmatch(filled, each, re.DOTALL) for each in hints), hint
