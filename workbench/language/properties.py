@@ -103,11 +103,11 @@ def suggest_property(text: str) -> str:
     """Return a hint for a condition in place of a property, with or without a name; empty if that does not parse."""
     if events := re.match(r"[\w-]*response\s*\(\s*([\w.]+)\s*,\s*([\w.]+)", text):
         return f"write ltl(G ({events[1]}.present -> F {events[2]}.present))"
+    if operator := _TEMPORAL.match(text):
+        return f"write {'ltl' if operator[0] in ('G', 'F', 'X') else 'ctl'}({text})"
     called = re.fullmatch(r"([\w-]+)\s*(\(.*\))?", text, re.DOTALL)
     if called and ("-" in called[1] or (called[2] and called[1] not in LIBRARY)):
         return ""  # the name of a property, not a subtraction or a function
-    if operator := _TEMPORAL.match(text):
-        return f"write {'ltl' if operator[0] in ('G', 'F', 'X') else 'ctl'}({text})"
     word, _, rest = text.partition(" ")
     text = f"{word} ({rest})" if (row := PROPERTIES.get(word)) and row.argument else f"always ({text})"
     return f"write {text}" if is_property(text) else ""

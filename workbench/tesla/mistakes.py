@@ -61,7 +61,7 @@ PHRASES = {
     r"§import\b|\binclude\s+§[\w<]": 'write include "FILE.tesla"',
     rf"\b(?:from|each|first|last|absent)\s*§\(|\band\s*\(\s*(?:{_SELECTS}\s+§\w|\w+\s*§\()": NO_PARENTHESES,
     r"\bnot\s*\(\s*\w+\s*(?:\([^§]*\)\s*)?\)\s*§(?:within|between)": NO_PARENTHESES,
-    rf"\bfrom\b{_RULE}(?:§(?:->|=>|,|(?:followed|then|before|after|join|xor)\b)|\band\s+then\s+§)": (
+    rf"\bfrom\b(?![^§]*\bwhere\b){_RULE}(?:§(?:->|=>|,|(?:followed|then|before|after|join|xor)\b)|\band\s+then\s+§)": (
         "a pattern goes back in time from its last event: from LAST and each FIRST within 5 min from LAST"
     ),
     r"\bfrom\s+(?:every|each|any|all|distinct)\s+§\w": "a rule is tested for every event: write from TYPE",
