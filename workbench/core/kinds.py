@@ -255,10 +255,10 @@ class PendingVerdicts(Deferring):
         length = min(map(len, streams))
         if self.pending is not None and self.defers:
             for n in range(length + 1):
-                self.check_capacity(n - len(self._list_known([stream[:n] for stream in streams])))
-        return (self._list_known([stream[:length] for stream in streams]),)
+                self.check_capacity(n - len(self._list_known_verdicts([stream[:n] for stream in streams])))
+        return (self._list_known_verdicts([stream[:length] for stream in streams]),)
 
-    def _list_known(self, streams: Sequence[Stream]) -> list[Value]:
+    def _list_known_verdicts(self, streams: Sequence[Stream]) -> list[Value]:
         """Return the verdicts of the positions up to the first unknown one."""
         verdicts = (self.verdict(tuple(stream[i:] for stream in streams)) for i in range(len(streams[0])))
         return list(itertools.takewhile(lambda verdict: verdict is not None, verdicts))

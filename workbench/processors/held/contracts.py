@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from workbench.core.contract import Contract
 from workbench.core.domain import BOOL, Domain, Value
-from workbench.core.function import Function
+from workbench.core.function import Function, TypedFunction
 from workbench.core.function import on_values as plain_function
 from workbench.core.kinds import Functional
 from workbench.core.ops import NOT
@@ -88,7 +88,8 @@ class EnforcedContract(Functional):
     @cached_property
     def on_values(self) -> Callable[..., Any]:
         """The condition on values, which raises Overflow where it is false."""
-        condition, domains = plain_function(self.function), getattr(self.function, "domains", (None,) * len(self.reads))
+        function, condition = self.function, plain_function(self.function)
+        domains = function.domains if isinstance(function, TypedFunction) else (None,) * len(self.reads)
 
         def keep(*front: Value) -> Value:
             if (value := condition(*front)) is False:

@@ -68,8 +68,10 @@ def _smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
         yield f"`{forbidden}` is left out", without_part(rule, index)
     for index, part in enumerate(rule.parts):
         window = part.window
-        for upper in _shorter(rule, window) if window is not None and window.before else ():
-            tighter = replace(window, maximum=upper)  # type: ignore[type-var]
+        if window is None or not window.before:
+            continue
+        for upper in _shorter(rule, window):
+            tighter = replace(window, maximum=upper)
             yield f"`{window}` is `{tighter}`", with_part(rule, index, replace(part, window=tighter))
 
 

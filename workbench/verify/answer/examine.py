@@ -25,7 +25,7 @@ from typing import Any
 from workbench.budget import Budget, share
 from workbench.core.domain import BOOL, Integer
 from workbench.core.fold import postorder, variables
-from workbench.core.function import Function, TypedFunction
+from workbench.core.function import Function, TypedFunction, remove_types
 from workbench.core.ops import EQ, ITE, NE, NOT, both, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
@@ -290,7 +290,7 @@ def uses_python(pipeline: Pipeline) -> bool:
 
 def _uses_python(item: object) -> bool:
     if isinstance(item, TypedFunction | Function):
-        return item.function.opaque if isinstance(item, TypedFunction) else item.opaque
+        return remove_types(item).opaque
     if isinstance(item, Pipeline):
         return uses_python(item)
     if isinstance(item, tuple):
