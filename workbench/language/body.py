@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.builder import TIME, BuiltStream, NamedStreams
 from workbench.core.domain import Domain, Value
-from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import NumberTable
+from workbench.core.mistakes import FollowUp, Mistakes
 from workbench.core.pipeline import type_node
 from workbench.core.readable import plural
 from workbench.core.term import var
@@ -31,7 +31,7 @@ class Body(StreamReader):
         super().__init__(file, syntax)
         self.syntax = syntax
         self.sound = True
-        """Whether no statement has failed so far; the errors are among the findings of the file."""
+        """Whether no statement has failed so far; the errors are among the mistakes of the file."""
         self.places: dict[str, Location] = {}
         self.statement: s.Binding | s.Return | None = None
         for parameter in syntax.parameters:
@@ -53,11 +53,11 @@ class Body(StreamReader):
 
     @contextmanager
     def apart(self, *names: str) -> Iterator[None]:
-        """Add an error raised inside to the findings, and mark the names as lost."""
+        """Store an error raised inside as a mistake, and mark the names as lost."""
         try:
             yield
         except WorkbenchError as error:
-            self.file.findings.add(error)
+            self.file.mistakes.add(error)
             self.lost.update(names)
             self.sound = False
 
@@ -85,15 +85,15 @@ class Body(StreamReader):
         return returned
 
     def judge_types(self) -> None:
-        """Add the type errors of all processors whose inputs have types to the findings."""
-        self._list_domains(self.file.findings)
+        """Store the type errors of all processors whose inputs have types as mistakes."""
+        self._list_domains(self.file.mistakes)
 
-    def _list_domains(self, findings: Findings | None = None) -> dict[str, Domain]:
-        """Return the domain of each pipe that has one so far; type errors are added to the findings."""
-        findings, domains = findings or Findings(), dict(self.builder.inputs)
+    def _list_domains(self, mistakes: Mistakes | None = None) -> dict[str, Domain]:
+        """Return the domain of each pipe that has one so far; type errors are stored as mistakes."""
+        mistakes, domains = mistakes or Mistakes(), dict(self.builder.inputs)
         for node in self.builder.nodes:
             if domains.keys() >= set(node.inputs):
-                with findings.apart():
+                with mistakes.apart():
                     type_node(self.syntax.name, node, domains)
         return domains
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from workbench.builder import BuiltStream
 from workbench.core.domain import Anything, Domain, Enum, Range, Reals, Texts, Value
 from workbench.core.fields import Tuple
-from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import LIBRARY, Function, fits, same_domain
+from workbench.core.mistakes import FollowUp, Mistakes
 from workbench.core.pipeline import Pipeline
 from workbench.core.readable import plural
 from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
@@ -30,9 +30,9 @@ from workbench.processors import PROCESSORS
 class Elaborator:
     """The definitions of one file, and the pipelines built from them so far."""
 
-    def __init__(self, file: s.FileSyntax, functions: Mapping[str, Function], findings: Findings) -> None:
+    def __init__(self, file: s.FileSyntax, functions: Mapping[str, Function], mistakes: Mistakes) -> None:
         self.pipelines = {p.name: p for p in file.pipelines}
-        functions = {**functions, **load_functions(file.used, findings), **define_tables(file.tables, findings)}
+        functions = {**functions, **load_functions(file.used, mistakes), **define_tables(file.tables, mistakes)}
         ports = [port.type for p in file.pipelines for port in (*p.inputs, *p.outputs)]
         bodies = [e for p in file.pipelines for x in p.statements for e in x.values]
         machines = [p.machine for p in file.pipelines if p.machine is not None]
@@ -46,10 +46,10 @@ class Elaborator:
         )
         self.own = frozenset({*functions, *(f.name for f in file.functions)})
         """Functions that take precedence over processors of the same name; those of the library do not."""
-        self.findings = findings
-        self.functions = define_functions(file, {**LIBRARY, **functions}, self.labels, findings)
+        self.mistakes = mistakes
+        self.functions = define_functions(file, {**LIBRARY, **functions}, self.labels, mistakes)
         self._made: dict[tuple[str, str], Pipeline | None] = {}
-        """The pipelines built so far; None for one with a mistake, which is among the findings."""
+        """The pipelines built so far; None for one with a mistake, which is stored."""
         self._open: list[str] = []
 
     # --- names ---
@@ -148,7 +148,7 @@ class Elaborator:
             self._open.append(name)
             self._made[key] = None
             try:
-                with self.findings.apart():
+                with self.mistakes.apart():
                     self._made[key] = self._make(syntax, values)
             finally:
                 self._open.pop()
@@ -158,8 +158,8 @@ class Elaborator:
         return pipeline
 
     def again(self) -> None:
-        """Clear the findings, and forget the pipelines that failed."""
-        self.findings.errors.clear()
+        """Clear the mistakes, and forget the pipelines that failed."""
+        self.mistakes.errors.clear()
         self._made = {key: pipeline for key, pipeline in self._made.items() if pipeline is not None}
 
     def _make(self, syntax: s.PipelineSyntax, values: Mapping[str, Value]) -> Pipeline:
@@ -173,9 +173,9 @@ class Elaborator:
             except WorkbenchError:
                 body.judge_types()
                 raise
-        capacities = self.findings.each(syntax.capacities, lambda each: _capacity(each, syntax, pipeline, scope))
-        faults = self.findings.each(syntax.faults, lambda each: fault(each, pipeline, *known))
-        contracts = self.findings.each(syntax.contracts, lambda each: contract(self, syntax, each, pipeline, values))
+        capacities = self.mistakes.each(syntax.capacities, lambda each: _capacity(each, syntax, pipeline, scope))
+        faults = self.mistakes.each(syntax.faults, lambda each: fault(each, pipeline, *known))
+        contracts = self.mistakes.each(syntax.contracts, lambda each: contract(self, syntax, each, pipeline, values))
         written = (syntax.capacities, syntax.faults, syntax.contracts)
         if len(capacities) + len(faults) + len(contracts) < sum(map(len, written)):
             raise FollowUp
@@ -207,7 +207,7 @@ class Elaborator:
                 named = free if kind == "input" else "give the pipe or the output another name"
                 raise port.error(what, named if port.name else f"rename the {kind}, or name the output: -> name: TYPE")
 
-        Findings().all(range(len(names)), check)
+        Mistakes().all(range(len(names)), check)
         return pipeline
 
 

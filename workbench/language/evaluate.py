@@ -14,9 +14,9 @@ from typing import Any
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Map, Record, Tuple
-from workbench.core.findings import Findings, FollowUp
 from workbench.core.fold import map_leaves
 from workbench.core.function import LIBRARY, READ_ITEM, WRITE_ITEM, Function, NumberTable
+from workbench.core.mistakes import FollowUp, Mistakes
 from workbench.core.readable import plural
 from workbench.core.term import Fields, Items, Term, const, domain_of, is_symbolic, leaves, var
 from workbench.core.typing_rules import literal_domain
@@ -288,7 +288,7 @@ class FunctionBody(Evaluator):
         self.whole = (body,)
         if expected is not None and not isinstance(expected, Tuple | Map):
             self.whole = (s.Operation("=", (body, s.Literal(var("", expected)))),)
-        Findings().all((e for e in s.walk(body) if not self.is_table(e)), self._check_name)
+        Mistakes().all((e for e in s.walk(body) if not self.is_table(e)), self._check_name)
 
     def _check_name(self, e: s.Expression) -> None:
         if isinstance(e, s.Identifier):
@@ -298,11 +298,11 @@ class FunctionBody(Evaluator):
 
 
 def define_functions(
-    file: s.FileSyntax, known: Mapping[str, Function], labels: Mapping[str, str], findings: Findings
+    file: s.FileSyntax, known: Mapping[str, Function], labels: Mapping[str, str], mistakes: Mistakes
 ) -> dict[str, Function]:
     """Return the functions of a file and those known already; names and recursion are checked at once.
 
-    A function with a mistake, which is added to the findings, raises FollowUp when it is applied.
+    A function with a mistake, which is stored, raises FollowUp when it is applied.
     """
     functions = dict(known)
     written = {f.name: f for f in file.functions}
@@ -314,17 +314,17 @@ def define_functions(
             FunctionBody(dict.fromkeys(definition.arguments), functions, labels).check_names(definition.body)
             cycle = _find_cycle(definition, written)
         except LanguageError as error:
-            findings.add(error)
+            mistakes.add(error)
             wrong.add(definition.name)
             continue
         if cycle and not wrong & set(cycle):
-            findings.add(recursive("functions", cycle, definition.where))
+            mistakes.add(recursive("functions", cycle, definition.where))
         wrong.update(cycle)
     return functions | {name: _without_meaning(written[name]) for name in wrong}
 
 
-def define_tables(tables: Iterable[s.TableSyntax], findings: Findings) -> dict[str, Function]:
-    """Return the constant tables of a file; mistakes are added to the findings."""
+def define_tables(tables: Iterable[s.TableSyntax], mistakes: Mistakes) -> dict[str, Function]:
+    """Return the constant tables of a file; store their mistakes."""
 
     def entry(e: s.Expression) -> int:
         value = Evaluator({}, LIBRARY, {}).value(e)
@@ -332,7 +332,7 @@ def define_tables(tables: Iterable[s.TableSyntax], findings: Findings) -> dict[s
             raise e.error(f"the entry '{e}' of a table is not a whole number")
         return value
 
-    return {t.name: NumberTable.of(t.name, findings.each(t.entries, entry)) for t in tables}
+    return {t.name: NumberTable.of(t.name, mistakes.each(t.entries, entry)) for t in tables}
 
 
 def _without_meaning(f: s.FunctionSyntax) -> Function:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from lark import Token, UnexpectedInput
 
-from workbench.core.findings import Findings
+from workbench.core.mistakes import Mistakes
 from workbench.errors import LanguageError, Location, WorkbenchError
 from workbench.language import syntax as s
 from workbench.language.depth import DEPTH, explain_depth, raise_recursion_limit, refuse_brackets
@@ -98,7 +98,7 @@ def read(text: str, file: str, dialect: Dialect, start: str = "") -> Any:
         if start:
             raise dialect.explain(text, file, text, start) from None
         raise _mistakes(text, file, dialect, mistake.offset) from None
-    builder.findings.refuse()
+    builder.mistakes.refuse()
     return syntax
 
 
@@ -114,13 +114,13 @@ class TreeBuilder:
     Attributes
     ----------
     rows: by the rule's name (or alias).
-    findings: mistakes that were found on the way.
+    mistakes: those found on the way.
     """
 
     rows: ClassVar[Mapping[str, SemanticAction]]
 
     def __init__(self, text: str, file: str) -> None:
-        self.text, self.file, self.findings = text, file, Findings()
+        self.text, self.file, self.mistakes = text, file, Mistakes()
         self._lines = text.splitlines()
         self._starts = [0, *itertools.accumulate(len(line) + 1 for line in text.split("\n"))]  # \n ends lark's lines
 
@@ -139,9 +139,9 @@ class TreeBuilder:
         return Location(self.file, line, column, text, max(1, length))
 
     def mistake(self, what: str, item: Token | Extent | Location, hint: str) -> None:
-        """Add a mistake to the findings."""
+        """Store a mistake, to report it with the others."""
         where = item if isinstance(item, Location) else self.locate(item)
-        self.findings.report(what, where, hint)
+        self.mistakes.report(what, where, hint)
 
     def comment_above(self, extent: Extent) -> str:
         """Return the block of `#` lines directly above."""
@@ -174,17 +174,17 @@ def of_type(children: Iterable[Any], *kinds: type) -> tuple[Any, ...]:
 
 def _mistakes(text: str, file: str, dialect: Dialect, offset: int) -> WorkbenchError:
     """Return all syntax errors of a file, the first of them at an offset."""
-    findings, start, left, at = Findings(), dialect.starts[0], text, offset
-    findings.add(dialect.explain(text, file, text, start))
+    mistakes, start, left, at = Mistakes(), dialect.starts[0], text, offset
+    mistakes.add(dialect.explain(text, file, text, start))
     pattern = re.compile(rf"^[ \t]*(?:{dialect.units})", re.MULTILINE)
     if "item" not in pattern.groupindex:
         starts = [match.start() for match in pattern.finditer(text)]
         for begin, end in itertools.pairwise([*starts, len(text)]):
             part = "\n" * text.count("\n", 0, begin) + text[begin:end]
-            if len(findings.errors) <= MAXIMUM and dialect.find_mistake(part) is not None:
-                findings.add(dialect.explain(part, file, text, start))
-        return findings.together()
-    while len(findings.errors) < min(MAXIMUM, READ // max(len(text), 1)):
+            if len(mistakes.errors) <= MAXIMUM and dialect.find_mistake(part) is not None:
+                mistakes.add(dialect.explain(part, file, text, start))
+        return mistakes.together()
+    while len(mistakes.errors) < min(MAXIMUM, READ // max(len(text), 1)):
         for span in _candidates(units(left, pattern), at):
             shorter = left[: span[0]] + re.sub(r"[^\n]", " ", left[slice(*span)]) + left[span[1] :]  # lines stay lines
             following = dialect.find_mistake(shorter)
@@ -195,8 +195,8 @@ def _mistakes(text: str, file: str, dialect: Dialect, offset: int) -> WorkbenchE
         if following is None:
             break
         left, at = shorter, following
-        findings.add(dialect.explain(left, file, text, start))
-    return findings.together()
+        mistakes.add(dialect.explain(left, file, text, start))
+    return mistakes.together()
 
 
 class Unit(NamedTuple):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain, Enum, Value
 from workbench.core.fields import FrozenMap, IndexedTuple, Map, within
-from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import Function
+from workbench.core.mistakes import FollowUp, Mistakes
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.term import var
 from workbench.errors import did_you_mean
@@ -46,7 +46,7 @@ class _Machine:
         names = {*self.constants, *self.domains}
         if STATE in names:
             raise syntax.error(f"'{STATE}' is the machine's own state", "rename the input")
-        each = self.file.findings.each
+        each = self.file.mistakes.each
         variables = each(body.variables, lambda v: self._variable(v, names))
         port = next(iter(syntax.outputs), None)
         result = domain(port.type, self.value) if port else None
@@ -98,15 +98,15 @@ class _Machine:
 
     def _transition(self, t: s.TransitionSyntax) -> Transition:
         # the source stands for an unknown target: transitions below are judged as usual
-        findings, target, unknown = Findings(), t.source, t.target
+        mistakes, target, unknown = Mistakes(), t.source, t.target
         states = [state.name for state in self.syntax.machine.states] if self.syntax.machine else []
-        with self.file.findings.apart():
+        with self.file.mistakes.apart():
             check_states(t.source, t.target, states or (t.source, t.target), t.where, t.target_at)
             target, unknown = t.target, ""
-        guard = findings.each((t.guard,), self._action)
+        guard = mistakes.each((t.guard,), self._action)
         written = _join_writes(t.updates)
-        updates = findings.each(written, self._update)
-        findings.refuse()
+        updates = mistakes.each(written, self._update)
+        mistakes.refuse()
         if len(guard) + len(updates) < 1 + len(written) or (states and t.source not in states):
             raise FollowUp
         return Transition(t.source, target, guard[0], updates, t.where, t.target_at, unknown)

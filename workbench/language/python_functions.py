@@ -15,8 +15,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from workbench.core.domain import FLOAT, Domain, Enum
 from workbench.core.fields import Nullable
-from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import Function
+from workbench.core.mistakes import FollowUp, Mistakes
 from workbench.core.term import python_value
 from workbench.core.types import LITERALS
 from workbench.errors import did_you_mean
@@ -25,10 +25,10 @@ from workbench.named_files import find_named
 from workbench.python_files import execute_file, is_python_allowed
 
 
-def load_functions(used: Sequence[s.UsedFunction], findings: Findings) -> dict[str, Function]:
-    """Load the functions that a program names; raise FollowUp if one fails, with the error in the findings."""
+def load_functions(used: Sequence[s.UsedFunction], mistakes: Mistakes) -> dict[str, Function]:
+    """Load the functions that a program names; raise FollowUp if one fails, and store the error."""
     allowed = used if is_python_allowed() else used[:1]
-    functions = {each.name: each for each in findings.each(allowed, _load)}
+    functions = {each.name: each for each in mistakes.each(allowed, _load)}
     if len(functions) < len(used):
         raise FollowUp
     return functions

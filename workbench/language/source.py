@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 from workbench.budget import phase
 from workbench.core.domain import Range, Value
-from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import LIBRARY, Function
+from workbench.core.mistakes import FollowUp, Mistakes
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Ports
 from workbench.core.term import var
@@ -38,7 +38,7 @@ class Source:
     tree: s.FileSyntax = field(repr=False)
     functions: Mapping[str, Function] = field(default_factory=dict, repr=False, hash=False)
     """Python functions that the file may use by name."""
-    findings: Findings = field(default_factory=Findings, repr=False, compare=False)
+    mistakes: Mistakes = field(default_factory=Mistakes, repr=False, compare=False)
     folders: Folders = field(default=(), repr=False, compare=False)
     """The folders that may contain the files that it names."""
 
@@ -68,16 +68,16 @@ class Source:
 
     @cached_property
     def _elaborator(self) -> Elaborator:
-        return Elaborator(self.tree, self.functions, self.findings)
+        return Elaborator(self.tree, self.functions, self.mistakes)
 
     def check_definitions(self) -> None:
         """Raise the mistakes in the function definitions of the file.
 
         Pipelines are checked by `get`, or here if the file has a mistake already: all are reported at once.
         """
-        with self.findings.apart():
+        with self.mistakes.apart():
             _ = self._elaborator
-        if self.findings.errors:
+        if self.mistakes.errors:
             self._refuse()
 
     def _refuse(self) -> NoReturn:
@@ -85,9 +85,9 @@ class Source:
         if "_elaborator" in vars(self):
             for syntax in self.tree.pipelines:
                 if all(parameter.default is not None for parameter in syntax.parameters):
-                    with self.findings.apart():
+                    with self.mistakes.apart():
                         self._load(self._elaborator.pipelines[syntax.name], {})
-        raise self.findings.together()
+        raise self.mistakes.together()
 
     def _syntax(self, name: str | None) -> s.PipelineSyntax:
         name = name or self.default
@@ -114,22 +114,22 @@ class Source:
             self._refuse()
 
     def _load(self, syntax: s.PipelineSyntax, params: Mapping[str, Value]) -> Loaded:
-        """Return a pipeline with its checks; raise FollowUp where it has a mistake, which is among the findings."""
-        location, findings = Location(self.file), self.findings
+        """Return a pipeline with its checks; raise FollowUp where it has a mistake, which is stored."""
+        location, mistakes = Location(self.file), self.mistakes
         constants = self._elaborator.parameters(syntax, params, location)
-        known = len(findings.errors)
+        known = len(mistakes.errors)
         with allow(self.folders):
-            pipelines = findings.each(
+            pipelines = mistakes.each(
                 [params], lambda own_params: self._elaborator.pipeline(syntax.name, own_params, location)
             )
-        checks = findings.each(syntax.checks, lambda check: properties.elaborate(check, constants))
+        checks = mistakes.each(syntax.checks, lambda check: properties.elaborate(check, constants))
         if not pipelines:
             raise FollowUp
         (pipeline,) = pipelines
-        monitors = findings.each(syntax.monitors, lambda item: _monitor(item, pipeline, self, constants))
+        monitors = mistakes.each(syntax.monitors, lambda item: _monitor(item, pipeline, self, constants))
         all_checks = (*checks, *(check for item in monitors for check in item.checks))
-        findings.each(all_checks, lambda check: self._check(pipeline, check))
-        if len(findings.errors) > known:
+        mistakes.each(all_checks, lambda check: self._check(pipeline, check))
+        if len(mistakes.errors) > known:
             raise FollowUp
         return Loaded(pipeline, checks, self, monitors, params=dict(params), name=syntax.name)
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.builder import SHORT, Builder, BuiltStream, BuiltStreams, NamedStreams, partial
 from workbench.core.fields import Tuple
-from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import Function
 from workbench.core.kinds import FileProcessor
+from workbench.core.mistakes import FollowUp, Mistakes
 from workbench.core.processor import Processor
 from workbench.core.readable import plural
 from workbench.errors import LanguageError, Location, PipelineError, did_you_mean
@@ -82,7 +82,7 @@ class StreamReader(args.Reader):
         self._streams: dict[int, tuple[s.Expression, frozenset[str], bool]] = {}
 
     def values(self, parts: Iterable[s.Expression]) -> list[Any]:
-        return list(Findings().all(parts, self.value))
+        return list(Mistakes().all(parts, self.value))
 
     def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
         for part, value in zip(e.parts, arguments, strict=False):
@@ -169,7 +169,7 @@ class StreamReader(args.Reader):
                 what = f"'{inner.label}' takes {takes}, and '{e.name}' gives it {count or 'none'}"
                 error = e.error(what, f"write cumulate({inner.label}), or {error.hint[6:]}")
             raise error
-        output = self.add(processor, Findings().all(e.arguments[:count], self._stream), e.name, e.where)
+        output = self.add(processor, Mistakes().all(e.arguments[:count], self._stream), e.name, e.where)
         return self._note(output, e.arguments[:count])
 
     def _of_file(self, cls: type[FileProcessor], e: s.Call) -> Any:
@@ -218,7 +218,7 @@ class StreamReader(args.Reader):
             self._check_parameter(cls, a)
             return args.keyword_argument(cls, a, self) is None and self._is_stream(a, words | _own_name(cls, index, a))
 
-        flags = Findings().all(enumerate(e.arguments), is_stream)
+        flags = Mistakes().all(enumerate(e.arguments), is_stream)
         count = flags.index(False) if False in flags else len(flags)
         if True in flags[count:]:
             late = e.arguments[count + flags[count:].index(True)]
@@ -264,7 +264,7 @@ class StreamReader(args.Reader):
             parts = tuple(part for part in parts if args.keyword_argument(cls, part, self) is None)
         elif isinstance(e, s.Call) and not self.file.is_pipeline(e.name) and e.name not in self.functions:
             raise self.no_function(e)
-        return any(Findings().all(parts, lambda part: self._is_stream(part, words)))  # each may hold an unknown name
+        return any(Mistakes().all(parts, lambda part: self._is_stream(part, words)))  # each may hold an unknown name
 
     def _stream(self, e: s.Expression) -> BuiltStream:
         value = self.value(e)
@@ -287,7 +287,7 @@ class StreamReader(args.Reader):
             what = f"pipeline {e.name} takes {takes}, {len(e.arguments) or 'none'} given"
             raise e.error(what, f"write {syntax.signature}")
         pipeline = self.file.pipeline(e.name, params, e.where)
-        return self.add(Group(pipeline), Findings().all(e.arguments, self._stream), e.name, e.where)
+        return self.add(Group(pipeline), Mistakes().all(e.arguments, self._stream), e.name, e.where)
 
     # --- processors as parameters (Reader) ---
 

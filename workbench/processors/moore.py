@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Self
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, ModelScope, Range, Value
 from workbench.core.fields import fit_value, resolve
-from workbench.core.findings import Findings
 from workbench.core.form import Form
 from workbench.core.function import Function, TypedFunction, fits, remove_types, same_domain
+from workbench.core.mistakes import Mistakes
 from workbench.core.ops import EQ, MIN, as_term, disjunction, ite, negate
 from workbench.core.pipeline import Node
 from workbench.core.processor import (
@@ -109,13 +109,13 @@ class Moore(Processor):
         if not names:
             raise PipelineError("a machine has at least one state")
         closed: set[str] = set()
-        findings = Findings()
+        mistakes = Mistakes()
         for transition in self.transitions:
-            with findings.apart():
+            with mistakes.apart():
                 self._check(transition, names, closed)
             if transition.guard is None:
                 closed.add(transition.source)
-        findings.refuse()
+        mistakes.refuse()
         for name, output in self.states:
             self._check_arity(f"the output of '{name}'", output, "")
 
@@ -186,14 +186,14 @@ class Moore(Processor):
 
     def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         domains = (*inputs, *(variable.domain for variable in self.variables))
-        findings = Findings()
-        findings.each(self.variables, _check_start)
-        states = findings.each(
+        mistakes = Mistakes()
+        mistakes.each(self.variables, _check_start)
+        states = mistakes.each(
             self.states,
             lambda s: (s[0], s[1] and _type_action(s[1], domains, f"state {s[0]}", self.locations.get(s[0], ""))),
         )
         untrue: dict[str, list[Term]] = {name: [] for name in self.names}  # earlier guards, negated, by state
-        transitions = findings.each(self.transitions, lambda t: self._transition(t, domains, untrue[t.source]))
+        transitions = mistakes.each(self.transitions, lambda t: self._transition(t, domains, untrue[t.source]))
         result = self.result or _common([output.result for _, output in states if isinstance(output, TypedFunction)])
         if result is not None:
             states = tuple((name, output and output.into(result, checked=True)) for name, output in states)
@@ -201,15 +201,15 @@ class Moore(Processor):
             if isinstance(output, TypedFunction) and result is not None and not fits(output.result, result):
                 what = f"state {name} emits {output.result}, not {result}"
                 hint = _advise_result(result, output.result)
-                findings.add(TypingError(what, where=self.locations.get(name, ""), hint=hint))
-        findings.refuse()
+                mistakes.add(TypingError(what, where=self.locations.get(name, ""), hint=hint))
+        mistakes.refuse()
         variables = tuple(replace(v, start=fit_value(v.domain, v.start)) for v in self.variables)
         return replace(self, states=states, transitions=transitions, variables=variables, result=result)
 
     def _transition(self, t: Transition, domains: tuple[Domain, ...], untrue: list[Term]) -> Transition:
         """Type a transition, given conditions that hold; append the condition that it is not taken."""
-        text, guard, findings = str(t), None, Findings()
-        with findings.apart():
+        text, guard, mistakes = str(t), None, Mistakes()
+        with mistakes.apart():
             guard = self._guard(t, domains)
         own = {variable.name: variable.domain for variable in self.variables}
         condition = guard.body if isinstance(guard, TypedFunction) and isinstance(guard.result, Bool) else None
@@ -223,7 +223,7 @@ class Moore(Processor):
                 raise TypingError(what, where=t.where, hint=_advise(name, own[name], function))
             return name, function
 
-        updates = findings.all(t.updates, update)
+        updates = mistakes.all(t.updates, update)
         if condition is not None:
             untrue.append(negate(condition))
         return replace(t, guard=guard, updates=updates)

@@ -14,7 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from workbench.core.domain import BOOL, FLOAT, INT, Domain
-from workbench.core.findings import Findings, FollowUp
+from workbench.core.mistakes import FollowUp, Mistakes
 from workbench.core.readable import plural
 from workbench.errors import LanguageError, did_you_mean
 from workbench.named_files import allow
@@ -76,15 +76,15 @@ def check_rule_set(
     file: t.RuleFile, name: str, types: Types | None = None, aggregates: AggregateDefinitions | None = None
 ) -> RuleSet:
     """Check a tree, and return its rule set; `types` and `aggregates` are declared elsewhere."""
-    findings = Findings()
-    functions = read_declarations(file.aggregates, aggregates or {}, findings)
-    declared = collect_declarations(file, types or {}, findings)
+    mistakes = Mistakes()
+    functions = read_declarations(file.aggregates, aggregates or {}, mistakes)
+    declared = collect_declarations(file, types or {}, mistakes)
     declared.update(_infer_types(declared, file.rules, functions))
-    check_types(declared, findings)
-    check_unique("rule", [rule for rule in file.rules if rule.named], findings)
-    rule_trees = takewhile(lambda _: len(findings.errors) < MAX_MISTAKES, file.rules)
-    rules = findings.each(rule_trees, lambda rule: _RuleChecker(declared, findings, functions).check_rule(rule))
-    findings.refuse()
+    check_types(declared, mistakes)
+    check_unique("rule", [rule for rule in file.rules if rule.named], mistakes)
+    rule_trees = takewhile(lambda _: len(mistakes.errors) < MAX_MISTAKES, file.rules)
+    rules = mistakes.each(rule_trees, lambda rule: _RuleChecker(declared, mistakes, functions).check_rule(rule))
+    mistakes.refuse()
     own = {name: each for name, each in functions.items() if each is not None}
     plain = RuleSet(name, declared, rules, own)
     return replace(plain, warnings=tuple(remarks(plain)))
@@ -104,7 +104,7 @@ def _infer_types(declared: Types, rules: Sequence[t.Rule], functions: OwnAggrega
             looking[name].append(rule)
     for rule in todo:  # grows: a new type may determine the types in rules that read it
         before = known[rule.emits]
-        domains = _RuleChecker(known, Findings(), functions).infer_emitted(rule)
+        domains = _RuleChecker(known, Mistakes(), functions).infer_emitted(rule)
         attributes = tuple(
             part if part.domain is not None else replace(part, domain=domains.get(part.name))
             for part in before.attributes
@@ -121,8 +121,8 @@ def _infer_types(declared: Types, rules: Sequence[t.Rule], functions: OwnAggrega
 class _RuleChecker:
     """Checker of one rule, predicate by predicate."""
 
-    def __init__(self, declared: Types, findings: Findings, functions: OwnAggregates) -> None:
-        self.declared, self.findings, self.functions = declared, findings, functions
+    def __init__(self, declared: Types, mistakes: Mistakes, functions: OwnAggregates) -> None:
+        self.declared, self.mistakes, self.functions = declared, mistakes, functions
         self.scope = RuleScope()
         self.given: set[str] = set()
 
@@ -130,18 +130,18 @@ class _RuleChecker:
         """Check a rule, and return it with everything that was left open settled."""
         trigger, *predicates = self._check_parts(rule)
         for condition in t.conjuncts(*rule.where_clause):
-            with self.findings.apart():
+            with self.mistakes.apart():
                 self._check_truth(self.scope, condition)
         evaluations = self._check_evaluations(rule)
         for key in rule.per:
-            with self.findings.apart():
+            with self.mistakes.apart():
                 self.scope.domain(key)
         self._check_consuming(rule)
-        check_pause(rule.pause, self.findings)
+        check_pause(rule.pause, self.mistakes)
         if rule.limit == 0:
-            self.findings.report("a limit of 0 emits nothing", rule.where, "leave the rule out")
+            self.mistakes.report("a limit of 0 emits nothing", rule.where, "leave the rule out")
         if sum(part.policy.later for part in predicates) > 1:
-            self.findings.report("a rule has one 'absent' at most", rule.where, "write a rule for each")
+            self.mistakes.report("a rule has one 'absent' at most", rule.where, "write a rule for each")
         assert isinstance(trigger, t.Predicate)
         return replace(rule, trigger=trigger, predicates=tuple(predicates), evaluations=evaluations)
 
@@ -150,7 +150,7 @@ class _RuleChecker:
         domains: dict[str, Domain] = {}
         list(self._check_parts(rule))
         for each in rule.evaluations:
-            with self.findings.apart():
+            with self.mistakes.apart():
                 domains[each.name] = self.scope.domain(each.value)
         return domains
 
@@ -158,7 +158,7 @@ class _RuleChecker:
         parts: list[t.Predicate | t.Aggregate] = []
         for part in rule.parts:
             replacement = part
-            with self.findings.apart():
+            with self.mistakes.apart():
                 replacement = (
                     self._check_aggregate(part) if isinstance(part, t.Aggregate) else self._check_predicate(part)
                 )
@@ -193,13 +193,13 @@ class _RuleChecker:
         for each in part.assignments:
             value = _name_attribute(each.value, declared)
             domain: Domain | None = None
-            with self.findings.apart():
+            with self.mistakes.apart():
                 domain = scope.domain(value)
             self._bind_parameter(each.name, each)
             scope = scope.with_parameter(each.name, domain)
             assignments.append(replace(each, value=value))
         for constraint in t.conjuncts(*part.constraints):
-            with self.findings.apart():
+            with self.mistakes.apart():
                 self._check_truth(scope, constraint)
         if part.policy.binds:
             self.scope = replace(scope.about(None), bound=self.scope.bound).with_bound(part.name, declared)
@@ -217,12 +217,12 @@ class _RuleChecker:
     def _bind_parameter(self, name: str, where: t.Placed) -> None:
         if name in self.given:
             hint = f"compare with it: attribute == ${name}; or choose another name"
-            self.findings.report(f"the parameter '${name}' is bound already", where.where, hint)
+            self.mistakes.report(f"the parameter '${name}' is bound already", where.where, hint)
         self.given.add(name)
 
     def _check_event(self, part: t.Predicate) -> None:
         if part.ordering:
-            self.findings.report("events have an order of their own", part.ordering[0].where, "leave out 'ordered by'")
+            self.mistakes.report("events have an order of their own", part.ordering[0].where, "leave out 'ordered by'")
         if part.policy is t.Policy.TRIGGER:
             return
         if part.window is None:
@@ -232,15 +232,15 @@ class _RuleChecker:
 
     def _check_window(self, window: t.EventWindow) -> None:
         for name in window.names:
-            with self.findings.apart():
+            with self.mistakes.apart():
                 if self.scope.event(name, window).declared.fact:
                     hint = "windows lie between events"
                     raise LanguageError(f"'{name}' is a fact, which has no time", where=window.where, hint=hint)
         if window.after and window.of != next(iter(self.scope.bound), window.of):
             hint = f"write after {next(iter(self.scope.bound))}"
             what = f"what is absent is absent after the trigger, not after '{window.of}'"
-            self.findings.report(what, window.where, hint)
-        check_bounds(window, self.findings)
+            self.mistakes.report(what, window.where, hint)
+        check_bounds(window, self.mistakes)
 
     def _check_fact(self, part: t.Predicate, declared: t.Declaration) -> None:
         if not part.policy.selects and not part.policy.forbids:
@@ -249,13 +249,13 @@ class _RuleChecker:
             raise LanguageError(what, where=part.where, hint=hint)
         if part.window is not None:
             what, hint = f"'{part.type}' is a fact, which has no time", "leave out its window"
-            self.findings.report(what, part.window.where, hint)
+            self.mistakes.report(what, part.window.where, hint)
         if part.policy.single and not part.ordering:
             order = f"ordered by {declared.attributes[0].name if declared.attributes else 'attribute'} asc"
             hint = f"write {order}; or each {part.type}, for all that fit"
-            self.findings.report(f"facts have no order: which one is the {part.policy.value}?", part.where, hint)
+            self.mistakes.report(f"facts have no order: which one is the {part.policy.value}?", part.where, hint)
         for each in part.ordering:
-            with self.findings.apart():
+            with self.mistakes.apart():
                 RuleScope(declared).domain(t.OwnAttribute(each.name, where=each.where))
 
     def _check_aggregate(self, part: t.Aggregate) -> t.Aggregate:
@@ -284,7 +284,7 @@ class _RuleChecker:
             self._check_window(part.window)
         scope = self.scope.about(declared)
         for constraint in t.conjuncts(*part.constraints):
-            with self.findings.apart():
+            with self.mistakes.apart():
                 self._check_truth(scope, constraint)
         values: Domain | None = None
         if part.attribute is not None:
@@ -307,14 +307,14 @@ class _RuleChecker:
         if rule.emits not in self.declared:
             hint = did_you_mean(rule.emits, self.declared, fits=self._is_event) or f"declare {rule.emits}(...)"
             error = LanguageError(f"no type '{rule.emits}' is declared", where=rule.emits_at, hint=hint)
-            self.findings.add(error)
+            self.mistakes.add(error)
             return rule.evaluations
         declared = self.declared[rule.emits]
         if declared.fact:
-            self.findings.report(f"facts such as '{rule.emits}' are not emitted", rule.emits_at)
+            self.mistakes.report(f"facts such as '{rule.emits}' are not emitted", rule.emits_at)
         names: set[str] = set()
         for each in rule.evaluations:
-            with self.findings.apart():
+            with self.mistakes.apart():
                 if each.name in names:
                     raise LanguageError(f"'{each.name}' is given twice", where=each.where, hint="leave one out")
                 names.add(each.name)
@@ -322,7 +322,7 @@ class _RuleChecker:
         missing = [part.name for part in declared.attributes if part.name not in names]
         if missing:
             hint = f"write {', '.join(f'{name} = ...' for name in missing)}"
-            self.findings.report(f"'{missing[0]}' of {declared.name} is not given", rule.emits_at, hint)
+            self.mistakes.report(f"'{missing[0]}' of {declared.name} is not given", rule.emits_at, hint)
         return rule.evaluations
 
     def _check_evaluation(self, each: t.Evaluation, declared: t.Declaration) -> None:
@@ -340,7 +340,7 @@ class _RuleChecker:
     def _check_consuming(self, rule: t.Rule) -> None:
         locations = rule.consuming_at or (rule.where,) * len(rule.consuming)
         for name, where in zip(rule.consuming, locations, strict=True):
-            with self.findings.apart():
+            with self.mistakes.apart():
                 if self.scope.event(name, t.Placed(where=where)).declared.fact:
                     raise LanguageError(f"'{name}' is a fact, which is not consumed", where=where)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.core.findings import Findings
+from workbench.core.mistakes import Mistakes
 from workbench.errors import Location
 from workbench.tesla import tree as t
 
@@ -50,7 +50,7 @@ class Defining(t.Placed):
     consuming_at: tuple[Location, ...]
 
 
-def translate(rule: Defining, findings: Findings, **fields: Any) -> t.RuleFile:
+def translate(rule: Defining, mistakes: Mistakes, **fields: Any) -> t.RuleFile:
     """Translate a rule into a declaration of the type that it emits, and a rule."""
     bound: set[str] = set()
     trigger = _bind_parameters(rule.trigger, bound)
@@ -63,7 +63,7 @@ def translate(rule: Defining, findings: Findings, **fields: Any) -> t.RuleFile:
             conditions += condition
         else:
             predicates.append(_bind_parameters(part, bound))
-    assigned = filter(None, (_translate_assignment(each, findings) for each in t.conjuncts(*rule.assignments)))
+    assigned = filter(None, (_translate_assignment(each, mistakes) for each in t.conjuncts(*rule.assignments)))
     evaluations = tuple(replace(each, value=_hoist(each.value, bound, predicates)) for each in assigned)
     translation = t.Rule(
         trigger=trigger,
@@ -129,13 +129,13 @@ def _hoist(expression: t.Expression, bound: set[str], predicates: list[t.Predica
     return expression
 
 
-def _translate_assignment(assignment: t.Expression, findings: Findings) -> t.Evaluation | None:
+def _translate_assignment(assignment: t.Expression, mistakes: Mistakes) -> t.Evaluation | None:
     if isinstance(assignment, t.Operation) and assignment.operator == "=":
         target, value = assignment.operands
         if isinstance(target, t.OwnAttribute):
             return t.Evaluation(target.name, _translate_equality(value), where=target.where)
     hint = "write attribute = value; conditions stand in the predicates, or in a rule that ends with emit"
-    findings.report(f"'{assignment}' assigns nothing", assignment.where, hint)
+    mistakes.report(f"'{assignment}' assigns nothing", assignment.where, hint)
     return None
 
 

@@ -15,7 +15,7 @@ from itertools import product
 from typing import Any
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
-from workbench.core.findings import Findings, FollowUp
+from workbench.core.mistakes import FollowUp, Mistakes
 from workbench.core.types import LITERALS
 from workbench.errors import InputError, LanguageError, did_you_mean
 from workbench.tesla import tree as t
@@ -42,13 +42,13 @@ OTHER_NAMES = {
 
 
 def read_declarations(
-    written: Sequence[t.DeclaredAggregate], aggregates: AggregateDefinitions, findings: Findings
+    written: Sequence[t.DeclaredAggregate], aggregates: AggregateDefinitions, mistakes: Mistakes
 ) -> OwnAggregates:
     """Return all aggregates by name; None for one with a mistake, so that it is reported only once."""
     by_name: dict[str, t.DeclaredAggregate | None] = {}
     for each in (*(_declare(name, each) for name, each in aggregates.items()), *written):
         before, by_name[each.name] = by_name.get(each.name), None
-        with findings.apart():
+        with mistakes.apart():
             if before not in (None, each):
                 what = f"two aggregates are called '{each.name}'"
                 raise LanguageError(what, where=each.where, hint="rename one")

@@ -178,7 +178,7 @@ class _RuleBuilder(TreeBuilder):
         heading, body = children
         fields = {"name": str(heading or ""), "named": heading is not None, "comment": self.comment_above(extent)}
         if isinstance(body, Defining):
-            return translate(body, self.findings, where=self.locate(heading) if heading else body.where, **fields)
+            return translate(body, self.mistakes, where=self.locate(heading) if heading else body.where, **fields)
         return t.Rule(**body | fields | ({"where": self.locate(heading)} if heading else {}))
 
     def integer(self, children: list[Any], extent: Extent) -> t.Literal:

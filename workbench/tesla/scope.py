@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from workbench.core.domain import BOOL, INT, Domain
-from workbench.core.findings import Findings, FollowUp
+from workbench.core.mistakes import FollowUp, Mistakes
 from workbench.errors import LanguageError, TypingError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row, aggregate_rows
@@ -87,7 +87,7 @@ class RuleScope:
         """
         if not isinstance(expression, t.Operation):
             return domain_of(self._leaf(expression))
-        domains = Findings().all(expression.operands, self.domain)
+        domains = Mistakes().all(expression.operands, self.domain)
         if expression.operator == "=":
             raise LanguageError("equality is written ==", where=expression.where)
         try:

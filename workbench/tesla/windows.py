@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
-from workbench.core.findings import Findings
+from workbench.core.mistakes import Mistakes
 from workbench.core.units import MICROSECONDS
 from workbench.language.syntax import Placed
 
@@ -98,36 +98,36 @@ class EventWindow(Placed):
 # --- checks of bounds -----------------------------------------------------------------------------------
 
 
-def check_pause(pause: Duration | None, findings: Findings) -> None:
+def check_pause(pause: Duration | None, mistakes: Mistakes) -> None:
     """Report a pause that is a number of events."""
     if pause is not None and pause.counts:
         what, hint = "a rule is silent for a time, not for a number of events", "write at most once in 10 min"
-        findings.report(what, pause.where, hint)
+        mistakes.report(what, pause.where, hint)
 
 
-def check_bounds(window: EventWindow, findings: Findings) -> None:
+def check_bounds(window: EventWindow, mistakes: Mistakes) -> None:
     """Report bounds of two kinds, fractional numbers of events, and bounds in the wrong order."""
     least, upper = window.minimum, window.maximum
     if window.after and window.counts_events:
         what = "an absence is reported when a time has passed: no event need come that ends a count"
-        findings.report(what, window.bounds[0].where, f"write a time: within 5 min after {window.of}")
+        mistakes.report(what, window.bounds[0].where, f"write a time: within 5 min after {window.of}")
     elif window.counts_events:
-        _check_counts(least, upper, findings)
+        _check_counts(least, upper, mistakes)
     if least is None or upper is None or least.counts != upper.counts or bool(least.unit) != bool(upper.unit):
         return
     if least.amount * MICROSECONDS.get(least.unit, 1) > upper.amount * MICROSECONDS.get(upper.unit, 1):
         what = f"no {'event' if upper.counts else 'time'} is at least {least} and at most {upper}"
-        findings.report(what + " away" * upper.counts, least.where, "write the smaller one first")
+        mistakes.report(what + " away" * upper.counts, least.where, "write the smaller one first")
 
 
-def _check_counts(least: Duration | None, upper: Duration | None, findings: Findings) -> None:
+def _check_counts(least: Duration | None, upper: Duration | None, mistakes: Mistakes) -> None:
     for each in (least, upper):
         if each is not None and not each.counts:
             what = f"{each} is a time, and the other end of this window a number of events"
-            findings.report(what, each.where, "give both as times, or both as numbers of events")
+            mistakes.report(what, each.where, "give both as times, or both as numbers of events")
         elif each is not None and each.amount != int(each.amount):
             hint = f"write {int(each.amount)} or {int(each.amount) + 1} events"
-            findings.report(f"{each}: the number of events is no whole number", each.where, hint)
+            mistakes.report(f"{each}: the number of events is no whole number", each.where, hint)
     if upper is not None and upper.counts and upper.amount < 1:
         hint = "write within 1 event: that is the event right before"
-        findings.report(f"nothing lies within {upper}", upper.where, hint)
+        mistakes.report(f"nothing lies within {upper}", upper.where, hint)

@@ -24,7 +24,7 @@ class FollowUp(LanguageError):
         super().__init__(what)
 
 
-class Findings:
+class Mistakes:
     """The mistakes found so far."""
 
     def __init__(self) -> None:
