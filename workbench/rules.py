@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 # isort: off
 if TYPE_CHECKING:
     from workbench.tesla.check import load_rules as load_rules, parse_rules as parse_rules
+    from workbench.tesla.model.build import RuleBounds as RuleBounds
     from workbench.tesla.running_rules import RunningRules as RunningRules
     from workbench.tesla.rule_explanation import RuleExplanation as RuleExplanation
     from workbench.tesla.rule_set import RuleSet as RuleSet

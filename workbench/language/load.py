@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from workbench.core.program import Program
     from workbench.language.source import Loaded, Source
 
-AnyProgram: TypeAlias = "Program | str | Path"
-"""A program, or a reference to one in a file: `FILE` or `FILE:NAME`."""
+AnyProgram: TypeAlias = "Program | Source | str | Path"
+"""A program, a parsed text, whose default pipeline is meant, or a reference to a file: `FILE` or `FILE:NAME`."""
 
 
 def parse(
@@ -103,13 +103,33 @@ def load(
     ------
     InputError: the file cannot be read. LanguageError: it has a mistake, or no such pipeline or parameter.
     """
+    if isinstance(reference, str) and set(reference) & {"{", "\n"}:
+        hint = "wb.parse(TEXT) reads pipelines, and wb.rules.parse_rules(TEXT) rules"
+        raise InputError("this is the text of a program, not its file", hint=hint)
     path, name = split_reference(str(reference))
     return read_file(path, include=include, allow_python=allow_python).get(name, **params).faulty(*faults)
 
 
 def program_of(program: AnyProgram) -> Program:
-    """Return a program as it is, or load the one of a file: `FILE` or `FILE:NAME`."""
-    return load(program) if isinstance(program, str | Path) else program
+    """Return a program as it is, the default pipeline of a parsed text, or the program of a file.
+
+    Raises
+    ------
+    InputError: it is none of these, or the file cannot be read.
+    """
+    if isinstance(program, str | Path):
+        return load(program)
+    from workbench.core.pipeline import Pipeline
+    from workbench.language.source import Source
+
+    if isinstance(program, Source):
+        return program.get()
+    if not isinstance(getattr(program, "pipeline", None), Pipeline):
+        hint = "give a pipeline, rules, a file, or a text that wb.parse or wb.rules.parse_rules has read"
+        if callable(program):
+            hint = "declare the inputs: @wb.pipeline(x=wb.INT) above the function"
+        raise InputError(f"a program is expected, and {program!r} is something else", hint=hint)
+    return program
 
 
 def parameters(items: Iterable[str]) -> dict[str, Value]:

@@ -14,7 +14,7 @@ from workbench.errors import InputError
 from workbench.events.inputs import LogPath, list_named_files
 from workbench.executors.session import BatchOutput
 from workbench.executors.table import Start
-from workbench.language import program_of
+from workbench.language import AnyProgram
 from workbench.named_files import allow
 from workbench.processors.held.warnings import report_warnings
 from workbench.python_files import allow_python
@@ -23,7 +23,7 @@ from workbench.runner.answers import FRAMES, RunOutputs, RunRow
 from workbench.runner.options import Place, RunKeywords, make_start
 from workbench.runner.pipelines import open_pipeline, run_pipeline
 from workbench.runner.source import answers_as_it_comes, find_package
-from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.rule_set import RuleSet, rules_or_program
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,35 +39,35 @@ D = TypeVar("D", bound=ArrowData)
 
 
 @overload
-def run(program: Program | RuleSet | Place, data: object, *, output: Place, **options: Unpack[RunKeywords]) -> Path: ...
+def run(program: AnyProgram | RuleSet, data: object, *, output: Place, **options: Unpack[RunKeywords]) -> Path: ...
 @overload
 def run(
-    program: Program | RuleSet | Place, data: object, *, output: Mapping[str, Place], **options: Unpack[RunKeywords]
+    program: AnyProgram | RuleSet, data: object, *, output: Mapping[str, Place], **options: Unpack[RunKeywords]
 ) -> dict[str, Path]: ...
 @overload
 def run(
-    program: Program | RuleSet | Place, data: LogPath | Sequence[str] | Sequence[Path], **options: Unpack[RunKeywords]
+    program: AnyProgram | RuleSet, data: LogPath | Sequence[str] | Sequence[Path], **options: Unpack[RunKeywords]
 ) -> RunOutputs: ...
 @overload
 def run(
-    program: Program | RuleSet | Place, data: Mapping[str, NDArray[Any]], **options: Unpack[RunKeywords]
+    program: AnyProgram | RuleSet, data: Mapping[str, NDArray[Any]], **options: Unpack[RunKeywords]
 ) -> dict[str, NDArray[Any]]: ...
 @overload
 def run(
-    program: Program | RuleSet | Place, data: Mapping[str, Sequence[Value]], **options: Unpack[RunKeywords]
+    program: AnyProgram | RuleSet, data: Mapping[str, Sequence[Value]], **options: Unpack[RunKeywords]
 ) -> dict[str, list[Value]]: ...
 @overload
-def run(program: Program | RuleSet | Place, data: D, **options: Unpack[RunKeywords]) -> D: ...
+def run(program: AnyProgram | RuleSet, data: D, **options: Unpack[RunKeywords]) -> D: ...
 @overload
 def run(  # type: ignore[overload-overlap]
-    program: Program | RuleSet | Place, data: Sequence[Mapping[str, Value]], **options: Unpack[RunKeywords]
+    program: AnyProgram | RuleSet, data: Sequence[Mapping[str, Value]], **options: Unpack[RunKeywords]
 ) -> list[RunRow]: ...
 @overload
 def run(
-    program: Program | RuleSet | Place, data: Iterable[Mapping[str, Value]], **options: Unpack[RunKeywords]
+    program: AnyProgram | RuleSet, data: Iterable[Mapping[str, Value]], **options: Unpack[RunKeywords]
 ) -> Iterator[RunRow]: ...
 def run(
-    program: Program | RuleSet | Place, data: Any, *, output: Place | Mapping[str, Place] | None = None, **options: Any
+    program: AnyProgram | RuleSet, data: Any, *, output: Place | Mapping[str, Place] | None = None, **options: Any
 ) -> Any:
     """Run a program on data; a row is a step, and a None or null is no event.
 
@@ -144,15 +144,6 @@ def _ran(program: Program | RuleSet, data: Any, output: Place | Mapping[str, Pla
         with running.start.closing:
             outputs.close()  # nothing reads beyond the error
             raise
-
-
-def rules_or_program(program: Program | RuleSet | Place) -> Program | RuleSet:
-    """Return a program or rule set as it is, or load it from a file."""
-    if isinstance(program, str | Path) and str(program).endswith(".tesla"):
-        from workbench.tesla.check import load_rules
-
-        return load_rules(program)
-    return program if isinstance(program, RuleSet) else program_of(program)
 
 
 def _make_answer(

@@ -8,19 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import ANY, Domain
 from workbench.display import Displayed
 from workbench.errors import WorkbenchError, listed
 from workbench.extensions import later
+from workbench.language import program_of
 from workbench.tesla import tree as t
 from workbench.tesla.resolved import ResolvedRule
 from workbench.tesla.rule_graph import CauseGraph
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
-    from workbench.core.program import Ports
+    from workbench.core.program import Ports, Program
+    from workbench.language import AnyProgram
     from workbench.tesla.rule_explanation import RuleExplanation
     from workbench.tesla.rule_matches import RuleMatches
     from workbench.tesla.rule_simplification import RuleSimplification
@@ -225,6 +228,14 @@ class RuleSet(Displayed):
     def file(self) -> t.RuleFile:
         """The rule set as a tree."""
         return t.RuleFile(tuple(self.declarations.values()), self.rules, tuple(self.aggregates.values()))
+
+
+def rules_or_program(program: AnyProgram | RuleSet) -> Program | RuleSet:
+    """Return rules or a program as they are, or load them from a file; see `program_of`."""
+    if isinstance(program, str | Path) and str(program).endswith(".tesla"):
+        rules: RuleSet = later("workbench.tesla.check", "load_rules")(program)
+        return rules
+    return program if isinstance(program, RuleSet) else program_of(program)
 
 
 def find_shared_domains(types: Iterable[t.Declaration]) -> dict[str, Domain]:

@@ -16,6 +16,7 @@ from enum import StrEnum
 from workbench.core.ops import negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
+from workbench.language import AnyProgram, program_of
 from workbench.verify.answer.problem import check, refuse_full_columns
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
@@ -45,13 +46,14 @@ def fits(queue: str) -> Property:
     )
 
 
-def order(pipeline: Program, settings: Settings | None = None) -> Finding:
+def order(pipeline: AnyProgram, settings: Settings | None = None) -> Finding:
     """Find what depends on the order in which the inputs' events arrive.
 
     The finding has the open inputs, whether the sequence on every output is a function of those on the inputs, the
     processors that do not wait for a complete front (`unsure`: nothing is known of what they feed), and for each queue
     when it `Overflows`, with a run to it; no queue if there is one input only.
     """
+    pipeline = program_of(pipeline)
     settings = (settings or Settings()).fit(pipeline)
     flat = settings.flat(pipeline)
     refuse_full_columns(flat, settings)

@@ -14,14 +14,16 @@ from workbench.core.kinds import Deferring, Keeping
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.program import Program
 from workbench.errors import DomainError, InputError, LimitMet, Refused
+from workbench.extensions import later
 from workbench.ir.compose import outline
-from workbench.language import Loaded, PropertySyntax, Source, parse_property, program_of, read_file
+from workbench.language import AnyProgram, Loaded, PropertySyntax, Source, parse_property, read_file
 from workbench.language.faults import faulty
 from workbench.language.properties import PROPERTIES
 from workbench.language.source import refuse_variables
 from workbench.language.syntax import Expression
 from workbench.processors.held.group import flatten
 from workbench.processors.held.warnings import report_warnings
+from workbench.tesla.rule_set import RuleSet, rules_or_program
 from workbench.verify.answer.check import NO_RUN, decide, make_undecided
 from workbench.verify.answer.prepare import prepare
 from workbench.verify.answer.settings import Settings
@@ -186,13 +188,18 @@ def _with_spread_capacities(settings: Settings, pipeline: Pipeline) -> Settings:
 
 
 def problem(
-    subject: Program | str | Path,
+    subject: AnyProgram | RuleSet,
     prop: Property | Equivalence | PropertySyntax | str,
     settings: Settings | None = None,
     faults: Sequence[str | Fault] = (),
 ) -> Problem:
-    """Make a problem of a property of a pipeline, for `check_all`. It takes the arguments of `check`."""
-    subject = program_of(subject)
+    """Make a problem of a property of a pipeline or of rules, for `check_all`. It takes the arguments of `check`."""
+    subject = rules_or_program(subject)
+    if isinstance(subject, RuleSet):
+        if faults:
+            raise InputError("rules have no faults", where=subject.name, hint="leave them out")
+        rule_problem: Problem = later("workbench.verify.rules.problems", "problem_of_rules")(subject, prop, settings)
+        return rule_problem
     if faults:
         subject = subject.faulty(*map(str, faults)) if isinstance(subject, Loaded) else faulty(subject, *faults)
     syntax = parse_property(prop) if isinstance(prop, str) else prop if isinstance(prop, PropertySyntax) else None
@@ -206,40 +213,45 @@ def problem(
 
 
 def problems(
-    source: Loaded | Source | str | Path, settings: Settings | None = None, more: Sequence[str] = ()
+    source: AnyProgram | RuleSet, settings: Settings | None = None, more: Sequence[str] = ()
 ) -> tuple[Problem, ...]:
-    """List the problems of a `.pipe` file: its `check` lines, and `stays-in-range` where types need it.
+    """List the problems of a program: of a `.pipe` file its `check` lines, and `stays-in-range` where types need it.
 
     Parameters
     ----------
     source: a pipeline of a file, or the file, read or by its path: then all its pipelines, except those with
-        parameters that have no default.
-    more: properties to check for every pipeline, before those in the file, in the same syntax.
+        parameters that have no default. Rules, and pipelines that were built in Python, have no `check` lines.
+    more: properties to check for every program, before those in the file, in the same syntax.
 
     Raises
     ------
     InputError, LanguageError: the file cannot be read, or a property is invalid.
     """
+    if isinstance(source, str | Path) and not str(source).endswith(".tesla"):
+        source = read_file(source)
+    if isinstance(source, Source):
+        return tuple(each for name in source.complete for each in problems(source.get(name), settings, more))
+    source, properties = rules_or_program(source), [parse_property(text) for text in more]
     if isinstance(source, Loaded):
-        properties = [parse_property(text) for text in more]
         properties += [syntax for syntax in (*source.checks, *source.obligations) if str(syntax) not in more]
-        return tuple(problem(source, syntax, settings) for syntax in properties)
-    source = source if isinstance(source, Source) else read_file(source)
-    return tuple(each for name in source.complete for each in problems(source.get(name), settings, more))
+    return tuple(problem(source, syntax, settings) for syntax in properties)
 
 
 def check(
-    pipeline: Program | str | Path,
+    program: AnyProgram | RuleSet,
     prop: Property | Equivalence | PropertySyntax | str,
     settings: Settings | None = None,
     faults: Sequence[str | Fault] = (),
 ) -> Verdict:
-    """Decide a property of a pipeline, whatever its faults (and the additional `faults`) do.
+    """Decide a property of a pipeline, whatever its faults (and the additional `faults`) do, or of rules.
+
+        wb.check("p.pipe:name", "always (y >= 0)")
+        wb.check("kitchen.tesla", "never(Fire)", wb.Settings(rules=wb.rules.RuleBounds(tick=60 * 10**6)))
 
     Parameters
     ----------
-    pipeline: a program; the property of one from a file (`load("p.pipe:name")` or `"p.pipe:name"`) may name other
-        pipelines in the file.
+    program: a pipeline or rules; the property of a pipeline from a file (`load("p.pipe:name")` or `"p.pipe:name"`) may
+        name other pipelines in the file.
     prop: `liveness()`, `equivalent_to(other)`, `tolerating()` and so on, or the text of one: `"always (y >= 0)"`.
 
     Raises
@@ -248,19 +260,24 @@ def check(
     Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
     EngineError, EngineMissing: the engine cannot be used. Limits and crashes are the outcome `unknown`.
     """
-    question = problem(pipeline, prop, settings, faults)
+    question = problem(program, prop, settings, faults)
     report_warnings(question.subject.pipeline)
     return question.decide()
 
 
 def comparison(
-    left: Program | str | Path,
-    right: Program | str | Path,
-    mode: EquivalenceMode = "sequence",
+    left: AnyProgram | RuleSet,
+    right: AnyProgram | RuleSet,
+    mode: EquivalenceMode | None = None,
     settings: Settings | None = None,
 ) -> Problem:
-    """Make the problem whether two pipelines compute the same, for `check_all`. It takes the arguments of `equiv`."""
-    left, right = program_of(left), program_of(right)
+    """Make the problem whether two programs compute the same, for `check_all`. It takes the arguments of `equiv`."""
+    left, right = rules_or_program(left), rules_or_program(right)
+    if isinstance(left, RuleSet) and isinstance(right, RuleSet):
+        compare = later("workbench.verify.rules.problems", "comparison_of_rules")
+        rule_comparison: Problem = compare(left, right, mode or "stepwise", settings)
+        return rule_comparison
+    mode = mode or "sequence"
     subject, prop, title = left, equivalent_to(right, mode), f"{left.pipeline.name}, {right.pipeline.name}"
     if COMPARISONS[mode].implies:
         subject, prop = right, equivalent_to(left, mode)
@@ -268,12 +285,16 @@ def comparison(
 
 
 def equiv(
-    left: Program | str | Path,
-    right: Program | str | Path,
-    mode: EquivalenceMode = "sequence",
+    left: AnyProgram | RuleSet,
+    right: AnyProgram | RuleSet,
+    mode: EquivalenceMode | None = None,
     settings: Settings | None = None,
 ) -> Verdict:
-    """Decide whether two pipelines compute the same, in the sense of `mode`; `equivalent_to` is the property form.
+    """Decide whether two pipelines, or two rule sets, compute the same; `equivalent_to` is the property form.
+
+    Parameters
+    ----------
+    mode: the sense in which; None: `sequence` for pipelines, `stepwise` for rules.
 
     Raises
     ------
@@ -283,7 +304,7 @@ def equiv(
 
 
 def tolerates(
-    pipeline: Program | str | Path,
+    pipeline: AnyProgram,
     settings: Settings | None = None,
     mode: EquivalenceMode = "sequence",
     faults: Sequence[str | Fault] = (),

@@ -13,7 +13,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, cast
 
 from workbench.budget import Budget, phase, share
@@ -23,7 +22,7 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.program import Program
 from workbench.display import Displayed
 from workbench.errors import DomainError, LimitMet, PipelineError
-from workbench.language import program_of
+from workbench.language import AnyProgram, program_of
 from workbench.processors.held.group import flatten, with_capacities
 from workbench.verify.answer.grounds import (
     FOR_EVERY_N,
@@ -184,7 +183,7 @@ class Buffers(Displayed):
         }
 
 
-def buffers(pipeline: Program | str | Path, settings: Settings | None = None, max: int = MAXIMUM) -> Buffers:
+def buffers(pipeline: AnyProgram, settings: Settings | None = None, max: int = MAXIMUM) -> Buffers:
     """Find the smallest capacity of each queue of a pipeline.
 
     Parameters

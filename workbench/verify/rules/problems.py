@@ -30,6 +30,7 @@ from workbench.verify.rules.rule_subject import (
     RequiredFiring,
     RuleSubject,
     find_relevant_rules,
+    read_settings,
     slice_difference,
 )
 
@@ -175,6 +176,14 @@ def rule_problem(
     return SplitProblem(*arguments, growing=whole.growing, source=subject, names=emitting)
 
 
+def problem_of_rules(
+    rules: RuleSet, prop: Property | PropertySyntax | str, settings: Settings | None = None
+) -> RuleProblem:
+    """Make the problem of a property of rules with the bounds that general settings state; see `read_settings`."""
+    bounds, own, deepen = read_settings(settings)
+    return rule_problem(rules, prop, bounds, own, deepen=deepen)
+
+
 def growing_problem(
     subject: RuleSubject,
     prop: Property | PropertySyntax,
@@ -271,6 +280,14 @@ def rule_comparison(
     first = problem_with(whole.bounds)
     question = growing_comparison(lambda more: problem_with(more).decide(), rule_sets, whole)
     return RuleProblem(first.subject, first.prop, settings, first.syntax, first.title, growing=question)
+
+
+def comparison_of_rules(
+    left: RuleSet, right: RuleSet, mode: EquivalenceMode, settings: Settings | None = None
+) -> RuleProblem:
+    """Make the problem that compares two rule sets with the bounds that general settings state."""
+    bounds, own, deepen = read_settings(settings)
+    return rule_comparison(left, right, bounds, own, mode, deepen=deepen)
 
 
 def growing_comparison(

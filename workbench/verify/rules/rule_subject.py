@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 from workbench.core.pipeline import Pipeline
 from workbench.language.properties import PROPERTIES
@@ -29,9 +29,25 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.properties import Property, can, pipe_named
+from workbench.verify.ask.scope import Adjustable
 
 WITH_TIME = Settings({}, environment=Environment("one"))
 """The settings for models of rules: at each step one event comes, or time passes."""
+
+
+def read_settings(settings: Settings | None) -> tuple[RuleBounds, Settings, bool]:
+    """Return the bounds and the settings that general settings state for rules, and whether models may grow.
+
+    Capacities and numbers of values are those of the settings where the user chose them; others follow from the rules.
+    """
+    given, chosen = settings or Settings(), dict[str, Any]()
+    if not isinstance(given.q, Adjustable):
+        chosen |= {"capacity": given.q} if isinstance(given.q, int) else {"capacities": given.q}
+    deepen = not chosen
+    if not isinstance(given.n, Adjustable):
+        chosen["count"] = given.n
+    environment = replace(WITH_TIME.environment, fair=given.environment.fair)
+    return replace(given.rules or RuleBounds(), **chosen), replace(given, q={}, environment=environment), deepen
 
 
 @dataclass(frozen=True)
