@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from workbench.core.types import FOREIGN_TYPES
 from workbench.errors import WorkbenchError
 from workbench.language import mistakes, parse
 from workbench.language.arguments import FOREIGN_NAMES
@@ -33,6 +34,9 @@ ELSEWHERE = {
     ("language/annotate", "_read_back"): "a defect of ours, which no text has",
     ("language/faults", "faultless"): "asked of a program, not of a text: tests/cli/test_faults.py",
     ("language/front", "mistake"): "only passes the hint of its callers on",
+    **dict.fromkeys(
+        (("language/load", "load"), ("language/load", "program_of")), "about Python: tests/verify/test_any_program.py"
+    ),
     ("language/load", "read_file"): "about the name of a file: tests/cli/test_followed_hints.py",
     ("language/load", "parameters"): "about --param: tests/cli/test_check.py",
     ("language/mistakes", "explain"): "its hints are those of `SLIPS` and `_habit`, and tested one by one",
@@ -191,6 +195,7 @@ BODIES = [
     "return «last→keep_last»(x)",
     "return «groupby(e, a, sum)→slice(e, even_a, first_of)»",
 ]
+OTHER_TYPES = (("text", "str"), ("number", "float"), ("long", "int"), ("datetime", "float"))
 PIPES = [
     *(f"{BEFORE}pipeline p(x: int, y: int, b: bool, e: {{a: int, b: int}}) -> any {{\n {each}\n}}" for each in BODIES),
     "pipeline p(x: int«→, time: int») -> int { return time }",
@@ -220,6 +225,7 @@ PIPES = [
     "«→pipeline p(x: int) -> int { return x }»",
     "pipeline p(x: int) «→-> int »{ return x }",
     "pipeline p(x: «itn→int») -> any { return x }",
+    *(f"pipeline p(x: «{other}→{ours}») -> any {{ return x }}" for other, ours in OTHER_TYPES),
     "pipeline p(x: {h: {y: int«→?»}«?→»}) -> any { return x }",
     "pipeline p(x: {y: int«→?»}«?→») -> any { return x }",
     "pipeline p(x: «mapp→map»(int, bool)) -> any { return x }",
@@ -355,6 +361,7 @@ declare Fire(area: int, value: int) with id 10
 declare fact Zone(area: int, name: string) declare aggregate JOINED(a: string, b: string) = a + b from ""
 """
 RULES = [
+    *(f"declare A(x: «{other}→{ours}»)" for other, ours in OTHER_TYPES),
     "«from Smoke limit 0 emit Smoke(area = 1)→»",
     "from Smoke and absent Temp within 1 after Smoke «and absent Temp as T within 2 after Smoke →»emit Smoke(area = 1)",
     "from «Smok→Smoke» emit Smoke(area = 1)",
@@ -633,7 +640,7 @@ def test_every_hint_is_followed(monkeypatch):
         and not any((str(path), line) in reached for line in range(first, last + 1))
     ]
     assert not missing
-    tables = mistakes.SLIPS, rule_mistakes.SLIPS, FOREIGN_NAMES, FOREIGN_FUNCTIONS, OTHER_NAMES
+    tables = mistakes.SLIPS, rule_mistakes.SLIPS, FOREIGN_NAMES, FOREIGN_FUNCTIONS, FOREIGN_TYPES, OTHER_NAMES
     assert {hint for table in tables for hint in table.values()} <= hints
     for hint in (*mistakes.PHRASES.values(), *rule_mistakes.PHRASES.values()):
         filled = re.sub(r"\\\\\d", ".*", re.escape(hint))

@@ -39,6 +39,13 @@ TYPES = (
     TypeRow(BOOL, ("bool",), bool, (Bool,), "?", _WHOLE, _WHOLE),
     TypeRow(STR, ("string", "str"), str, (Texts, Enum), "i8", (*_TEXT, "NUMERIC"), _TEXT),  # a DATE is NUMERIC
 )
+FOREIGN_TYPES = {
+    **dict.fromkeys(("text", "varchar", "char", "symbol"), "texts are str"),
+    **dict.fromkeys(("double", "real", "decimal", "number", "numeric"), "fractions are float, whole numbers int"),
+    **dict.fromkeys(("long", "short", "byte", "bigint", "uint"), "whole numbers are int"),
+    **dict.fromkeys(("date", "datetime", "timestamp"), "dates are read as seconds since 1970: float, or int"),
+}
+"""Types that other languages have, with a hint how to write each in ours."""
 _ROWS = {row.domain: row for row in TYPES}
 LITERALS = {row.python: row.domain for row in TYPES}
 """The type of a literal, by its class."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Enum, Integer, Label, Overflowing, Range
 from workbench.core.fields import IndexedTuple, Map, Nullable, Record, Tuple, within
+from workbench.core.types import FOREIGN_TYPES
 from workbench.errors import did_you_mean
 from workbench.language import syntax as s
 from workbench.language.evaluate import at
@@ -15,10 +16,8 @@ PLAIN: dict[str, Domain] = {"bool": BOOL, "int": INT, "float": FLOAT, "str": STR
 """The types that are one word."""
 
 _KINDS = {"mod": Overflowing.MODULAR, "sat": Overflowing.SATURATING, "checked": Overflowing.CHECKED}
-EXAMPLES = (
-    "types are bool, int, int mod 5, 0..7, {red, green}, (int, bool), {price: int}, map(int, bool), float, str, any,"
-    " int?"
-)
+_COMPOSED = "types are int mod 5, 0..7, {red, green}, (int, bool), {price: int}, map(int, bool), int?"
+EXAMPLES = f"{_COMPOSED}, {', '.join(PLAIN)}"
 
 
 def domain(e: s.Expression, constant: Callable[[s.Expression], object], *, arrays: bool = False) -> Domain:
@@ -126,7 +125,8 @@ def _modular(e: s.Operation) -> s.FiniteType | None:
 
 def _plain(e: s.Identifier, more: str) -> Domain:
     if e.name not in PLAIN:
-        raise e.error(f"there is no type '{e.name}'", did_you_mean(e.name, PLAIN, f"{EXAMPLES}{more}; "))
+        hint = FOREIGN_TYPES.get(e.name) or did_you_mean(e.name, PLAIN, f"{_COMPOSED}{more}, ")
+        raise e.error(f"there is no type '{e.name}'", hint)
     return PLAIN[e.name]
 
 

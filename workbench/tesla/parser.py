@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from lark import Token
 
+from workbench.core.types import FOREIGN_TYPES
 from workbench.core.units import MICROSECONDS, SPELLINGS
 from workbench.errors import LanguageError, Location, did_you_mean
 from workbench.language.front import EXPRESSIONS, Dialect, SemanticAction, TreeBuilder, of_type, read
@@ -167,7 +168,7 @@ class _RuleBuilder(TreeBuilder):
     def attribute(self, children: list[Any], extent: Extent) -> t.Attribute:
         name, kind = children
         if kind is not None and str(kind) not in t.NAMED:
-            hint = did_you_mean(str(kind), t.SPELLED.values())
+            hint = FOREIGN_TYPES.get(str(kind)) or did_you_mean(str(kind), t.SPELLED.values())
             self.mistake(f"'{kind}' is no type of an attribute", kind, hint)
             return t.Attribute(str(name), t.NAMED["int"], where=self.locate(name))
         return t.Attribute(str(name), None if kind is None else t.NAMED[str(kind)], where=self.locate(name))
