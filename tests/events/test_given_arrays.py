@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ import workbench as wb
 from tests.examples import examples
 from workbench.conformance.generate.domains import EXTREMES, values
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Enum, Range
-from workbench.core.fields import Record, Tuple
-from workbench.errors import InputError
+from workbench.core.fields import Map, Nullable, Record, Tuple, within
+from workbench.errors import InputError, Refused
 from workbench.events.input_columns import decode_column
 from workbench.events.values import dump_json, to_json
 from workbench.executors.compiled.execute.columns import column
@@ -121,3 +122,45 @@ def test_dates_of_numpy_are_no_numbers_unless_the_user_says_so(unit: str) -> Non
     with pytest.raises(InputError, match="expected a whole number, not datetime"):
         wb.run(program, {"t": days})
     assert wb.run(program, {"t": days}, time_format="auto")["out"].tolist() == [20_781 * 86_400, 86_400]
+
+
+FORMS: dict[str, Domain] = {
+    **DOMAINS,
+    "deep": Tuple((Tuple((INT, BOOL)), INNER, Tuple((Tuple((LIGHT,)), STR)))),
+    "map": Map(INT, BOOL),
+    "map of pairs": Tuple((INT, Map(Tuple((INT, STR)), Record((INT, Nullable(INT)), ("a", "b"))))),
+}
+
+
+def in_python(value: Any, domain: Domain) -> Any:
+    """Return a value as people write it in Python: records and maps as dictionaries, tuples as they are."""
+    if isinstance(domain, Record):
+        parts = zip(domain.labels, domain.fields, value, strict=True)
+        return {label: in_python(each, field) for label, field, each in parts}
+    if isinstance(domain, Tuple):
+        return tuple(in_python(each, field) for field, each in zip(domain.fields, value, strict=True))
+    if isinstance(domain, Map):
+        return {key: in_python(each, domain.value) for key, each in value.items()}
+    return value
+
+
+@pytest.mark.parametrize("backend", ["reference", "threaded", "dataflow", "compiled"])
+@pytest.mark.parametrize("name", FORMS)
+@given(data=st.data())
+@examples(20)
+def test_structured_values_from_python(name: str, backend: str, data: st.DataObject) -> None:
+    """Values, what stands for them in Python, and their JSON, in columns and in rows: each comes out as the value."""
+    domain = FORMS[name]
+    builder = wb.Builder("same")
+    program = builder.build(wb.processors.Trim(0)(builder.input("x", domain)))
+    events = data.draw(st.lists(values(domain), max_size=5))
+    forms = [events, [in_python(each, domain) for each in events]]
+    if not any(isinstance(part, Map) for part in within(domain)):  # keys of JSON are texts
+        forms.append([to_json(each, domain) for each in events])
+    for form in forms:
+        gap = [None, *form]
+        rows: list[dict[str, Any]] = [{"x": each} for each in gap]
+        with suppress(Refused) if backend == "compiled" and name.startswith("map") else nullcontext():
+            assert wb.run(program, {"x": form}, backend=backend) == {"out": events}
+            assert wb.run(program, {"x": gap}, backend=backend) == {"out": events}
+            assert [each["out"] for each in wb.run(program, rows, backend=backend) if each["out"] is not None] == events

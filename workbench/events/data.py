@@ -12,7 +12,7 @@ from functools import partial
 from typing import IO, Any
 
 from workbench.core.domain import ANY, FLOAT, INT, Anything, Bool, Domain, Enum, Integer, Range, Reals, Value
-from workbench.core.fields import FrozenMap
+from workbench.core.fields import join_parts
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.account import Reporter
@@ -185,8 +185,6 @@ def event(cell: Any, domain: Domain) -> Value | None:
         cell = cell.item()
     if cell is None or isinstance(domain, Anything):
         return cell
-    if isinstance(cell, tuple | FrozenMap) and cell in domain:
-        return cell
     return from_json(cell, domain)
 
 
@@ -228,7 +226,7 @@ def _array(cells: Any, domain: Domain) -> EventArray | None:
             present = np.array([value is not None for value in values])
             values = [domain.default if value is None else value for value in values]
         arrays = arrays_of(domain, values)
-        return None if arrays is None else EventArray(arrays[0], present)
+        return None if arrays is None else EventArray(join_parts(domain, iter(arrays)), present)
     kinds, dtype = {Bool: ("b", np.bool_), Reals: ("fiu", np.float64)}.get(type(domain), ("iu", np.int64))
     if isinstance(domain, Enum) or cells.dtype.kind not in kinds or cells.dtype == np.uint64:
         return None

@@ -207,7 +207,7 @@ def padding(domain: Domain) -> Value | None:
 
 
 def from_json(data: Any, domain: Domain) -> Value:
-    """Convert JSON data to a value of the domain."""
+    """Convert JSON data to a value of the domain; values of Python are converted in the same way, also inside of it."""
     if data is None and not isinstance(domain, Nullable | Anything | Times):
         raise UnreadableError(describe_domain(domain), f"what may be null is declared with a ?, as {domain}?")
     return _member(_read_typed(data, domain), domain)
@@ -300,6 +300,8 @@ def _time(data: Any, domain: Times) -> int:
 
 
 def _read_structured(data: Any, domain: Domain) -> Value:
+    if isinstance(data, tuple | FrozenMap) and data in domain:  # JSON has neither
+        return data
     if isinstance(domain, Record):
         fields = dict(zip(domain.labels, domain.fields, strict=True))
         if not isinstance(data, dict):
@@ -310,16 +312,21 @@ def _read_structured(data: Any, domain: Domain) -> Value:
             raise UnreadableError(describe_domain(domain), remedy)
         return tuple(from_json(members[n], f) for n, f in fields.items())
     if isinstance(domain, Tuple):
-        if not isinstance(data, list) or len(data) != len(domain.fields):
+        if not isinstance(data, list | tuple) or len(data) != len(domain.fields):
             raise UnreadableError(describe_domain(domain))
         return tuple(from_json(d, f) for d, f in zip(data, domain.fields, strict=True))
     if isinstance(domain, Map):
-        if not isinstance(data, dict):
+        if not isinstance(data, dict | FrozenMap):
             raise UnreadableError(describe_domain(domain))
-        return FrozenMap({from_text(key, domain.key): from_json(item, domain.value) for key, item in data.items()})
+        return FrozenMap({_read_key(key, domain.key): from_json(item, domain.value) for key, item in data.items()})
     if isinstance(domain, Nullable):
         return None if data is None else from_json(data, domain.of)
     return _hashable(data)
+
+
+def _read_key(key: Any, domain: Domain) -> Value:
+    """Convert the key of an entry: a text in JSON, any value in Python."""
+    return from_text(key, domain) if isinstance(key, str) else from_json(key, domain)
 
 
 def _hashable(data: Any, level: int = 0) -> Value:
