@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -164,3 +165,17 @@ def test_structured_values_from_python(name: str, backend: str, data: st.DataObj
             assert wb.run(program, {"x": form}, backend=backend) == {"out": events}
             assert wb.run(program, {"x": gap}, backend=backend) == {"out": events}
             assert [each["out"] for each in wb.run(program, rows, backend=backend) if each["out"] is not None] == events
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_whole_numbers_with_gaps_in_pandas(backend: str) -> None:
+    """Pandas has floats for them; without a gap, or with a fraction, floats are floats."""
+    program = wb.parse("pipeline p(x: int) -> int { return x + 1 }").get()
+    gaps = pd.DataFrame({"x": [1, None, 3]})
+    assert gaps["x"].dtype == np.float64
+    assert wb.run(program, gaps, backend=backend)["out"].tolist() == [2, 4]
+    copied = wb.run(program, gaps.assign(y=gaps["x"]), backend=backend, carry=["y"])
+    assert copied["y"].dtype == np.float64
+    for floats in ([1.0, 3.0], [1.0, None, 3.5], [None, 1e300]):
+        with pytest.raises(InputError, match="expected a whole number"):
+            wb.run(program, pd.DataFrame({"x": floats}), backend=backend)

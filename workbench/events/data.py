@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import IO, Any
 
-from workbench.core.domain import ANY, FLOAT, INT, Anything, Bool, Domain, Enum, Integer, Range, Reals, Value
+from workbench.core.domain import ANY, FLOAT, INT, Anything, Bool, Domain, Enum, Integer, Integers, Range, Reals, Value
 from workbench.core.fields import join_parts
 from workbench.core.program import Ported
 from workbench.errors import InputError
@@ -54,9 +55,9 @@ class TableReader(TypedReader):
 
     def blocks(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[LogBlock]:
         assert self.columns is not None
-        first, used = 1, list(self.columns.used_columns)
+        first, used = 1, self.columns.used_columns
         for batch in self._given[1]:
-            columns = {i: batch.column(i) for i in used}
+            columns = {i: _read_column(batch, i, domain) for i, domain in used.items()}
             steps = partial(self._parts, first, batch.num_rows, columns, file_name)
             yield LogBlock(steps, partial(self._arrays, columns), rows=batch.num_rows)
             first += batch.num_rows
@@ -102,6 +103,18 @@ class FrameBatch:
     def to_pylist(self) -> list[dict[str, Any]]:
         columns = (self.column(i).to_pylist() for i in range(len(self.names)))
         return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _read_column(batch: Any, index: int, domain: Domain) -> Any:
+    """Return a column of a batch; pandas has floats for whole numbers with gaps, which inputs of whole numbers take."""
+    import pyarrow as pa
+
+    column = batch.column(index)
+    gaps = isinstance(batch, FrameBatch) and not isinstance(column, MixedCells) and column.null_count
+    if gaps and isinstance(domain, Integers | Integer | Range) and pa.types.is_floating(column.type):
+        with suppress(pa.ArrowInvalid):  # a fraction
+            return column.cast(pa.int64())
+    return column
 
 
 class RowsReader(JsonReader):
