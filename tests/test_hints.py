@@ -33,6 +33,7 @@ MODULES = [
 ELSEWHERE = {
     ("language/annotate", "_read_back"): "a defect of ours, which no text has",
     ("language/faults", "faultless"): "asked of a program, not of a text: tests/cli/test_faults.py",
+    ("language/front", "read"): "about Python: tests/verify/test_any_program.py",
     ("language/front", "mistake"): "only passes the hint of its callers on",
     **dict.fromkeys(
         (("language/load", "load"), ("language/load", "program_of")), "about Python: tests/verify/test_any_program.py"

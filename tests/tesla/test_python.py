@@ -4,10 +4,11 @@ import json
 import math
 from collections.abc import Callable
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -258,3 +259,35 @@ def test_options_for_pipelines_are_refused():
     assert wb.run(wb.rules.parse_rules(TEXT), ROWS, threads=2) == wb.run(wb.rules.parse_rules(TEXT), ROWS)
     with pytest.raises(InputError, match="there is no option 'untl'"):
         wb.run(wb.rules.parse_rules(TEXT), ROWS, untl=2)  # type: ignore[call-overload]
+
+
+def test_times_of_published_events():
+    """What is no time is refused, and changes nothing; fractions are rounded to microseconds."""
+    running = wb.rules.parse_rules("declare A()\ndeclare B()\nfrom A() emit B()").subscribe("B", print, unit="s")
+    times: list[tuple[Any, float]] = [(1, 1), (np.int64(2), 2), (2.5, 2.5), (3.0000001, 3), (np.float64(4.25), 4.25)]
+    for time, said in times:
+        assert [each["time"] for each in running.publish("A", time)] == [said]
+    nothing: Any = None
+    wrong: Any
+    for wrong in ("now", "5", None, math.nan, math.inf, datetime(2026, 1, 1, tzinfo=UTC)):
+        for move in (running.advance, lambda time: running.publish("A", time)):
+            with pytest.raises(InputError, match="is no time of an event"):
+                move(wrong)
+    assert [each["time"] for each in running.publish("A", 5)] == [5]
+    without_unit = wb.rules.parse_rules("declare A()\ndeclare B()\nfrom A() emit B()").subscribe("B", print)
+    assert [each["time"] for each in without_unit.publish("A", 2.0)] == [2]
+    with pytest.raises(InputError, match="a whole one without a unit"):
+        without_unit.publish("A", 2.5)
+    with pytest.raises(InputError, match="None cannot be called"):
+        running.subscribe("B", nothing)
+
+
+def test_a_log_without_a_declared_type_is_remarked(caplog):
+    rules = wb.rules.parse_rules("declare A()\ndeclare B()\nfrom A() emit B()")
+    for row, named in (({"type": "Z", "time": 1}, "Z"), ({"kind": "A", "time": 1}, "no type")):
+        caplog.clear()
+        assert wb.run(rules, [row], time_unit="s") == []
+        assert f"no row is of a type that is declared: {named} (1)" in caplog.text
+    caplog.clear()
+    assert len(wb.run(rules, [{"type": "A", "time": 1}, {"type": "Z", "time": 1}], time_unit="s")) == 1
+    assert not caplog.text

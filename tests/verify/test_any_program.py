@@ -76,3 +76,35 @@ def test_settings_bound_models_of_rules() -> None:
     assert "Q = 1" in str(bounded)
     fractions = wb.Settings(rules=wb.rules.RuleBounds(tick=5 * 10**6))
     assert wb.check(needs_three, "never(D)", fractions).outcome is wb.Outcome.FAILS
+
+
+def test_other_arguments_of_a_wrong_kind_are_refused() -> None:
+    program = wb.parse(TEXT).get()
+    wrong: Any
+    for wrong in ({"q": 3}, 3):
+        for function in (wb.constants, wb.dead_paths, wb.order, wb.states, wb.buffers):
+            with pytest.raises(InputError, match="settings are expected"):
+                function(program, wrong)
+        with pytest.raises(InputError, match="settings are expected"):
+            wb.check(program, "never(out = 1)", wrong)
+        with pytest.raises(InputError, match="settings are expected"):
+            wb.equiv(program, program, settings=wrong)
+    values: list[dict[str, Any]] = [
+        {"q": "4"}, {"n": "4"}, {"n": True}, {"environment": "one"}, {"seconds": -1}, {"memory_mb": -5}, {"grow": -1},
+        {"floats": 5}, {"texts": "abc"},
+    ]  # fmt: skip
+    for each in values:
+        with pytest.raises(InputError, match=f"the setting {next(iter(each))} cannot be"):
+            wb.Settings(**each)
+    for source, output, unknown in (("z", "out", "input 'z'"), ("x", "z", "output 'z'")):
+        with pytest.raises(InputError, match=f"there is no {unknown}"):
+            wb.latency(program, source, output)
+    wrong = 5
+    for read in (wb.parse, wb.rules.parse_rules):
+        with pytest.raises(InputError, match="a text is expected, not 5"):
+            read(wrong)
+    limits: list[dict[str, Any]] = [{"seconds": -1}, {"memory_mb": 0}]
+    for each in limits:
+        with pytest.raises(InputError, match="cannot be"):
+            wb.run(program, {"x": [1]}, **each)
+    assert wb.check(program, "liveness", faults="lose x at most 1").outcome is wb.Outcome.HOLDS

@@ -136,7 +136,8 @@ class RowsReader(JsonReader):
 
     def cells(self, row: Any) -> Sequence[Any]:
         if not isinstance(row, Mapping):
-            raise InputError(f"expected a mapping from inputs to events, not {short(repr(row))}")
+            hint = "give each input a column by name, {'x': [1, 2]}, or rows such as {'x': 1}; a file by its path"
+            raise InputError(f"expected a mapping from inputs to events, not {short(repr(row))}", hint=hint)
         return self.cells_of(dict(row), "")
 
     def cell(self, cell: Any, domain: Domain) -> Value | None:

@@ -277,7 +277,7 @@ KINDS: Mapping[str, tuple[tuple[Any, ...], str]] = {
     "None": ((type(None),), ""),
 }
 """For each kind of value in the types of `RunOptions`: the types of Python, and words for them."""
-LEAST = {"head": 0, "infer_rows": 1, "threads": 1, "processes": 1}
+LEAST = {"head": 0, "seconds": 0, "memory_mb": 1, "infer_rows": 1, "threads": 1, "processes": 1}
 """The least values of options that are numbers."""
 
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 from lark import Token, UnexpectedInput
 
 from workbench.core.mistakes import Mistakes
-from workbench.errors import LanguageError, Location, WorkbenchError
+from workbench.errors import InputError, LanguageError, Location, WorkbenchError
 from workbench.language import syntax as s
 from workbench.language.depth import DEPTH, explain_depth, raise_recursion_limit, refuse_brackets
 from workbench.language.grammar import grammar
@@ -84,8 +84,10 @@ def read(text: str, file: str, dialect: Dialect, start: str = "") -> Any:
 
     Raises
     ------
-    LanguageError: it cannot be read.
+    LanguageError: it cannot be read. InputError: it is no text.
     """
+    if not isinstance(text, str):
+        raise InputError(f"a text is expected, not {text!r}", hint="give a str; wb.load and load_rules read files")
     raise_recursion_limit()
     refuse_brackets(text, file)
     builder, tables, rule = dialect.builder(text, file), dialect.reader, start or dialect.starts[0]

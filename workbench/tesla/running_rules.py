@@ -6,7 +6,10 @@ Source: thesis, 4.4.1 (`Engine`, `Subscriber`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from datetime import date
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,32 +94,44 @@ class RunningRules:
         Returns a function that ends the subscription; raises InputError if no rule emits this type.
         """
         composites = self.engine.rules.composites
+        if not callable(subscriber):
+            raise InputError(f"{subscriber!r} cannot be called", hint="give a function of one composite: print")
         if type is not None and type not in composites:
             raise InputError(f"no rule emits '{type}'", hint=did_you_mean(type, composites))
         entry = (type, subscriber)
         self._told.append(entry)
         return lambda: self._told.remove(entry)
 
-    def publish(self, type: str, time: int, **values: Value) -> list[Composite]:
+    def publish(self, type: str, time: float, **values: Value) -> list[Composite]:
         """Publish an event, and return the composites that it causes, in the order of publication.
 
         Attributes that are not given are null. Composites of deadlines before the event come first.
 
         Raises
         ------
-        InputError: no such type or attribute is declared, or time goes back. DomainError: a value is of another type.
+        InputError: no such type or attribute is declared, or time goes back or is no number. DomainError: a value is of
+            another type.
         """
         declared = self.engine.rules.declarations.get(type)
         if declared is None or declared.fact:
             raise InputError(
                 f"no type '{type}' of events is declared", hint=did_you_mean(type, self.engine.rules.events)
             )
-        event = Occurrence(type, time * self._scale, self._values(type, values, self.engine.rules))
+        event = Occurrence(type, self._read_time(time), self._values(type, values, self.engine.rules))
         return self._publish(self.engine.process(event))
 
-    def advance(self, time: int) -> list[Composite]:
+    def advance(self, time: float) -> list[Composite]:
         """Move the clock: no event with this time or an earlier one follows."""
-        return self._publish(self.engine.advance(time * self._scale))
+        return self._publish(self.engine.advance(self._read_time(time)))
+
+    def _read_time(self, time: Any) -> int:
+        """Convert a time to microseconds, or to the whole number that it is if times have no unit."""
+        if isinstance(time, Integral):
+            return int(time) * self._scale
+        if isinstance(time, float) and math.isfinite(time) and (self._scale > 1 or time.is_integer()):
+            return round(time * self._scale)
+        hint = "of a datetime, give its timestamp(), with the unit s" if isinstance(time, date) else ""
+        raise InputError(f"{time!r} is no time of an event", hint=hint or "give a number, a whole one without a unit")
 
     def _publish(self, occurrences: list[Occurrence]) -> list[Composite]:
         composites = [self._composite(each) for each in occurrences]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError, did_you_mean
-from workbench.events.account import UNDECLARED, Reporter
+from workbench.events.account import UNDECLARED, Account, Reporter
 from workbench.events.clock import WRITE_TIME, Clock, time_port
 from workbench.events.read import share_columns
 from workbench.events.reading_options import Reading
@@ -183,11 +183,19 @@ class RuleLog:
 
     def notes(self) -> Iterator[str]:
         """Yield remarks about the log, when it has been read."""
-        if self.unknown:
-            counts = ", ".join(f"{name or 'no type'} ({count:,})" for name, count in self.unknown.most_common(5))
-            yield f"ignored rows of types that are not declared: {counts}"
+        if self.unknown and self.types:
+            yield f"ignored rows of types that are not declared: {self._count_unknown()}"
         for name, attribute in sorted(self._lacking()):
             yield f"no event of type {name} has a '{attribute}': it is null in all of them"
+
+    def remark(self, account: Account) -> str:
+        """Describe a log of which all rows are ignored; empty for any other."""
+        if self.types or not account.ignored[UNDECLARED]:
+            return ""
+        return f"no row is of a type that is declared: {self._count_unknown()} (the 'type' of a row names it)"
+
+    def _count_unknown(self) -> str:
+        return ", ".join(f"{name or 'no type'} ({count:,})" for name, count in self.unknown.most_common(5))
 
 
 def infer_types(

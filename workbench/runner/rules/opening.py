@@ -126,6 +126,7 @@ def prepare_rules(rules: RuleSet, start: Start, make: MakesSession) -> LogRun:
         LogRows(
             lambda pace, _: event_batches(opened.pieces, session, pace, file),
             session.size if source.rereadable else 1,
+            remark=opened.log.remark,
         ),
         backend=opened.backend,
         format=(opened.reading.format, file),

@@ -194,6 +194,8 @@ class SparkRuleRun(SparkRun):
             remarks.types |= note.types
         self.counts.settle(reporter, self.parts)
         reporter.account.check()
+        if odd := remarks.remark(reporter.account):
+            self.start.warn(odd)
         for remark in remarks.notes():
             self.start.report(remark)
 

@@ -25,7 +25,7 @@ from workbench.language import AnyProgram, program_of
 from workbench.processors.held.group import flatten
 from workbench.processors.held.history import History
 from workbench.verify.answer.problem import equiv
-from workbench.verify.answer.settings import Settings
+from workbench.verify.answer.settings import Settings, require_settings
 from workbench.verify.answer.trace import Trace, TraceStep
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
@@ -67,7 +67,7 @@ def certify(pipeline: AnyProgram, history: int | None = None, settings: Settings
         history is None or (certificate.settled is None and certificate.history <= history)
     ):
         return certificate
-    settings = replace((settings or Settings()).fit(pipeline), vacuity=False)  # it is for its domains alone
+    settings = replace(require_settings(settings).fit(pipeline), vacuity=False)  # it is for its domains alone
     verdict: Verdict | None = None
     for events in range(1, LONGEST + 1) if history is None else (history,):
         verdict = _check_pipelined(pipeline, node, events, settings)

@@ -21,7 +21,7 @@ from workbench.language import AnyProgram, program_of
 from workbench.verify.analyses.sampling import Sampled
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import events_of, replay_inputs
-from workbench.verify.answer.settings import Settings
+from workbench.verify.answer.settings import Settings, require_settings
 from workbench.verify.answer.trace import Trace, plain
 from workbench.verify.answer.verdict import Outcome, Verdict, discount_early
 from workbench.verify.ask.properties import Property, invariant, pipe_named
@@ -69,7 +69,7 @@ def constants(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[F
     A witness is a run on which a pipe carries two values.
     """
     pipeline = program_of(pipeline)
-    settings = (settings or Settings()).fit(pipeline)
+    settings = require_settings(settings).fit(pipeline)
     flat = settings.flat(pipeline)
     sampled = Sampled(flat, settings)
     inputs = {name for name, _ in flat.inputs}

@@ -40,7 +40,7 @@ from workbench.verify.analyses.truncate import (
 )
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import events_of
-from workbench.verify.answer.settings import Settings
+from workbench.verify.answer.settings import Settings, require_settings
 from workbench.verify.answer.verdict import BOUNDS_EARLY, Outcome, Verdict, discount_early
 from workbench.verify.finding import BEFORE_OVERFLOW, Finding
 
@@ -194,7 +194,7 @@ def dead_paths(pipeline: AnyProgram, settings: Settings | None = None) -> DeadPa
     If the default bounds leave that open, larger ones are tried, as in `check`.
     """
     pipeline = program_of(pipeline)
-    settings = (settings or Settings()).fit(pipeline)
+    settings = require_settings(settings).fit(pipeline)
     paths, end = _find_dead_paths(pipeline, settings), time.monotonic() + settings.grow
     for larger in settings.larger():
         left = end - time.monotonic()

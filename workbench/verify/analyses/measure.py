@@ -25,7 +25,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.core.readable import plural
 from workbench.core.term import Term, var
-from workbench.errors import Refused
+from workbench.errors import Refused, refuse_unknown
 from workbench.ir.reduce import observe
 from workbench.ir.system import Definition, StateVariable, System
 from workbench.language import AnyProgram, program_of
@@ -33,7 +33,7 @@ from workbench.processors.held.group import flatten
 from workbench.verify.analyses.tagging import FIRST, tag_events
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import replay_inputs
-from workbench.verify.answer.settings import Settings
+from workbench.verify.answer.settings import Settings, require_settings
 from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.formula import Formula, atom, build
@@ -162,9 +162,16 @@ def latency_below(source: str, output: str, k: int) -> Property:
 
 
 def latency(pipeline: AnyProgram, source: str, output: str, settings: Settings | None = None) -> Finding:
-    """Measure the maximum number of steps from an event of an input to an output event that it causes."""
+    """Measure the maximum number of steps from an event of an input to an output event that it causes.
+
+    Raises
+    ------
+    InputError: there is no such input or output. Refused: the events pass rules.
+    """
     pipeline = program_of(pipeline)
-    settings = (settings or Settings()).fit(pipeline)
+    refuse_unknown("input", source, [each.name for each in pipeline.ports.inputs])
+    refuse_unknown("output", output, [each.name for each in pipeline.ports.outputs])
+    settings = require_settings(settings).fit(pipeline)
     flat = settings.flat(pipeline)
     if rules := next((node.processor for node in flat.nodes if node.processor.marks), None):
         what = f"latency is not measured through {rules}: what it emits is caused by several events"
@@ -227,7 +234,7 @@ def longest_silence(pipeline: AnyProgram, settings: Settings | None = None, outp
     output: the only output to consider; None: a step on which any output emits is not silent.
     """
     pipeline = program_of(pipeline)
-    settings = (settings or Settings()).fit(pipeline)
+    settings = require_settings(settings).fit(pipeline)
     if output is not None:
         pipeline = _with_output(pipeline, output)
     verdict, witness = find_longest(pipeline, silent_steps(), bounded_liveness, settings)

@@ -18,7 +18,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.language import AnyProgram, program_of
 from workbench.verify.answer.problem import check, refuse_full_columns
-from workbench.verify.answer.settings import Settings
+from workbench.verify.answer.settings import Settings, require_settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.properties import Property, invariant, overflow_of, queue_named
@@ -54,7 +54,7 @@ def order(pipeline: AnyProgram, settings: Settings | None = None) -> Finding:
     when it `Overflows`, with a run to it; no queue if there is one input only.
     """
     pipeline = program_of(pipeline)
-    settings = (settings or Settings()).fit(pipeline)
+    settings = require_settings(settings).fit(pipeline)
     flat = settings.flat(pipeline)
     refuse_full_columns(flat, settings)
     inputs = flat.ports.arrivals

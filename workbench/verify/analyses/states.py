@@ -19,7 +19,7 @@ from workbench.language import AnyProgram, program_of
 from workbench.processors.held.group import flatten
 from workbench.processors.moore import Moore
 from workbench.verify.answer.problem import check
-from workbench.verify.answer.settings import Settings
+from workbench.verify.answer.settings import Settings, require_settings
 from workbench.verify.answer.verdict import Outcome, Verdict, discount_early
 from workbench.verify.ask.properties import Property, invariant
 from workbench.verify.finding import BEFORE_OVERFLOW, Finding
@@ -43,7 +43,7 @@ def states(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[Find
     never left (`final`); and all `steps` that the machine may take: whether some run has it, None if undecided.
     """
     pipeline = program_of(pipeline)
-    settings = (settings or Settings()).fit(pipeline)
+    settings = require_settings(settings).fit(pipeline)
     flat = settings.flat(pipeline)
     findings = []
     for node in flat.nodes:

@@ -26,7 +26,7 @@ from workbench.processors.held.warnings import report_warnings
 from workbench.tesla.rule_set import RuleSet, rules_or_program
 from workbench.verify.answer.check import NO_RUN, decide, make_undecided
 from workbench.verify.answer.prepare import prepare
-from workbench.verify.answer.settings import Settings
+from workbench.verify.answer.settings import Settings, require_settings
 from workbench.verify.answer.verdict import Outcome, Verdict, grow
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import COMPARISONS, Equivalence, EquivalenceMode, equivalent_to, tolerating
@@ -201,6 +201,7 @@ def problem(
         rule_problem: Problem = later("workbench.verify.rules.problems", "problem_of_rules")(subject, prop, settings)
         return rule_problem
     if faults:
+        faults = (faults,) if isinstance(faults, str | Fault) else faults
         subject = subject.faulty(*map(str, faults)) if isinstance(subject, Loaded) else faulty(subject, *faults)
     syntax = parse_property(prop) if isinstance(prop, str) else prop if isinstance(prop, PropertySyntax) else None
     if syntax is not None and isinstance(syntax.argument, Expression):
@@ -209,7 +210,7 @@ def problem(
         prop = make_question(syntax, subject if isinstance(subject, Loaded) else None)
     if not isinstance(prop, Property | Equivalence):
         raise InputError(f"{prop!r} is no property", hint='write it: "no-overflow", "always (y >= 0)", ...')
-    return Problem(subject, prop, settings or Settings(), syntax)
+    return Problem(subject, prop, require_settings(settings), syntax)
 
 
 def problems(
@@ -281,7 +282,9 @@ def comparison(
     subject, prop, title = left, equivalent_to(right, mode), f"{left.pipeline.name}, {right.pipeline.name}"
     if COMPARISONS[mode].implies:
         subject, prop = right, equivalent_to(left, mode)
-    return Problem(subject, replace(prop, name=COMPARISONS[mode].written.compared), settings or Settings(), title=title)
+    return Problem(
+        subject, replace(prop, name=COMPARISONS[mode].written.compared), require_settings(settings), title=title
+    )
 
 
 def equiv(

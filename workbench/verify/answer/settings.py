@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Literal
 
 from workbench.core.domain import FLOAT, Integer, ModelScope, Overflowing, SomeFloats
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
-from workbench.errors import DomainError, WorkbenchError, refuse_unknown
+from workbench.errors import DomainError, InputError, WorkbenchError, refuse_unknown
 from workbench.ir.variable_contents import DEFAULT_CAPACITY
 from workbench.processors.held.group import flatten
 from workbench.verify.ask.environment import Environment
@@ -23,6 +24,19 @@ MORE = (2, 4, 8, 16, 32)
 """Factors by which larger models multiply the initial capacity of queues."""
 GROWING = 5.0
 """Seconds for models with larger bounds than the initial ones."""
+
+
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "q": ((int, Mapping), "a number of events, or one for each queue"),
+    "n": ((int,), "a whole number"),
+    "environment": ((Environment,), 'an environment: wb.Environment("one")'),
+    "seconds": ((Real, type(None)), "a number of seconds, from 0 on"),
+    "memory_mb": ((Real, type(None)), "a number of megabytes, from 0 on"),
+    "texts": ((list, tuple), "a list of texts"),
+    "floats": ((tuple, type(None)), "the least and the greatest number: (0, 6)"),
+    "grow": ((Real,), "a number of seconds, from 0 on"),
+}
+"""For each setting that has no names to choose from: the types of its values, and words for them."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +81,11 @@ class Settings:
 
     def __post_init__(self) -> None:
         refuse_unknown("arithmetic", self.integers, Overflowing)
+        for name, (kinds, words) in _KINDS.items():
+            value = getattr(self, name)
+            negative = isinstance(value, Real) and name != "n" and value < 0  # a domain refuses its N by itself
+            if not isinstance(value, kinds) or isinstance(value, bool) or negative:
+                raise InputError(f"the setting {name} cannot be {value!r}", hint=f"it is {words}")
 
     @property
     def domain(self) -> Integer:
@@ -120,3 +139,12 @@ class Settings:
             bounds = replace(bounds, capacity=self.q)
         still = bounds.still or self.environment.row.together
         return model_pipelines(programs, self.domain, bounds, still=still)
+
+
+def require_settings(settings: Settings | None) -> Settings:
+    """Return the settings, or the default ones for None; InputError for anything else."""
+    if settings is None:
+        return Settings()
+    if not isinstance(settings, Settings):
+        raise InputError(f"settings are expected, not {settings!r}", hint='write wb.Settings(q=3, engine="nusmv")')
+    return settings

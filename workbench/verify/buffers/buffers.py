@@ -34,7 +34,7 @@ from workbench.verify.answer.grounds import (
 )
 from workbench.verify.answer.problem import refuse_full_columns
 from workbench.verify.answer.replay import show_growth, show_overflow
-from workbench.verify.answer.settings import Settings
+from workbench.verify.answer.settings import Settings, require_settings
 from workbench.verify.answer.trace import ROUNDS, Trace
 from workbench.verify.answer.verdict import Outcome, worst_exit_code
 from workbench.verify.ask.properties import under_assumptions
@@ -201,7 +201,7 @@ def buffers(pipeline: AnyProgram, settings: Settings | None = None, max: int = M
     if max < 0:
         raise PipelineError(f"the largest capacity to check cannot be negative: {max}")
     pipeline = program_of(pipeline)
-    settings = (settings or Settings()).fit(pipeline)
+    settings = require_settings(settings).fit(pipeline)
     try:
         return _find_buffers(pipeline, settings, max)
     except DomainError as error:  # a constant beyond N: most queues do not depend on values, and then on no N

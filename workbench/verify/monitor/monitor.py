@@ -19,7 +19,7 @@ from workbench.ir.compose import outline
 from workbench.language import PROPERTIES, AnyProgram, PropertySyntax, program_of
 from workbench.smv.system import SmvSystem, read_system
 from workbench.verify.answer.problem import Problem, problem
-from workbench.verify.answer.settings import Settings
+from workbench.verify.answer.settings import Settings, require_settings
 from workbench.verify.answer.verdict import Ground, Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import Equivalence
@@ -55,7 +55,7 @@ def monitor(
     WorkbenchError: everything else that `check` raises.
     """
     pipeline = program_of(pipeline)
-    watch = Watching(pipeline, system, bind or {}, when or {}, (settings or Settings()).fit(pipeline))
+    watch = Watching(pipeline, system, bind or {}, when or {}, require_settings(settings).fit(pipeline))
     return watch.problem(prop or never_false()).decide()
 
 

@@ -25,7 +25,7 @@ from workbench.tesla.model.run_constants import output_of, waiting_of
 from workbench.tesla.occurrence import has_units
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.problem import Problem, problem
-from workbench.verify.answer.settings import Settings
+from workbench.verify.answer.settings import Settings, require_settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.properties import Property, can, pipe_named
@@ -40,7 +40,7 @@ def read_settings(settings: Settings | None) -> tuple[RuleBounds, Settings, bool
 
     Capacities and numbers of values are those of the settings where the user chose them; others follow from the rules.
     """
-    given, chosen = settings or Settings(), dict[str, Any]()
+    given, chosen = require_settings(settings), dict[str, Any]()
     if not isinstance(given.q, Adjustable):
         chosen |= {"capacity": given.q} if isinstance(given.q, int) else {"capacities": given.q}
     deepen = not chosen
