@@ -55,6 +55,17 @@ def test_queues_are_those_of_the_wider_system_in_the_step_that_widens_it() -> No
     assert lengths == [1, 2, 3]  # `b` is two steps late, and the last `x` comes alone
 
 
+@pytest.mark.parametrize("cut", [1, 2, 70])
+def test_a_restored_queue_that_has_grown_is_read(cut: int) -> None:
+    """Its array is that of the snapshot, not one of the new executor."""
+    pipeline = flatten(PIPELINES["far"].resolve(Integer(5)))
+    steps = [{"x": 1}] * cut + [{"x": 2, "y": 0}] * (MAX_VARIABLES + 4)
+    running, resumed = Compiled(pipeline, machine=False), Compiled(pipeline, machine=False)
+    before = running.outputs(steps[:cut])
+    resumed.restore(running.snapshot())
+    assert before + resumed.outputs(steps[cut:]) == made(Reference(pipeline), steps)[0]
+
+
 @pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", TEXTS)
 @given(data=st.data())

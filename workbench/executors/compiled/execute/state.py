@@ -305,7 +305,7 @@ class LoopArrays:
         contents = []
         for size, array in zip(sizes, self.arrays, strict=True):
             own = data[start : start + size * array.itemsize]
-            contents.append(np.frombuffer(own, array.dtype.newbyteorder("<")))
+            contents.append(np.frombuffer(own, array.dtype.newbyteorder("<")).astype(array.dtype))
             start += size * array.itemsize
         if data[end:]:
             self.texts.put(json.loads(data[end:]))
