@@ -179,3 +179,32 @@ def test_whole_numbers_with_gaps_in_pandas(backend: str) -> None:
     for floats in ([1.0, 3.0], [1.0, None, 3.5], [None, 1e300]):
         with pytest.raises(InputError, match="expected a whole number"):
             wb.run(program, pd.DataFrame({"x": floats}), backend=backend)
+
+
+NUMBERS = np.arange(3)
+LAYOUTS: dict[str, Any] = {
+    "little endian": NUMBERS.astype(np.dtype(np.int64).newbyteorder("<")),
+    "big endian": NUMBERS.astype(">i8"),
+    "unaligned": np.frombuffer(b"#" + NUMBERS.tobytes(), np.int64, offset=1),
+    "unaligned in Arrow": pa.table(
+        {"x": pa.Array.from_buffers(pa.int64(), 3, [None, pa.py_buffer(b"#" + NUMBERS.tobytes()).slice(1)])}
+    ),
+    "reversed": NUMBERS[::-1],
+    "a field": np.array([(False, 0), (True, 1)], [("b", "?"), ("n", "i8")])["n"],
+    "narrow": NUMBERS.astype("i2"),
+}
+
+
+@pytest.mark.parametrize("warm_up_steps", [0, 100])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_arrays_of_any_layout_are_read(layout: str, warm_up_steps: int) -> None:
+    """By machine code, and by plain Python before that."""
+    data, program = LAYOUTS[layout], wb.parse("pipeline p(x: int) -> int { return x + 1 }").get()
+    columns = {"x": data} if isinstance(data, np.ndarray) else data
+    numbers = data if isinstance(data, np.ndarray) else data["x"].to_numpy()
+    expected = (numbers + 1).tolist()
+    for backend in ("reference", "compiled", "auto"):
+        answer = wb.run(program, columns, backend=backend)
+        assert (answer["out"].tolist() if isinstance(answer, dict) else answer["out"].to_pylist()) == expected
+    if isinstance(data, np.ndarray):
+        assert wb.executors.Compiled(program, warm_up_steps=warm_up_steps).feed(columns)["out"].events() == expected

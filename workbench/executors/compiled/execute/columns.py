@@ -180,7 +180,7 @@ def _of_arrays(
                 if isinstance(part, Texts)
                 else f"convert it: array.astype({np.dtype(dtype(part)).name!r})",
             )
-        fields.append(np.ascontiguousarray(codes, dtype(part)))
+        fields.append(np.require(codes, dtype(part), ("C", "A")))
         if part.finite and part != BOOL and len(array):
             lo, hi = (part.lo, part.hi) if isinstance(part, Integer | Range) else (0, (part.size or 0) - 1)
             wrong += _outside(name, domain, fields[-1], lo, hi, present)

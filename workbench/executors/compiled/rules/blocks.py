@@ -57,7 +57,7 @@ def event_words(block: EventBlock, width: int) -> records.EventWords:
         indices = indices - firsts[block.types]
     # Machine code is for writable arrays, and those of a block may be read-only: numba would compile it again.
     types, times, orders, indices = (
-        np.require(each, np.int64, ("C", "W")) for each in (block.types, block.times, orders, indices)
+        np.require(each, np.int64, ("C", "A", "W")) for each in (block.types, block.times, orders, indices)
     )
     return records.EventWords(types, times, orders, indices, begins, np.concatenate(words))
 
