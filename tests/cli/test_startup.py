@@ -16,7 +16,7 @@ HEAVY = {"networkx", "numpy", "numba", "llvmlite", "pandas", "pyarrow", "matplot
 MEANING = {"core", "processors", "ir", "executors", "smv", "verify", "show", "conformance", "lab"}
 """What a text that cannot be read has no use for."""
 LIGHT = re.compile(
-    r"workbench\.(core(\.(findings|form))?|events(\.account|\.files|\.packing|\.reading_options|\.table|\.formats.*)?|executors(\.table|\.run_options|\.backends.*)?"
+    r"workbench\.(core(\.(mistakes|form))?|events(\.account|\.files|\.packing|\.reading_options|\.table|\.formats.*)?|executors(\.table|\.run_options|\.backends.*)?"
     r"|verify(\.decide(\.table|\.engines.*)?|\.analysis|\.certify|\.equivalence)?|tesla(\.caches(\.table|\.policies)?)?"
     r"|conformance(\.compare(\.search)?)?|conformance\.(contenders|differential|executables|functions|models|parts|subjects"
     r"|threads|watched)|processors\.stream)"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.errors import InputError
+from workbench.errors import InputError, PipelineError
 
 TEXT = "pipeline p(x: 0..3) -> 1..4 { return x + 1 }"
 RULES = "declare A(x: int)\ndeclare B(x: int)\nfrom A(x > 3) as T emit B(x = T.x)"
@@ -35,13 +35,13 @@ def test_anything_else_is_refused(function: Callable[[Any], object]) -> None:
         (lambda x: x, "@wb.pipeline"),
     ]
     for other, hint in advice:
-        with pytest.raises(InputError, match="a program is expected") as refused:
+        with pytest.raises(PipelineError, match="a program is expected") as refused:
             function(other)
         assert hint in str(refused.value.hint)
     for text in (TEXT, RULES):
-        with pytest.raises(InputError, match="the text of a program, not its file") as refused:
+        with pytest.raises(InputError, match="the text of a program, not its file") as unread:
             function(text)
-        assert "wb.parse" in str(refused.value.hint)
+        assert "wb.parse" in str(unread.value.hint)
 
 
 def test_rules_are_checked_and_compared_like_pipelines(tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from tests.examples import examples
 from workbench.errors import WorkbenchError
 from workbench.tesla.check import parse_rules
 from workbench.tesla.model.build import RuleBounds, align_types, build_models, settle_bounds
+from workbench.tesla.model.rates import RuleRate
 from workbench.verify.answer.problem import comparison, problem
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.rules.problems import rule_comparison, rule_problem, shortest_of
-from workbench.verify.rules.rule_subject import WITH_TIME, slice_difference
+from workbench.verify.rules.rule_subject import WITH_TIME, RuleSubject, slice_difference
 from workbench.verify.rules.variants import shorter_rules, with_rule
 
 TYPES = ("A", "B", "P", "Q", "R")
@@ -158,3 +159,28 @@ def test_nothing_follows_where_one_of_several_is_not_known():
     assert shortest_of([cannot, cannot], Outcome.HOLDS) is cannot
     unshown = replace(can, counterexample=None)
     assert shortest_of([cannot, unshown], Outcome.HOLDS).outcome is Outcome.HOLDS
+
+
+def test_types_that_no_rule_of_a_model_reads_are_left_out():
+    rules = parse_rules(DECLARED + SEVERAL, "several")
+    subject = RuleSubject(rules, RuleBounds(rates={"A": RuleRate(1, 2, united=False)}))
+    assert subject.about(["other"]).rules.events == ("B", "R")
+    assert not subject.about(["other"]).bounds.rates
+    mentioned = subject.about(["other"], ["A", "Q"])  # only other rules emit Q
+    assert mentioned.rules.events == ("A", "B", "R")
+    assert mentioned.bounds.rates == subject.bounds.rates
+
+
+@pytest.mark.parametrize("text", ["always (R.x = 0 or A.x > 0)", "always (R.x = 1 or A.x > 0)", "always (A.x > 0)"])
+def test_a_property_may_mention_events_that_its_rules_do_not_read(text):
+    rules = parse_rules(DECLARED + SEVERAL, "several")
+    bounds = settle_bounds([rules], RuleBounds(capacity=1))
+    (model,) = build_models([rules], bounds)
+    some = rule_problem(rules, text, RuleBounds(capacity=1), SETTINGS, deepen=False).decide()
+    assert shown(some) == shown(problem(model, text, SETTINGS).decide())
+
+
+def test_of_two_rules_one_may_read_a_type_that_the_other_does_not():
+    one, other = (parse_rules(DECLARED + f"rule same: from {name} emit P(x = 0)", name) for name in "AB")
+    verdict = rule_comparison(one, other).decide()
+    assert shown(verdict) == ("fails", 1)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from workbench.budget import phase
-from workbench.errors import InputError, did_you_mean
+from workbench.errors import InputError, PipelineError, did_you_mean
 from workbench.language.parser import parse_expression, parse_file
 from workbench.named_files import allow, describe_other, hide_text, read_text
 from workbench.python_files import allow_python as python
@@ -115,7 +115,7 @@ def program_of(program: AnyProgram) -> Program:
 
     Raises
     ------
-    InputError: it is none of these, or the file cannot be read.
+    PipelineError: it is none of these. InputError: the file cannot be read.
     """
     if isinstance(program, str | Path):
         return load(program)
@@ -125,11 +125,19 @@ def program_of(program: AnyProgram) -> Program:
     if isinstance(program, Source):
         return program.get()
     if not isinstance(getattr(program, "pipeline", None), Pipeline):
-        hint = "give a pipeline, rules, a file, or a text that wb.parse or wb.rules.parse_rules has read"
-        if callable(program):
-            hint = "declare the inputs: @wb.pipeline(x=wb.INT) above the function"
-        raise InputError(f"a program is expected, and {program!r} is something else", hint=hint)
+        raise _describe_other_object(program)
     return program
+
+
+def _describe_other_object(item: object) -> PipelineError:
+    """Return the error for an object that is no program."""
+    from workbench.core.processor import Processor
+
+    hint = "give a pipeline, rules, a file, or a text that wb.parse or wb.rules.parse_rules has read"
+    if callable(item):
+        hint = "declare the inputs: @wb.pipeline(x=wb.INT) above def name(x): return ..."
+    kind = "a processor" if isinstance(item, Processor) else "something else"
+    return PipelineError(f"a program is expected, and {item!r} is {kind}", hint=hint)
 
 
 def parameters(items: Iterable[str]) -> dict[str, Value]:

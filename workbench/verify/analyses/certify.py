@@ -20,7 +20,6 @@ from workbench.core.readable import show_value
 from workbench.errors import PipelineError, Refused, WorkbenchError
 from workbench.executors.threaded.certificate import Certificate, by_structure, domains_of
 from workbench.executors.threaded.pipelined import as_processor, list_outputs
-from workbench.executors.threaded.pulled_pipeline import graph_of
 from workbench.language import AnyProgram, program_of
 from workbench.processors.held.group import flatten
 from workbench.processors.held.history import History
@@ -59,7 +58,7 @@ def certify(pipeline: AnyProgram, history: int | None = None, settings: Settings
     ------
     NotCertified: the claim is false, with the counterexample; or it could not be decided.
     """
-    pipeline = graph_of(program_of(pipeline))
+    pipeline = program_of(pipeline).pipeline
     node, processor = as_processor(pipeline)
     domains = pipeline.input_domains
     certificate = by_structure(processor, domains)

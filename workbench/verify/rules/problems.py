@@ -6,6 +6,7 @@ The rule of this module: if the search for a run needs more capacity than a mode
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -200,9 +201,10 @@ def growing_problem(
     itself: whether the property is that these rules fire.
     """
     rules, settings, bounds = subject.rules, subject.settings, subject.bounds
+    mentioned = {*re.findall(r"\w+", str(prop))} if isinstance(prop, PropertySyntax) else {*rules.events}
 
     def problem_with(more: RuleBounds) -> Problem:
-        return subject.within(more).settle().about(names).problem(prop)
+        return subject.within(more).settle().about(names, mentioned).problem(prop)
 
     required: Sequence[RequiredFiring] = RequiredFiring.of_any([rules], about, settings)
     if isinstance(prop, PropertySyntax):

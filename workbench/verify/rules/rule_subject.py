@@ -40,14 +40,14 @@ def read_settings(settings: Settings | None) -> tuple[RuleBounds, Settings, bool
 
     Capacities and numbers of values are those of the settings where the user chose them; others follow from the rules.
     """
-    given, chosen = require_settings(settings), dict[str, Any]()
-    if not isinstance(given.q, Adjustable):
-        chosen |= {"capacity": given.q} if isinstance(given.q, int) else {"capacities": given.q}
+    settings, chosen = require_settings(settings), dict[str, Any]()
+    if not isinstance(settings.q, Adjustable):
+        chosen |= {"capacity": settings.q} if isinstance(settings.q, int) else {"capacities": settings.q}
     deepen = not chosen
-    if not isinstance(given.n, Adjustable):
-        chosen["count"] = given.n
-    environment = replace(WITH_TIME.environment, fair=given.environment.fair)
-    return replace(given.rules or RuleBounds(), **chosen), replace(given, q={}, environment=environment), deepen
+    if not isinstance(settings.n, Adjustable):
+        chosen["count"] = settings.n
+    bounds, environment = settings.rules or RuleBounds(), replace(WITH_TIME.environment, fair=settings.environment.fair)
+    return replace(bounds, **chosen), replace(settings, q={}, environment=environment), deepen
 
 
 @dataclass(frozen=True)
@@ -73,21 +73,32 @@ class RuleSubject:
         """Return the same subject with fixed ticks and values, so that models of its parts have them, too."""
         return self.within(settle_bounds([self.rules], self.bounds))
 
-    def about(self, names: Collection[str]) -> Self:
-        """Return the rules of these names and all that they depend on, without the types that only other rules emit."""
+    def about(self, names: Collection[str], mentioned: Collection[str] = ()) -> Self:
+        """Return the rules of these names and all that they depend on, with the types that they read or emit.
+
+        Parameters
+        ----------
+        mentioned: types to keep besides, unless only other rules emit them.
+        """
         rules, bounds = self.rules, self.bounds
         own_names = rules.graph.sources(names) if self.is_separable else set(rules.rule_names)
         left_out = [rule for rule in rules.rules if rule.name not in own_names]
         if not left_out:
             return self
         own = tuple(rule for rule in rules.rules if rule.name in own_names)
-        gone = {rule.emits for rule in left_out} - {rule.emits for rule in own}
+        used = {name for rule in own for name in (rule.emits, *rule.types)} | {*mentioned} & {*rules.primitives}
+        gone = {name for name in rules.events if name not in used}
         declared = {name: each for name, each in rules.declarations.items() if name not in gone}
         gone |= {waiting_of(rule) for rule in left_out if rule.absence is not None}
-        capacities = {name: capacity for name, capacity in bounds.capacities.items() if name not in gone}
         rule_set = replace(rules, rules=own, declarations=declared)
-        tick = bounds.tick if has_units(rule_set) == has_units(rules) else None
-        return replace(self, rules=rule_set, bounds=replace(bounds, capacities=capacities, tick=tick))
+        own_bounds = replace(
+            bounds,
+            capacities={name: capacity for name, capacity in bounds.capacities.items() if name not in gone},
+            values={key: values for key, values in bounds.values.items() if key[0] not in gone},
+            rates={name: rate for name, rate in bounds.rates.items() if name not in gone},
+            tick=bounds.tick if has_units(rule_set) == has_units(rules) else None,
+        )
+        return replace(self, rules=rule_set, bounds=own_bounds)
 
     @property
     def is_separable(self) -> bool:
@@ -220,7 +231,8 @@ def slice_difference(
         return dict(sides), bounds
     whole = [RuleSubject(each, bounds) for each in (one, other)]
     names = {name for each in whole for name in each.about(behind).rules.rule_names}
-    parts = [each.about(names) for each in whole]
+    read = {name for each in (one, other) for rule in each.rules if rule.name in names for name in rule.types}
+    parts = [each.about(names, read) for each in whole]
     return dict(zip(sides, (each.rules for each in parts), strict=True)), parts[0].bounds
 
 
