@@ -98,7 +98,7 @@ def test_what_was_done_is_no_part_of_what_is_done() -> None:
 
 @pytest.mark.usefixtures("soon", "asleep")
 @pytest.mark.parametrize(
-    ("seconds", "more"), [(1, ()), pytest.param(3, ("-p", "liveness", "--jobs", "2"), marks=pytest.mark.slow)]
+    ("seconds", "more"), [(1, ()), pytest.param(12, ("-p", "liveness", "--jobs", "2"), marks=pytest.mark.slow)]
 )
 def test_the_output_has_objects_only(workbench: Run, hard: Path, seconds: float, more: tuple[str, ...]) -> None:
     args = "check", hard, "-p", "always (out != 3)", *more, "--engine", "nusmv", "--timeout", seconds
