@@ -288,6 +288,9 @@ def test_a_log_without_a_declared_type_is_remarked(caplog):
         caplog.clear()
         assert wb.run(rules, [row], time_unit="s") == []
         assert f"no row is of a type that is declared: {named} (1)" in caplog.text
-    caplog.clear()
-    assert len(wb.run(rules, [{"type": "A", "time": 1}, {"type": "Z", "time": 1}], time_unit="s")) == 1
-    assert not caplog.text
+    some: list[dict[str, Any]] = [{"type": "A", "time": 1}, {"type": "Z", "time": 1}]
+    bad: list[dict[str, Any]] = [{"type": "A", "time": "soon"}, {"type": "Z", "time": 1}]
+    for rows, count in ((some, 1), (bad, 0)):  # one row is, even if it cannot be read
+        caplog.clear()
+        assert len(wb.run(rules, rows, time_unit="s", bad_rows="skip")) == count
+        assert "no row is of a type" not in caplog.text

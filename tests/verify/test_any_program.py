@@ -44,6 +44,14 @@ def test_anything_else_is_refused(function: Callable[[Any], object]) -> None:
         assert "wb.parse" in str(unread.value.hint)
 
 
+def test_a_file_may_have_a_name_with_braces(tmp_path: Path) -> None:
+    (tmp_path / "{1}.pipe").write_text(TEXT)
+    for reference in (f"{tmp_path}/{{1}}.pipe", f"{tmp_path}/{{1}}.pipe:p", tmp_path / "{1}.pipe"):
+        assert wb.run(reference, {"x": [1]}) == {"out": [2]}
+    with pytest.raises(InputError, match="the text of a program"):
+        wb.load(f"pipeline p(x: int) -> int {{ return {' + '.join('x' * 400)} }}")  # longer than a name can be
+
+
 def test_rules_are_checked_and_compared_like_pipelines(tmp_path: Path) -> None:
     (tmp_path / "b.tesla").write_text(RULES)
     rules = wb.rules.parse_rules(RULES)

@@ -7,6 +7,7 @@ processors, are imported after the text has been parsed, so that a syntax error 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -103,10 +104,10 @@ def load(
     ------
     InputError: the file cannot be read. LanguageError: it has a mistake, or no such pipeline or parameter.
     """
-    if isinstance(reference, str) and set(reference) & {"{", "\n"}:
+    path, name = split_reference(str(reference))
+    if set(path) & {"{", "\n"} and not os.path.exists(path):  # Path.exists refuses long texts
         hint = "wb.parse(TEXT) reads pipelines, and wb.rules.parse_rules(TEXT) rules"
         raise InputError("this is the text of a program, not its file", hint=hint)
-    path, name = split_reference(str(reference))
     return read_file(path, include=include, allow_python=allow_python).get(name, **params).faulty(*faults)
 
 

@@ -183,18 +183,18 @@ class RuleLog:
 
     def notes(self) -> Iterator[str]:
         """Yield remarks about the log, when it has been read."""
-        if self.unknown and self.types:
-            yield f"ignored rows of types that are not declared: {self._count_unknown()}"
+        if self.unknown and not self.remark(self.reporter.account):
+            yield f"ignored rows of types that are not declared: {self._describe_unknown()}"
         for name, attribute in sorted(self._lacking()):
             yield f"no event of type {name} has a '{attribute}': it is null in all of them"
 
     def remark(self, account: Account) -> str:
         """Describe a log of which all rows are ignored; empty for any other."""
-        if self.types or not account.ignored[UNDECLARED]:
+        if self.types or account.bad or account.late or not account.ignored[UNDECLARED]:
             return ""
-        return f"no row is of a type that is declared: {self._count_unknown()} (the 'type' of a row names it)"
+        return f"no row is of a type that is declared: {self._describe_unknown()} (the 'type' of a row names it)"
 
-    def _count_unknown(self) -> str:
+    def _describe_unknown(self) -> str:
         return ", ".join(f"{name or 'no type'} ({count:,})" for name, count in self.unknown.most_common(5))
 
 
