@@ -27,7 +27,7 @@ from experiments.rule_loads import (
     constants_load,
 )  # fmt: skip
 from experiments.rule_timing import BLOCK, PUSHED, cost, fed, found_matches, started, totals, warmed
-from workbench.lab import Limits, Output, Region, Suite, least, ok, warns
+from workbench.lab import Limits, Output, Region, Suite, minimum, ok, warns
 from workbench.lab.claim import Judgement
 from workbench.lab.data import Data
 from workbench.lab.measure.tree import resident_mb
@@ -185,7 +185,7 @@ def beside(label: str, figures: Mapping[str, float | None], missing: str = "") -
 
 OTHERS = ("T-Rex", "Flink", "CORE", "Siddhi", "Esper", "DuckDB", "hard-wired loop")
 suite.table(
-    "goals", of=goals, rows="goal", cells={"measured": least("value")}, title="Goals",
+    "goals", of=goals, rows="goal", cells={"measured": minimum("value")}, title="Goals",
     beside=[
         beside("goal", {name: each.most for name, each in GOALS.items()}, missing="none"),
         *(beside(who, {name: each.others[who] for name, each in GOALS.items() if who in each.others})

@@ -14,7 +14,7 @@ from typing import Any
 import workbench as wb
 from workbench.core.domain import FLOAT, Value
 from workbench.executors.table import rule_engines
-from workbench.lab import Limits, NoData, Output, Region, Suite, fails, median, most, ok, only
+from workbench.lab import Limits, NoData, Output, Region, Suite, fails, maximum, median, ok, only
 from workbench.lab.claim import Judgement
 from workbench.lab.data import Data
 from workbench.lab.rule_runs import RULE_OUTPUTS, rule_run
@@ -154,7 +154,7 @@ def values(values: int, engine: str, events: int) -> dict[str, Any]:
     return found | {"events_of_value": 1000 / 3 / values}
 
 
-CELLS = {"us": median("cost"), "MB": most("peak_mb"), "composites": only("composites")}
+CELLS = {"us": median("cost"), "MB": maximum("peak_mb"), "composites": only("composites")}
 suite.table("models", of=models, rows=["model", "engine"], columns="events", cells=CELLS,
             title="The rules of models/tesla: processor time of an event")  # fmt: skip
 suite.table("windows", of=windows, rows=["shape", "engine", "events"], columns="window", cells=CELLS,

@@ -9,7 +9,7 @@ from typing import Any
 import workbench as wb
 from experiments.faulty_rules import FAULTY
 from workbench.budget import Budget
-from workbench.lab import Limits, Output, Region, Suite, fails, median, most, ok, only, warns
+from workbench.lab import Limits, Output, Region, Suite, fails, maximum, median, ok, only, warns
 from workbench.lab.claim import Judgement
 from workbench.lab.data import Data
 from workbench.tesla import tree as t
@@ -272,16 +272,17 @@ def mistakes(mistake: str) -> dict[str, Any]:
 
 # --- what they tell --------------------------------------------------------------------------------------------------
 
-CELLS = {"s": median("cpu_seconds"), "verdict": only("verdict"), "steps": most("steps"), "by": only("by")}
+CELLS = {"s": median("cpu_seconds"), "verdict": only("verdict"), "steps": maximum("steps"), "by": only("by")}
 suite.table("single", of=single, rows=["rule", "question", "values", "window", "engine"], cells=CELLS,
             title="A question about one rule")  # fmt: skip
-suite.table("states", of=states, rows=["rule", "window", "values"], cells={"states": most("states")}, title="States")
+suite.table("states", of=states, rows=["rule", "window", "values"], cells={"states": maximum("states")}, title="States")
 suite.table("sets", of=sets, rows=["question", "window", "rules"], cells=CELLS, title="Several rules")
 suite.table("models", of=models, rows=["model", "finest"], title="The models",
-            cells={"ticks": most("window"), "types": most("types"), "can": most("can"), "not decided": most("unknown"),
+            cells={"ticks": maximum("window"), "types": maximum("types"), "can": maximum("can"),
+                   "not decided": maximum("unknown"),
                    "s for one": median("seconds")})  # fmt: skip
-ASKED = {"s": median("cpu_seconds"), "parts": most("parts"), "streams": most("streams"),
-         "within bounds": most("bounded"), "not known": most("unknown")}  # fmt: skip
+ASKED = {"s": median("cpu_seconds"), "parts": maximum("parts"), "streams": maximum("streams"),
+         "within bounds": maximum("bounded"), "not known": maximum("unknown")}  # fmt: skip
 suite.table(
     "analyses", of=analyses, rows=["rule", "question", "values", "window"], cells=ASKED, title="One rule analysed"
 )

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import workbench as wb
-from workbench.lab import Limits, Output, Region, Suite, fails, median, most, ok, only, warns
+from workbench.lab import Limits, Output, Region, Suite, fails, maximum, median, ok, only, warns
 from workbench.lab.claim import Judgement
 from workbench.lab.data import Data
 from workbench.verify.ask.equivalence import EquivalenceMode
@@ -165,7 +165,7 @@ suite.table(
 )  # fmt: skip
 suite.table(
     "execution", of=execution, rows="query", columns="events",
-    cells={"events/s": median("rate"), "MB": most("peak_mb")}, title="The reference executor by length of the trace",
+    cells={"events/s": median("rate"), "MB": maximum("peak_mb")}, title="The reference executor by length of the trace",
 )  # fmt: skip
 suite.plot("domain", of=window_sums, x="n", y=CPU, log="xy", title="CPU time by domain size")
 suite.plot("length", of=lengths, x="length", y=CPU, series="shape", log="xy", where={"asked": "no overflow"},

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import workbench as wb
-from workbench.lab import Beside, Limits, Output, Region, Suite, fails, median, most, number, ok, only, total, warns
+from workbench.lab import Beside, Limits, Output, Region, Suite, fails, maximum, median, number, ok, only, total, warns
 from workbench.lab.claim import Judgement, NoData
 from workbench.lab.data import Data
 from workbench.verify.answer.verdict import Verdict
@@ -284,18 +284,18 @@ suite.table(
     title="Implementations compared, by domain size (Q = 2)",
 )  # fmt: skip
 suite.table(
-    "states", of=reach, rows="query", cells={"states": most("states")}, where={"n": 4, "q": 2},
+    "states", of=reach, rows="query", cells={"states": maximum("states")}, where={"n": 4, "q": 2},
     beside=[Beside("peer", ("query",), PEER_STATES, source="symbolic-beepbeep, N = 4, Q = 2, k = 3")],
     title="Reachable states (N = 4, Q = 2, k = 3)",
     doc="Of the cone of influence of the output; an environment that may send nothing is included.",
 )  # fmt: skip
 suite.table(
-    "states-by-q", of=reach, rows="query", columns="q", cells={"states": most("states")}, where={"n": 5},
+    "states-by-q", of=reach, rows="query", columns="q", cells={"states": maximum("states")}, where={"n": 5},
     title="Reachable states by queue size (N = 5, k = 3)",
 )  # fmt: skip
 suite.table(
     "totals", of=check, rows="property", cells={"measured": number(), "CPU, s": total("cpu_seconds"),
-    "slowest, ms": most("cpu_seconds").as_("ms", 1000), "most memory, MB": most("peak_mb")},
+    "slowest, ms": maximum("cpu_seconds").as_("ms", 1000), "most memory, MB": maximum("peak_mb")},
     title="All checks, three times each",
 )  # fmt: skip
 suite.plot(

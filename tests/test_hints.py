@@ -72,6 +72,7 @@ BODIES = [
     "return window(x, 2, «max→cumulate(max)»)",
     "return «avg(x)→window(x, 3, cumulate(+)) / 3»",
     "return x - «lag(x)→insert(x, 0)»",
+    "return x - «x[-1]→insert(x, 0)»",
     "return x + «next(x)→trim(x, 1)»",
     "return «latest(x)→sample(x, x)»",
     "return «rolling(x, 3)→window(x, 3, cumulate(+))»",
@@ -242,6 +243,7 @@ PIPES = [
     "pipeline p(x: int) -> int\n «→{» return x\n«→}»",
     "pipeline p(x: int) -> int «= x→{ return x }»",
     "pipeline p(x: «list(int)→map(int, int)») -> any { return x }",
+    "pipeline p(x: map«<str, int>→(str, int)») -> any { return x }",
     "pipeline p(x: «list<int>→map(int, int)») -> any { return x }",
     "pipeline p(x: «int[]→map(int, int)») -> any { return x }",
     "«→function values(e) = (e.0, e.1)\npipeline holds(k: int, e: (int, int)) -> bool { return k > 3 }\n»"
@@ -500,6 +502,8 @@ RULES = [
     'from Smoke and each Zone(name > «3→"3"») emit Smoke(area = 1)',
     "from Smoke(not area« → > 0») emit Smoke(area = 1)",
     "from Smoke(area > 0 «+→and» true) emit Smoke(area = 1)",
+    "from Smoke(area «:→==» 3) emit Smoke(area = 1)",
+    "declare A(x: «list<int>→int»)",
     # from other languages
     "from «(Smoke(area > 3))→Smoke(area > 3)» emit Smoke(area = 1)",
     "from Smoke and each «(Temp(value > 3))→Temp(value > 3)» within 1 from Smoke emit Smoke(area = 1)",
@@ -520,6 +524,10 @@ RULES = [
     "from Smoke and «LAST→last» Temp within 1 from Smoke emit Smoke(area = 1)",
     "from Smoke and «at least 3 Temp within 1 from Smoke→$n = COUNT(Temp within 1 from Smoke) where $n >= 3»"
     " emit Smoke(area = 1)",
+    "from «Temp group by area→Temp[$k = area] and $n = COUNT(Temp(area == $k) within 5 min from Temp)»"
+    " emit Smoke(area = 1)",
+    "from Smoke and each Temp«.win:time(5 min)→ within 5 min from Smoke» emit Smoke(area = 1)",
+    "from Smoke and each Temp«#window.time(5 min)→ within 5 min from Smoke» emit Smoke(area = 1)",
     "from Smoke and last Temp within «1 h 30 min→90 min» from Smoke emit Smoke(area = 1)",
     "from Smoke and last Temp within «1h30m→90 min» from Smoke emit Smoke(area = 1)",
     "from Smoke and last Temp within 1«-→ .. »5 min from Smoke emit Smoke(area = 1)",

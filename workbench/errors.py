@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from itertools import islice, takewhile
+from numbers import Integral
 from typing import NamedTuple, NoReturn, Self
 
 MAX_NAMES = 40
@@ -49,6 +50,18 @@ def refuse_unknown(what: str, name: object, known: Iterable[str]) -> None:
     """Raise InputError if something that is chosen by name is unknown."""
     if name not in (names := list(known)):
         raise InputError(f"there is no {what} '{name}'", hint=did_you_mean(str(name), names))
+
+
+def check_count(what: str, count: object, *, least: int, hint: str = "") -> None:
+    """Raise PipelineError if something is no whole number, or smaller than `least`."""
+    if isinstance(count, bool) or not isinstance(count, Integral) or count < least:
+        raise PipelineError(f"{what} is a whole number of at least {least}, not {count!r}", hint=hint)
+
+
+def check_kind(value: object, kind: type, hint: str) -> None:
+    """Raise InputError if an argument is not of a type."""
+    if not isinstance(value, kind):
+        raise InputError(f"a {kind.__name__} is expected, not {value!r}", hint=hint)
 
 
 class Location(NamedTuple):

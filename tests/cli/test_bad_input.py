@@ -360,6 +360,10 @@ def test_the_remedies_for_a_log_help(workbench: Run, pipe: Pipe, tmp_path: Path)
     plain = pipe("pipeline p(x: int) -> int { return x }")
     done = workbench("run", plain, "--input", log, "--skip-lines", 1, "--header", "a,b,x")
     assert (done.code, done.out) == (0, "out\n3\n")
+    for array, path in (("events", ".events"), ("my rows", '.["my rows"]')):
+        nested = tmp_path / "a.json"
+        nested.write_text(f'{{"k": 1, "{array}": [{{"x": 1}}, {{"x": 2}}]}}\n')
+        assert f"jq -c '{path}[]' FILE makes lines of the array" in workbench("run", plain, "--input", nested).err
     log.write_text("x,b\n1,yes\n2,no\n")
     labels = pipe("pipeline p(x: int, b: {yes, no}) -> int { return filter(x, b = yes) }")
     assert workbench("run", labels, "--input", log).out == "out\n1\n"

@@ -24,7 +24,8 @@ def measure(order, q, exact, seed):
 PAPER = Beside("paper", ("order", "q"), {("a", 2): 7.5, ("b'b", 2): None}, missing="> 9", source="somewhere")
 suite.table("wide", of=measure, rows="order", columns="q", beside=[PAPER],
             cells={"y": median("y").as_("ms", 1000), "word": only("word")})
-suite.table("long", of=measure, rows=["q", "exact"], cells={"n": number(), "least": least("whole"), "most": most("y"),
+suite.table("long", of=measure, rows=["q", "exact"], cells={"n": number(), "least": minimum("whole"),
+            "most": maximum("y"),
             "mean": mean("y"), "sum": total("y"), "spread": spread("y"), "words": only("word")})
 suite.table("part", of=measure, rows="order", cells={"sd": deviation("y")}, where={"q": 2, "exact": [True]})
 suite.plot("line", of=measure, x="q", y=median("y"), series="order")
@@ -199,9 +200,9 @@ def test_what_is_not_finite_is_not_drawn(make_lab):
     lab = make_lab("""
         @suite.experiment(Region(n=[1, 2, 3]), y=Output("y"))
         def f(n): return {"y": [float("nan"), float("-inf"), 3.0][n - 1]}
-        suite.table("t", of=f, rows="n", cells={"y": most("y")})
-        suite.plot("line", of=f, x="n", y=most("y"))
-        suite.plot("heap", of=f, y=most("y"), kind="histogram")
+        suite.table("t", of=f, rows="n", cells={"y": maximum("y")})
+        suite.plot("line", of=f, x="n", y=maximum("y"))
+        suite.plot("heap", of=f, y=maximum("y"), kind="histogram")
     """)
     run(lab)
     data = open_data(lab.suite, lab.store)
@@ -216,12 +217,12 @@ DOUBTS = """
 def f(n):
     if n == 2: raise ValueError
     return {"y": 1.0, "seconds": 1.0}
-suite.plot("number", of=f, x="n", y=most("y"))
-suite.plot("time", of=f, x="n", y=most("seconds"))
-suite.plot("cpu", of=f, x="n", y=most("cpu_seconds"))
-suite.plot("bars", of=f, x="n", y=most("cpu_seconds"), kind="bar")
-suite.plot("heap", of=f, y=most("cpu_seconds"), kind="histogram")
-suite.plot("cloud", of=f, x="seconds", y=most("y"), kind="scatter")
+suite.plot("number", of=f, x="n", y=maximum("y"))
+suite.plot("time", of=f, x="n", y=maximum("seconds"))
+suite.plot("cpu", of=f, x="n", y=maximum("cpu_seconds"))
+suite.plot("bars", of=f, x="n", y=maximum("cpu_seconds"), kind="bar")
+suite.plot("heap", of=f, y=maximum("cpu_seconds"), kind="histogram")
+suite.plot("cloud", of=f, x="seconds", y=maximum("y"), kind="scatter")
 """
 
 

@@ -172,7 +172,7 @@ def measure(n):
     return {"y": n}
 
 suite.table("t", of=measure, rows="n", cells={
-    "y": only("y"), "GPU, s": median("gpu_seconds"), "GPU, MB": most("gpu_peak_mb"), "known": number("gpu_seconds")})
+    "y": only("y"), "GPU, s": median("gpu_seconds"), "GPU, MB": maximum("gpu_peak_mb"), "known": number("gpu_seconds")})
 suite.plot("p", of=measure, x="n", y=median("gpu_seconds"))
 """
 

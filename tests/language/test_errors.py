@@ -382,7 +382,11 @@ TYPES = {
         "'width' of window is a whole number, not 'true'",
         "",
     ),
-    "width zero": (body("return §window(x, 0, sum)"), "a window needs a width of at least 1, not 0", ""),
+    "width zero": (
+        body("return §window(x, 0, sum)"),
+        "the width of a window is a whole number of at least 1, not 0",
+        "",
+    ),
     "function expected": (
         body("return cumulate(x, §3)"),
         "'function' of cumulate must be a function, and '3' is none",

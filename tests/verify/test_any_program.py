@@ -116,3 +116,44 @@ def test_other_arguments_of_a_wrong_kind_are_refused() -> None:
         with pytest.raises(InputError, match="cannot be"):
             wb.run(program, {"x": [1]}, **each)
     assert wb.check(program, "liveness", faults="lose x at most 1").outcome is wb.Outcome.HOLDS
+
+
+def test_functions_of_verdicts_take_one_or_several_and_refuse_the_rest() -> None:
+    verdict = wb.check(wb.parse(TEXT), "never(out = 2)")
+    assert wb.explorer(verdict) == wb.explorer([verdict])
+    assert wb.to_test(verdict) == wb.to_test((verdict,))
+    functions: list[Callable[[Any], object]] = [wb.explorer, wb.to_test, wb.examine, wb.certificate]
+    for function in functions:
+        for other in (None, 3, TEXT, wb.parse(TEXT).get(), {"x": [1]}):
+            with pytest.raises(InputError, match="a Verdict is expected") as refused:
+                function(other)
+            assert "wb.check" in str(refused.value.hint)
+    assert wb.render_timeline(verdict.run or wb.Trace(()))
+    with pytest.raises(InputError, match="a Trace is expected") as not_a_run:
+        wb.render_timeline(verdict)  # type: ignore[arg-type]
+    assert "verdict.run" in str(not_a_run.value.hint)
+
+
+def test_a_count_is_a_whole_number() -> None:
+    makers: list[Callable[[Any], object]] = [
+        wb.processors.Trim, wb.processors.Prefix, wb.processors.Stutter, wb.processors.CountDecimate,
+        wb.processors.Fork, wb.processors.Multiplex, wb.processors.Filter,
+        lambda width: wb.processors.Window(width, wb.processors.Cumulate(wb.functions.ADD)),
+    ]  # fmt: skip
+    for make in makers:
+        for wrong in (-1, 2.0, "2", None, True):
+            with pytest.raises(PipelineError, match=f"a whole number of at least [012], not {wrong!r}"):
+                make(wrong)
+
+
+def test_executors_run_programs_only() -> None:
+    makers: list[Callable[[Any], object]] = [
+        wb.compose,
+        wb.executors.Reference,
+        wb.executors.Dataflow,
+        wb.executors.Compiled,
+    ]
+    for make in makers:
+        for other in ("p.pipe", None, wb.processors.Trim(1), wb.parse(TEXT)):
+            with pytest.raises(PipelineError, match="a program is expected"):
+                make(other)

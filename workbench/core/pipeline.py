@@ -19,7 +19,7 @@ from workbench.core.fault import Fault
 from workbench.core.fields import resolve
 from workbench.core.kinds import Clocked, Deferring, Holder, Keeping
 from workbench.core.processor import END, Processor, Stream
-from workbench.core.program import Port, Ports, unknown
+from workbench.core.program import Port, Ports, Program, unknown
 from workbench.core.readable import plural
 from workbench.core.unfolding import Unfolding
 from workbench.display import Displayed
@@ -483,3 +483,11 @@ def type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Processo
         what = f"pipeline {pipeline}: processor '{node.name}' on {carried}: {error.what}"
         raise error.retold(what, where=error.where or node.where) from error
     return typed
+
+
+def graph_of(program: Program) -> Pipeline:
+    """Return the graph of a program; PipelineError for another object."""
+    graph = getattr(program, "pipeline", None)
+    if not isinstance(graph, Pipeline):
+        raise PipelineError(f"a program is expected, not {program!r}", hint="wb.load(FILE), or wb.parse(TEXT).get()")
+    return graph

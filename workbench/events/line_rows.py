@@ -98,12 +98,13 @@ class RecordReader(LineReader):
         missing = [key for key in keys if key not in self._seen]
         fed = any(not columns.inputs.keys().isdisjoint(needed) for columns, _ in self._known.values())
         if missing and self._seen and (self.named or (len(missing) == len(keys) and not fed)):
-            raise InputError(f"no row has a key '{missing[0]}'", hint=self._suggest(missing[0]))
+            raise InputError(f"no row has a key '{missing[0]}'", hint=self.suggest(missing[0]))
         for key, domain in self.domains.items() if self._seen else ():
             if isinstance(domain, CopiedCells) and key not in self._seen:
-                self.reporter.report_once(f"no row has a key '{key}' ({self._suggest(key)})")
+                self.reporter.report_once(f"no row has a key '{key}' ({self.suggest(key)})")
 
-    def _suggest(self, key: str) -> str:
+    def suggest(self, key: str) -> str:
+        """Return a hint for a key that no row has."""
         return did_you_mean(key, self.inner.get(key) or self._seen)
 
     def whose(self, column: int, path: str) -> str:

@@ -17,7 +17,7 @@ LONGEST = 1 << 24
 """Maximum number of characters of all paths of a row."""
 KEYED = re.compile(r"(?P<each>[^\[\]]+)\[(?P<key>[^\[\]]+)\](?:/(?P<value>[^\[\]]+))?")
 
-Places = list[tuple["str | None", "Element | str"]]
+PathContents = list[tuple["str | None", "Element | str"]]
 """The content at a path: elements or the texts of attributes, each with its key, if the path has keys."""
 
 
@@ -45,12 +45,12 @@ def paths_in(row: Element) -> Iterator[str]:
 
 Finder = Callable[[Element], Sequence["Element | str"]]
 """Finds the content at a path in an element."""
-KeyedPlaces = dict[str, Places]
+KeyedContents = dict[str, PathContents]
 """The elements of a row that have keys, by the beginnings of their paths."""
 
 
 @functools.cache
-def place(path: str) -> Callable[[Element, KeyedPlaces], Places]:
+def contents_finder(path: str) -> Callable[[Element, KeyedContents], PathContents]:
     """Return a function that finds all content at a path in a row, with a cache for that row."""
     keyed = KEYED.fullmatch(path)
     if keyed is None:
@@ -59,12 +59,12 @@ def place(path: str) -> Callable[[Element, KeyedPlaces], Places]:
     start, each, key = path.partition("]")[0], finder(keyed["each"]), finder(keyed["key"])
     inside = finder(keyed["value"]) if keyed["value"] else None
 
-    def find(row: Element, cache: KeyedPlaces) -> Places:
+    def find(row: Element, cache: KeyedContents) -> PathContents:
         if start not in cache:
             cache[start] = [(_only_text(key(e)), e) for e in each(row) if not isinstance(e, str)]
         if inside is None:
             return cache[start]
-        pairs: Places = []
+        pairs: PathContents = []
         for name, element in cache[start]:
             values = () if isinstance(element, str) else inside(element)
             pairs.append((name, values[0]) if len(values) == 1 else (None, element))

@@ -7,7 +7,7 @@ from workbench.lab.claim import NoData, fails, ok, warns
 from workbench.lab.experiment import Limits, Output
 from workbench.lab.region import Region
 from workbench.lab.suite import Suite
-from workbench.lab.table import Beside, deviation, least, mean, median, most, number, only, spread, total
+from workbench.lab.table import Beside, deviation, maximum, mean, median, minimum, number, only, spread, total
 
 __all__ = [
     "Beside",
@@ -18,10 +18,10 @@ __all__ = [
     "Suite",
     "deviation",
     "fails",
-    "least",
+    "maximum",
     "mean",
     "median",
-    "most",
+    "minimum",
     "number",
     "ok",
     "only",

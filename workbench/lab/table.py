@@ -60,8 +60,8 @@ def _statistic(form: str, word: str, *, of_numbers: bool = True) -> Callable[[st
 median = _statistic("median({})", "median")
 mean = _statistic("avg({})", "mean")
 total = _statistic("sum({})", "total")
-least = _statistic("min({})", "least", of_numbers=False)
-most = _statistic("max({})", "most", of_numbers=False)
+minimum = _statistic("min({})", "minimum", of_numbers=False)
+maximum = _statistic("max({})", "maximum", of_numbers=False)
 deviation = _statistic("stddev_samp({})", "standard deviation")
 """The standard deviation of a sample; empty for a single value."""
 spread = _statistic("(max({0}) - min({0}))", "spread")

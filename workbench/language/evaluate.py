@@ -259,7 +259,9 @@ class Evaluator:
         value = self.value(e.value)
         if isinstance(value, Items):
             return self.apply(READ_ITEM, [value, self.value(e.index)], e)
-        hint = f"an entry of a map is get({e.value}, {e.index}, 0); tables have entries: table NAME = [1, 2, 4]"
+        hint = f"the event before is insert({e.value}, 0); tables have entries: table NAME = [1, 2, 4]"
+        if isinstance(getattr(value, "domain", None), Map):
+            hint = f"an entry of a map is get({e.value}, {e.index}, 0)"
         raise e.value.error(f"'{e.value}' has no entries", hint)
 
     def field(self, e: s.Field) -> Any:

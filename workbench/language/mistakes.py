@@ -91,6 +91,7 @@ PHRASES = {
     r":\s*(\w+)\s*§\|": r"what may be null is written \1?",
     r"\{[^{}\n]*§\"\w": "labels and fields stand without quotes: {red, green}, {price: x}",
     r"\barray\s*(?:§[<\[]|\([^()\n]*§)": "an array has indices, and items of a type: var a: array(0..7, int) = 0",
+    r"\bmap\s*§[<\[]": "types stand in parentheses: map(str, int)",
     r"\bmap\s*\(\s*\w+\s*§\)": "a map has a type of keys, and one of values: map(int, bool)",
     r"\bvar\s[^\n]*:\s*(\w+)\s*§\[": r"an array is written array(0..7, \1)",
     r"(?::|\)\s*->)\s*(?!(?:map|array|int)\b)([A-Za-z]\w*)\s*(?:\([^(),]*§\)|§<)": rf"there is no type '\1': {LISTS}",

@@ -9,7 +9,7 @@ from workbench.core.domain import BOOL, Domain, Range, Value
 from workbench.core.ops import EQ, ite, negate
 from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stream, event
 from workbench.core.term import const
-from workbench.errors import PipelineError
+from workbench.errors import check_count
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,7 @@ class CountDecimate(Processor):
     prompt: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.interval < 1:
-            raise PipelineError(f"decimate needs an interval of at least 1, not {self.interval}")
+        check_count("the interval of decimate", self.interval, least=1)
 
     @property
     def label(self) -> str:

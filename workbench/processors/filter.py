@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 from workbench.core.domain import Anything, Bool, Domain, Value
 from workbench.core.processor import Maybe, Processor, State, Stream
 from workbench.core.typing_rules import advise_condition
-from workbench.errors import PipelineError, TypingError
+from workbench.errors import TypingError, check_count
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,7 @@ class Filter(Processor):
     streams: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        if self.ways < 1:
-            raise PipelineError(f"a filter lets events of at least 1 stream through, not {self.ways}")
+        check_count("the number of streams of filter", self.ways, least=1)
 
     @property
     def in_arity(self) -> int:

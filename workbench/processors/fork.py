@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from workbench.core.domain import Domain, Value
 from workbench.core.processor import Maybe, Processor, S, State, Stream, event
-from workbench.errors import PipelineError
+from workbench.errors import check_count
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,7 @@ class Fork(Processor):
         def __call__(self, *streams: S) -> tuple[S, ...]: ...  # type: ignore[override]
 
     def __post_init__(self) -> None:
-        if self.branches < 1:
-            raise PipelineError(f"a fork needs at least one branch, not {self.branches}")
+        check_count("the number of branches of a fork", self.branches, least=1)
 
     @property
     def out_arity(self) -> int:

@@ -11,7 +11,7 @@ from workbench.core.ops import negate
 from workbench.core.processor import Burst, Emission, Maybe, Processor, State, Stream, event
 from workbench.core.term import Change, Entries, const, domain_of, is_symbolic, like
 from workbench.core.typing_rules import literal_domain
-from workbench.errors import PipelineError
+from workbench.errors import check_count
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,7 @@ class Insert(Processor):
     prompt: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.times < 0:
-            raise PipelineError(f"insert needs a number of times that is not negative, not {self.times}")
+        check_count("the number of times of insert", self.times, least=0)
 
     @property
     def label(self) -> str:

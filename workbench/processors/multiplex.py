@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from workbench.core.domain import Domain, Value
 from workbench.core.function import same_domain
 from workbench.core.processor import Maybe, Processor, State, Stream, event
-from workbench.errors import PipelineError, TypingError
+from workbench.errors import TypingError, check_count
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,7 @@ class Multiplex(Processor):
     merges: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.ways < 2:
-            raise PipelineError(f"multiplex needs at least 2 streams, not {self.ways}")
+        check_count("the number of streams of multiplex", self.ways, least=2)
 
     @property
     def in_arity(self) -> int:

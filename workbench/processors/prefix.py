@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from workbench.core.domain import Domain, Range, Value
 from workbench.core.ops import LT, ite
 from workbench.core.processor import Maybe, Processor, State, Stream
-from workbench.errors import PipelineError
+from workbench.errors import check_count
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,7 @@ class Cut(Processor):
     count: int
 
     def __post_init__(self) -> None:
-        if self.count < 0:
-            raise PipelineError(f"{self.keyword} needs a number of events that is not negative, not {self.count}")
+        check_count(f"the number of events of {self.keyword}", self.count, least=0)
 
     def initial(self) -> State:
         return (0,)

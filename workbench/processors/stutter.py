@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from workbench.core.domain import Domain, Value
 from workbench.core.processor import Burst, Emission, Processor, State, Stream, event
-from workbench.errors import PipelineError
+from workbench.errors import check_count
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,7 @@ class Stutter(Processor):
     prompt: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.count < 1:
-            raise PipelineError(f"stutter needs a number of times that is at least 1, not {self.count}")
+        check_count("the number of times of stutter", self.count, least=1)
 
     @property
     def label(self) -> str:

@@ -20,7 +20,7 @@ from workbench.processors.held.group import flatten
 from workbench.show.draw import inline, svg
 from workbench.show.style import asset, begin_page
 from workbench.verify.answer.trace import MAX_WAITING, Trace
-from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.answer.verdict import Outcome, Verdict, verdicts_of
 
 WIDEST = 14
 """Maximum number of characters of a value in a drawing."""
@@ -30,8 +30,9 @@ _CHARACTER, _LEAST, _MAXIMUM = 6, 30, 132
 """Width of a character, and minimum and maximum width of a queue, in points."""
 
 
-def explorer(verdicts: Sequence[Verdict]) -> str:
+def explorer(verdicts: Sequence[Verdict] | Verdict) -> str:
     """Return the page: a tab for each verdict, with its run; it opens on the first that fails, or that has a run."""
+    verdicts = verdicts_of(verdicts)
     drawn: list[tuple[Pipeline, list[Trace]]] = []
     objects = [{**_describe(v), "sign": v.outcome.sign, "drawing": _find_drawing(v.run, drawn)} for v in verdicts]
     title = ", ".join(dict.fromkeys(verdict.pipeline for verdict in verdicts))

@@ -19,6 +19,7 @@ from workbench.core.fields import Record
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.core.readable import show_value
+from workbench.errors import check_kind
 from workbench.faults.unreliable import name_pipe
 from workbench.processors.held.group import flatten
 from workbench.smv.terms import show_smv
@@ -179,6 +180,7 @@ def render_timeline(
     A `▲` or, for a run that repeats, a bracket points at the result of the run; `!` follows the length of a
     queue that was full when an event arrived. Of a long path only the first and the last steps are drawn.
     """
+    check_kind(trace, Trace, "the run of a verdict is verdict.run, which may be None")
     last = len(trace.steps) - MAX_STEPS // 2
     if trace.loop is not None or last <= MAX_STEPS // 2:
         return render(timeline(trace, pipeline, capacities), width)

@@ -33,6 +33,12 @@ PHRASES = {
     r"[(,]\s*\w+\s*:\s*§\d": (
         f"types are {listed(SPELLED.values())}; the numbers of a model are those of check --values TYPE.NAME=0..3"
     ),
+    r"[(,]\s*(\w+)\s*§:\s*(\w+|[\"'][^\"']*.)": r"values are compared with ==, <, ...: \1 == \2",
+    r"\bdeclare\b[^()]*\([^()]*:\s*\w+\s*§[<\[(]": "an attribute is one value: write one event for each",
+    r"§(?:group|partition)\s+by\s+([\w.]+)": (
+        "a rule compares keys: from A[$k = id] and $n = COUNT(A(id == $k) within 5 min from A)"
+    ),
+    r"\w§(?:\.(?:win|std|ext)[:.]|#\w)": "windows stand in predicates and aggregates: each TYPE within 5 min from NAME",
     r"\b(first|last)\s+§\d": r"\1 selects one event: \1 TYPE; an aggregate reads several: $n = COUNT(...)",
     _SELECTED + r"\s*§\.?(\w+\s*[<>=!]+\s*[-\w.$\"']+)": r"conditions stand in parentheses: \1 \2(\3)",
     _SELECTED + r"\s*§[<>=!]": r"conditions stand in parentheses: \1 \2(attribute > 45)",

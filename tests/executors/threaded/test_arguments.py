@@ -31,7 +31,7 @@ def windowed(x):
 
 
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
-    "no room in a pull group": (lambda: PullGroup(doubled, NONE, capacity=0), "capacity of at least one event, not 0"),
+    "no room in a pull group": (lambda: PullGroup(doubled, NONE, capacity=0), "at least 1, not 0"),
     "no copies ahead": (lambda: Pipelined(doubled, NONE, certify(doubled), ahead=0), "not 0"),
     "no steps ahead": (lambda: Threaded(doubled, NONE, ahead=0), "not 0"),
     "half an event": (lambda: PullGroup(doubled, NONE, capacity=1.5), "not 1.5"),  # type: ignore[arg-type]

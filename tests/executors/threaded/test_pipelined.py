@@ -167,7 +167,7 @@ def test_a_certificate_is_for_its_processor(manager):
     window = alone(Window(3, Cumulate(f.ADD)))
     with pytest.raises(Refused, match="with a certificate of"):
         Pipelined(alone(Window(4, Cumulate(f.ADD))), manager, certify(window))
-    with pytest.raises(PipelineError, match="at least one event"):
+    with pytest.raises(PipelineError, match="at least 1, not 0"):
         Pipelined(window, manager, certify(window), batch=0)
 
 
@@ -214,7 +214,7 @@ def test_somebodys_word_is_taken_and_may_be_false(manager):
     assert str(word) == "Cumulate(+) over int has no memory: trusted, on the word of Ann, who cannot add"
     assert list(Pipelined(sums, manager, word).connect(x=[1, 2, 3])) == [1, 2, 3]
     assert Reference(sums).run([1, 2, 3]) == {"out": [1, 3, 6]}
-    with pytest.raises(PipelineError, match="at least one event"):
+    with pytest.raises(PipelineError, match="at least 1, not 0"):
         vouch(sums, 0, by="Ann")
     with pytest.raises(PipelineError, match="needs somebody who vouches"):
         vouch(sums, 1, by=" ")

@@ -23,11 +23,11 @@ from workbench.conformance.written_tests.rule_runs import (
 )
 from workbench.errors import WorkbenchError
 from workbench.verify.answer.trace import Trace
-from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.answer.verdict import Outcome, Verdict, verdicts_of
 from workbench.verify.ask.equivalence import Equivalence
 
 
-def to_test(verdicts: Sequence[Verdict], command: str = "", folder: str | Path = ".") -> str:
+def to_test(verdicts: Sequence[Verdict] | Verdict, command: str = "", folder: str | Path = ".") -> str:
     """Return the text of a pytest file with a test for each verdict, all of which must have runs.
 
     A pipeline of a file is built from its text, any other by the Python program that builds it.
@@ -42,7 +42,7 @@ def to_test(verdicts: Sequence[Verdict], command: str = "", folder: str | Path =
     WorkbenchError: a verdict has no run, or a run without its pipeline; or a function of a pipeline has no source.
     """
     file = WrittenFile("Runs that a model checker found, as tests.", command)
-    for verdict in verdicts:
+    for verdict in verdicts_of(verdicts):
         _add(file, verdict, folder)
     return str(file)
 

@@ -70,6 +70,8 @@ class JsonReader(RecordReader):
         self._outer = outer.difference(
             keys, *(each.names() for each in self.domains.values() if isinstance(each, Tuple))
         )
+        self._rows_in: dict[str, list[str]] = {}
+        """The arrays of objects in the first row, with the keys of their first object."""
 
     def lines_block(self, lines: bytes, file_name: str, first: int, count: int) -> LogBlock:
         """Return a block of lines, with columns if each line is certainly one object."""
@@ -145,6 +147,9 @@ class JsonReader(RecordReader):
         bare = not isinstance(data, dict)
         if bare and (self.only is None or (isinstance(data, list) and not as_json(self.domains[self.only]))):
             raise self.no_object(line)
+        if not bare and not self._seen:
+            arrays = {key: value[0] for key, value in data.items() if value and isinstance(value, list)}
+            self._rows_in = {key: list(first) for key, first in arrays.items() if isinstance(first, dict)}
         if self._paths and not bare:
             self._lift(data)
         if (
@@ -178,6 +183,13 @@ class JsonReader(RecordReader):
         expected = ", ".join(f'"{name}": ...' for name in self.domains)
         hint = LINES_OF_JSON if line.lstrip().startswith("[") else ""
         return InputError(f"expected an object {{{expected}}}, not {short(line)}", hint=hint)
+
+    def suggest(self, key: str) -> str:
+        array = next((array for array, keys in self._rows_in.items() if key in keys), None)
+        if array is None:
+            return super().suggest(key)
+        path = f".{array}[]" if array.isidentifier() else f".[{json.dumps(array)}][]"
+        return f"a row is one line: jq -c '{path}' FILE makes lines of the array '{array}'"
 
     def cell(self, cell: Any, domain: Domain) -> Value | None:
         return None if cell is None else from_json(cell, domain)

@@ -28,7 +28,7 @@ from workbench.events.reading_options import Reading
 from workbench.events.rows import BLOCK, LogBlock, RowReader
 from workbench.events.table import FormatRow
 from workbench.events.values import DEEPEST, UnreadableError, from_text, short
-from workbench.events.xml_paths import Element, KeyedPlaces, Places, paths_in, place, plain_elements
+from workbench.events.xml_paths import Element, KeyedContents, PathContents, contents_finder, paths_in, plain_elements
 from workbench.events.xml_shape import PlainCell, RowShapes, plain_value
 
 MAXIMUM = 100
@@ -199,7 +199,7 @@ class XmlReader(RowReader):
 
     def cells(self, row: Element) -> Sequence[Any]:
         plain = self._shapes and self._shapes.cells(row)
-        cache: KeyedPlaces = {}
+        cache: KeyedContents = {}
         cells: list[Any] = []
         for i, path in enumerate(self._paths):
             texts = plain and plain[i]
@@ -208,7 +208,7 @@ class XmlReader(RowReader):
             elif texts:
                 cells.append(PlainCell(*texts, partial(_at, path, row)))
             else:
-                cells.append(place(path)(row, cache))
+                cells.append(contents_finder(path)(row, cache))
         if self._missing:
             there = {path for path, cell in zip(self._paths, cells, strict=True) if _contents(cell)}
             self._missing = {path: None for path in self._missing if path not in there}
@@ -265,7 +265,7 @@ class XmlReader(RowReader):
         return as_text(row)
 
 
-def _kind(cells: Sequence[Places | None]) -> str:
+def _kind(cells: Sequence[PathContents | None]) -> str:
     """Return the type of the content at a path in some rows."""
     from workbench.events.inspection import guess_type
 
@@ -276,11 +276,11 @@ def _kind(cells: Sequence[Places | None]) -> str:
     return f"lists of {kind}" if any(len(cell or ()) > 1 for cell in cells) else kind
 
 
-def _at(path: str, row: Element) -> Places:
-    return place(path)(row, {})
+def _at(path: str, row: Element) -> PathContents:
+    return contents_finder(path)(row, {})
 
 
-def _contents(cell: Any) -> Places:
+def _contents(cell: Any) -> PathContents:
     return cell.contents() if isinstance(cell, PlainCell) else cell or []
 
 
@@ -317,7 +317,7 @@ def _field(content: Element | str, name: str, domain: Domain) -> Value | None:
     return value
 
 
-def _map(cell: Places, domain: Map) -> FrozenMap[Value, Value]:
+def _map(cell: PathContents, domain: Map) -> FrozenMap[Value, Value]:
     """Build a map from keys to elements; a set is a map to true."""
     pairs: dict[Value, Value] = {}
     for key, each in cell:

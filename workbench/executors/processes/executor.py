@@ -26,7 +26,7 @@ from workbench.core.kinds import Answers, Divisible, Push, keeps_copies
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, State, Stepped
 from workbench.core.program import Program
-from workbench.errors import PipelineError, Refused, WorkbenchError
+from workbench.errors import Refused, WorkbenchError, check_count
 from workbench.executors.backend import Oracle, StepRecord, Steps
 from workbench.executors.overlapped_steps import Overlapped
 from workbench.executors.processes.worker_share import Ended, Failed, WorkerShare, before
@@ -63,8 +63,7 @@ class Processes(Overlapped):
         oracle: Oracle | None = None,
         live: bool = False,
     ) -> None:
-        if processes < 1:
-            raise PipelineError(f"{processes} worker processes", hint="1 is the least")
+        check_count("the number of worker processes", processes, least=1)
         self.processes = processes
         self._batch, self._ahead = (1, 1) if live else (BATCH, AHEAD)
         self.divided = divided(flatten(pipeline))

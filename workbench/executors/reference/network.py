@@ -16,7 +16,7 @@ from workbench.core.domain import Value
 from workbench.core.kinds import Keeping, Push
 from workbench.core.processor import State, events_of
 from workbench.core.program import Program, unknown
-from workbench.errors import DomainError, Overflow, PipelineError
+from workbench.errors import DomainError, Overflow, PipelineError, check_count
 from workbench.executors.backend import Oracle, check_support
 from workbench.executors.reference.cell import ABSENT, JOINED, Cell, Saved, failure
 from workbench.executors.reference.generated_step import WrittenOut, write_out
@@ -66,8 +66,7 @@ class Network:
         for name, capacity in capacities.items():
             if name not in self.flat.queues:
                 raise unknown(self.flat.ports.of, "queue", name, self.flat.queues)
-            if capacity < 0:
-                raise PipelineError(f"the capacity of queue '{name}' is {capacity}", hint="0 is the least")
+            check_count(f"the capacity of queue '{name}'", capacity, least=0)
         return dict(capacities)
 
     def pushing(self, name: str) -> Push:

@@ -15,7 +15,7 @@ from typing import Any, Self
 from workbench.core.domain import Domain, Value
 from workbench.core.function import Function, TypedFunction
 from workbench.core.processor import Processor, State
-from workbench.errors import PipelineError, Refused
+from workbench.errors import PipelineError, Refused, check_count
 from workbench.ir.lookback import find_history_bound, find_settled_states
 from workbench.processors.held.group import Group
 
@@ -128,8 +128,7 @@ def by_structure(processor: Processor, inputs: tuple[Domain, ...]) -> Certificat
 
 def vouch_for(processor: Processor, inputs: tuple[Domain, ...], history: int, by: str) -> Certificate:
     """Return the certificate of a typed processor that a person vouches for."""
-    if type(history) is not int or history < 1:
-        raise PipelineError(f"a processor depends on at least one event, the present one, not on {history!r}")
+    check_count("the number of events that a processor depends on, with the present one", history, least=1)
     if not by.strip():
         raise PipelineError(
             "a certificate that was not established needs somebody who vouches for it", hint="by='your name'"

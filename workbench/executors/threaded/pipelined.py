@@ -15,7 +15,7 @@ from workbench.core.domain import Value
 from workbench.core.pipeline import Node
 from workbench.core.processor import Emission, Processor, events_of
 from workbench.core.program import Program
-from workbench.errors import PipelineError
+from workbench.errors import PipelineError, check_count
 from workbench.executors.backend import check_support
 from workbench.executors.pending import Done, Pending
 from workbench.executors.reference.cell import failure
@@ -99,8 +99,7 @@ class Pipelined(PulledPipeline):
     ) -> None:
         super().__init__(pipeline, manager)
         check_support(pipeline, "threaded")
-        if batch < 1:
-            raise PipelineError(f"a copy takes at least one event at a time, not {batch}")
+        check_count("the batch of a copy", batch, least=1)
         self.ahead, self.batch = check_capacity(ahead), batch
         self._node, processor = as_processor(pipeline)
         certificate.check(processor, self.pipeline.input_domains)

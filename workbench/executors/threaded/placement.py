@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from workbench.core.kinds import keeps_copies
 from workbench.core.pipeline import Pipeline
-from workbench.errors import PipelineError
+from workbench.errors import PipelineError, check_count
 from workbench.executors.threaded.certificate import Certificate
 from workbench.executors.threaded.manager import ThreadManager
 
@@ -91,8 +91,7 @@ def balance_cuts(flat: Pipeline, parts: int, costs: Sequence[float] | None = Non
     flat: a pipeline without groups.
     costs: cost of each processor, in the order of the pipeline; equal if None.
     """
-    if parts < 1:
-        raise PipelineError(f"a pipeline cannot be cut into {parts} parts")
+    check_count("the number of parts", parts, least=1)
     weights = [1.0] * len(flat.nodes) if costs is None else list(costs)
     least: list[list[tuple[float, int]]] = [[(0.0, 0)] + [(float("inf"), 0)] * len(weights)]
     for _ in range(min(parts, len(weights))):

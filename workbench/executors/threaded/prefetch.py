@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Generic, Self, TypeVar
 
-from workbench.errors import PipelineError
+from workbench.errors import PipelineError, check_count
 from workbench.executors.pending import Done
 from workbench.executors.threaded.manager import ThreadManager, ThreadTask
 from workbench.executors.threaded.primitives import Gates
@@ -26,11 +26,7 @@ CAPACITY = 64
 
 def check_capacity(capacity: int) -> int:
     """Return the capacity; PipelineError where no event would ever fit."""
-    if type(capacity) is not int or capacity < 1:
-        raise PipelineError(
-            f"a queue of results that are computed ahead needs a capacity of at least one event, not {capacity!r}",
-            hint=f"give it a whole number from 1 on, or leave it out: it is {CAPACITY} then",
-        )
+    check_count("the capacity of a queue of early results", capacity, least=1, hint=f"the default is {CAPACITY}")
     return capacity
 
 

@@ -22,7 +22,7 @@ from workbench.core.function import same_domain
 from workbench.core.join import Join, keep_unshared
 from workbench.core.kinds import Each, Holder, Keeping, in_turn, keeps_copies, stepping
 from workbench.core.ops import as_term, both, ite
-from workbench.core.pipeline import Node, Pipeline
+from workbench.core.pipeline import Node, Pipeline, graph_of
 from workbench.core.processor import (
     Burst,
     Emission,
@@ -400,7 +400,7 @@ def flatten(program: Program, *, faults: bool = True) -> Pipeline:
     A capacity that the graph itself gives to a queue inside a group overrides the group's own. The faults of
     the graph and its groups are injected (`faults.inject`), or left out.
     """
-    pipeline = program.pipeline
+    pipeline = graph_of(program)
     size = Group(pipeline).size
     if size > MAXIMUM:
         raise PipelineError(

@@ -18,7 +18,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Emission, Machine, Processor, Slot, State, Stream
 from workbench.core.strict_values import when
 from workbench.core.term import const
-from workbench.errors import PipelineError
+from workbench.errors import check_count
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.freeze import Freeze
@@ -46,8 +46,7 @@ class History(SingleHolder):
     __call__: ClassVar[Any]  # one stream or several: the inner processor decides
 
     def __post_init__(self) -> None:
-        if self.events < 1:
-            raise PipelineError(f"a history has at least 1 event, not {self.events}")
+        check_count("the number of events of a history", self.events, least=1)
         if isinstance(self.inner, Pipeline):
             object.__setattr__(self, "inner", Group(self.inner))
 

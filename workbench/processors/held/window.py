@@ -38,7 +38,7 @@ from workbench.core.processor import (
 )
 from workbench.core.strict_values import when
 from workbench.core.term import FALSE, const
-from workbench.errors import PipelineError
+from workbench.errors import check_count
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.cumulate_window import CumulateWindow, associative, fold_of
 from workbench.processors.held.inner_processor import (
@@ -75,8 +75,7 @@ class Window(SingleHolder, Divisible):
     splits: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.width < 1:
-            raise PipelineError(f"a window needs a width of at least 1, not {self.width}")
+        check_count("the width of a window", self.width, least=1)
         object.__setattr__(self, "inner", wrap(self.keyword, self.inner))
 
     @property

@@ -30,7 +30,7 @@ from workbench.core.ops import EQ, ITE, NE, NOT, both, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
 from workbench.core.term import Term, var
-from workbench.errors import LimitMet, WorkbenchError
+from workbench.errors import LimitMet, WorkbenchError, check_kind
 from workbench.ir.reduce import FLAG, keys_in
 from workbench.ir.system import System
 from workbench.processors.moore import Transition
@@ -38,7 +38,7 @@ from workbench.verify.answer.prepare import Prepared, prepare
 from workbench.verify.answer.problem import Problem, check
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace
-from workbench.verify.answer.verdict import Ground, Outcome, Reliance, Verdict
+from workbench.verify.answer.verdict import FROM_CHECK, Ground, Outcome, Reliance, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question, invariant, is_full
 
@@ -65,6 +65,7 @@ def examine(verdict: Verdict, *, brief: bool = False) -> Verdict:
     ------
     WorkbenchError: the verdict comes from another process, so its question is not known.
     """
+    check_kind(verdict, Verdict, FROM_CHECK)
     if verdict.problem is None:
         raise WorkbenchError(
             f"it is not known what '{verdict.property}' was decided for",

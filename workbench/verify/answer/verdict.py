@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any
 from workbench.budget import Budget, phase
 from workbench.core.readable import plural
 from workbench.display import Displayed
-from workbench.errors import LimitMet, Refused
+from workbench.errors import LimitMet, Refused, check_kind
 from workbench.verify.answer.trace import Trace
 
 if TYPE_CHECKING:
     from workbench.smv.engines.engine import Reached
     from workbench.verify.answer.problem import Problem
+
+FROM_CHECK = "give what wb.check or wb.equiv returns"
+"""Where verdicts come from, as a hint."""
 
 
 class Outcome(StrEnum):
@@ -333,6 +336,14 @@ class Verdict(Displayed):
 EARLY = 8
 """Number of steps without overflow from which on bounds do not count as met in the first steps."""
 BOUNDS_EARLY = "queues overflow in the first steps: too little is known; choose a larger Q"
+
+
+def verdicts_of(verdicts: Iterable[Verdict] | Verdict) -> list[Verdict]:
+    """Return one verdict, or several, as a list; InputError for anything else."""
+    listed = list(verdicts) if isinstance(verdicts, Iterable) else [verdicts]
+    for each in listed:
+        check_kind(each, Verdict, FROM_CHECK)
+    return listed
 
 
 def grow(verdict: Verdict, larger: Iterable[Callable[[], Verdict]], seconds: float) -> Verdict:

@@ -20,7 +20,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.core.range_escape import can_escape
 from workbench.core.term import Term, leaves, var
-from workbench.errors import PipelineError, TypingError
+from workbench.errors import PipelineError, TypingError, check_count
 from workbench.ir.reduce import FLAG, escape_in, observe
 from workbench.ir.system import Pipe, Queue, StateVariable, System
 from workbench.processors.held.contracts import watch
@@ -197,8 +197,7 @@ def response() -> Property:
 
 def bounded_liveness(k: int) -> Property:
     """Return the property that there are never more than k consecutive steps with input and without output."""
-    if k < 0:
-        raise PipelineError(f"bounded-liveness needs a number of steps that is not negative, not {k}")
+    check_count("the number of steps of bounded-liveness", k, least=0)
 
     def question(system: System) -> Question:
         silent = both(disjunction(arrivals(system)), negate(disjunction(outputs(system))))

@@ -21,7 +21,7 @@ from workbench.core.fields import scalars
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.program import Program
 from workbench.display import Displayed
-from workbench.errors import DomainError, LimitMet, PipelineError
+from workbench.errors import DomainError, LimitMet, check_count
 from workbench.language import AnyProgram, program_of
 from workbench.processors.held.group import flatten, with_capacities
 from workbench.verify.answer.grounds import (
@@ -198,8 +198,7 @@ def buffers(pipeline: AnyProgram, settings: Settings | None = None, max: int = M
     Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
     EngineError, EngineMissing: the engine cannot be used. Limits and crashes make a queue unknown.
     """
-    if max < 0:
-        raise PipelineError(f"the largest capacity to check cannot be negative: {max}")
+    check_count("the largest capacity to check", max, least=0)
     pipeline = program_of(pipeline)
     settings = require_settings(settings).fit(pipeline)
     try:

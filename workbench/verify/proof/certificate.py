@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.budget import phase
-from workbench.errors import Refused
+from workbench.errors import Refused, check_kind
 from workbench.verify.answer.problem import Problem
-from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.answer.verdict import FROM_CHECK, Outcome, Verdict
 from workbench.verify.decide.part import remaining_limits
 from workbench.verify.proof.question import describe_question, list_obligations
 from workbench.verify.proof.script import write_script
@@ -25,6 +25,7 @@ def certificate(verdict: Verdict) -> str:
     Refused: the verdict is another one, or is about infinite runs; or no invariant is found in the time of the budget.
     EngineMissing: z3 is not installed.
     """
+    check_kind(verdict, Verdict, FROM_CHECK)
     problem = verdict.problem
     if type(problem) is not Problem:
         raise Refused("a certificate is about a pipeline, not about rules, nor about an SMV system that it watches")

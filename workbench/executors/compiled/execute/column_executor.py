@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from workbench.core.pipeline import graph_of
 from workbench.core.program import Program
 from workbench.errors import PipelineError, Refused
 from workbench.executors.compiled.execute.loops import InTurn, Loop, LoopKind, StepRange, StepSchedule, SystemLoops
@@ -64,7 +65,7 @@ class ColumnExecutor:
         self._columns = columns
         self.pipeline = pipeline
         known = capacities is None or tuple(sorted(capacities.items()))
-        self.flat, self.allocation = pipeline.pipeline.derive(
+        self.flat, self.allocation = graph_of(pipeline).derive(
             ("allocation", self.name, known, maps),
             lambda: (flat := flatten(pipeline), allocate(flat, self.name, capacities, maps=maps)),
         )
