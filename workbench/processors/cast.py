@@ -19,7 +19,7 @@ from workbench.errors import Overflow, TypingError
 
 @dataclass(frozen=True)
 class Cast(Processor):
-    """Emits every event in `domain`: wrapped, clamped or checked as its results are, fractions rounded down."""
+    """Converts every event to `domain`: numbers are wrapped, clamped or checked by its rule, fractions rounded down."""
 
     domain: Domain
 

@@ -16,7 +16,7 @@ from workbench.errors import check_count
 
 @dataclass(frozen=True)
 class Insert(Processor):
-    """When the first event arrives, emits `value` `times` times and then it; afterwards every event as it comes."""
+    """Emits `value` `times` times and then the first event, in the step of that event; then every event as it comes."""
 
     value: Value
     times: int = 1

@@ -13,7 +13,7 @@ from workbench.core.processor import Machine, Maybe, Slot, State, Stream
 
 @dataclass(frozen=True)
 class Sample(Listening):
-    """Emits the latest event of its first input at each event of its second, whatever that carries.
+    """Emits the latest event of its first input at each event of its second, whatever the value of that event.
 
     An event that comes in the same step counts; before the first one nothing is emitted.
     """

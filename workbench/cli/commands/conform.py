@@ -1,4 +1,4 @@
-"""Compare every backend with the reference executor on random traces, and shrink what differs to a test."""
+"""Compare every backend with the reference executor on random traces, and shrink each difference to a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run suites of experiments, and report on them with the way back from every number."""
+"""Run suites of experiments, and report on them with a link from every number to its measurements."""
 
 from workbench.cli.actions import ActionTable
 

@@ -1,4 +1,4 @@
-"""Write tables, plots and claims, with the way back from every number."""
+"""Write tables, plots and claims, with a link from every number to its measurements."""
 
 from __future__ import annotations
 

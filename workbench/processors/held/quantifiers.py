@@ -57,7 +57,7 @@ from workbench.processors.held.waiting_copies import WaitingCopies
 
 @dataclass(frozen=True)
 class ForAll(SingleHolder, Divisible, PendingVerdicts):
-    """Emits, for each front, whether the inner processor holds of every value that the front has.
+    """Emits, for each front, whether `inner` holds for every value of the front.
 
     Parameters
     ----------
@@ -337,7 +337,7 @@ class ForAll(SingleHolder, Divisible, PendingVerdicts):
 
 @dataclass(frozen=True)
 class Exists(ForAll):
-    """Emits, for each front, whether the inner processor holds of some value that it has; parameters as of `ForAll`."""
+    """Emits, for each front, whether `inner` holds for some value of the front; parameters as in `ForAll`."""
 
     keyword: ClassVar[str] = "exists"
     symbol: ClassVar[str] = "∃"
