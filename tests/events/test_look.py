@@ -42,7 +42,7 @@ def test_columns_of_text(tmp_path):
         "column  type                    empty  input",
         "user    whole numbers           1      e.user: int",
     ]
-    assert "passed over" in str(file)
+    assert "ignored" in str(file)
 
 
 def test_columns_of_lines_of_json(tmp_path):

@@ -1,6 +1,7 @@
 """What is asked of some of the rules says of all of them what asking all of them says."""
 
 import random
+import re
 from dataclasses import replace
 
 import pytest
@@ -12,10 +13,11 @@ from workbench.errors import WorkbenchError
 from workbench.tesla.check import parse_rules
 from workbench.tesla.model.build import RuleBounds, align_types, build_models, settle_bounds
 from workbench.tesla.model.rates import RuleRate
+from workbench.verify.answer.examine import examine
 from workbench.verify.answer.problem import comparison, problem
 from workbench.verify.answer.verdict import Outcome
-from workbench.verify.rules.problems import rule_comparison, rule_problem, shortest_of
-from workbench.verify.rules.rule_subject import WITH_TIME, RuleSubject, slice_difference
+from workbench.verify.rules.problems import SplitProblem, rule_comparison, rule_problem, shortest_of
+from workbench.verify.rules.rule_subject import WITH_TIME, RuleSubject, slice_difference, split_difference
 from workbench.verify.rules.variants import shorter_rules, with_rule
 
 TYPES = ("A", "B", "P", "Q", "R")
@@ -85,6 +87,25 @@ def test_random_rules_are_told_apart_by_those_that_differ(seed):
     one, other = build_models(sides, bounds)
     whole = comparison(one, other, "stepwise", SETTINGS).decide()
     assert decided_alike(rule_comparison(*sides, bounds, SETTINGS).decide(), whole)
+
+
+@given(st.integers(0, 2**32))
+@examples(2, deadline=None)
+def test_random_rules_of_which_several_differ_are_compared_one_by_one(seed):
+    rng = random.Random(seed)
+    while True:
+        one = other = random_rules(rng, 3)
+        for _ in range(2):
+            shorter = [(number, each) for number, rule in enumerate(other.resolved) for _, each in shorter_rules(rule)]
+            other = with_rule(other, *rng.choice(shorter)) if shorter else other
+        sides = align_types(one, other)
+        bounds = settle_bounds(sides, RuleBounds(capacity=1))
+        if len(split_difference(dict(zip("ab", sides, strict=True)), bounds)) > 1:
+            break
+    left, right = build_models(sides, bounds)
+    parts = rule_comparison(*sides, bounds, SETTINGS)
+    assert isinstance(parts, SplitProblem)
+    assert decided_alike(parts.decide(), comparison(left, right, "stepwise", SETTINGS).decide())
 
 
 @given(st.integers(0, 2**32))
@@ -184,3 +205,21 @@ def test_of_two_rules_one_may_read_a_type_that_the_other_does_not():
     one, other = (parse_rules(DECLARED + f"rule same: from {name} emit P(x = 0)", name) for name in "AB")
     verdict = rule_comparison(one, other).decide()
     assert shown(verdict) == ("fails", 1)
+
+
+def test_rules_that_all_differ_are_compared_one_by_one():
+    """Thresholds over whole numbers: `x > n` is `x >= n + 1`; each comparison has the values of its own rule only."""
+    texts = ["", "", ""]
+    for n in range(3):
+        rule = f"declare A{n}(x: int)\ndeclare B{n}(x: int)\nrule r{n}: from A{n}(x LIMIT) emit B{n}(x = A{n}.x)\n"
+        for i, limit in enumerate((f"> {n}", f">= {n + 1}", f">= {n + 1 + (n == 1)}")):
+            texts[i] += rule.replace("LIMIT", limit)
+    one, same, other = map(parse_rules, texts)
+    verdict = rule_comparison(one, same).decide()
+    assert verdict.outcome is Outcome.HOLDS
+    values = [text for text in verdict.rests_on if "none is null" in text]
+    assert [re.sub(r" is .*;", ":", text) for text in values] == [f"A{n}.x: none is null (rule r{n})" for n in range(3)]
+    assert examine(verdict) is verdict  # its grounds are those of three models
+    verdict = rule_comparison(one, other).decide()
+    assert shown(verdict) == ("fails", 1)
+    assert {name for step in verdict.counterexample.steps for name in step.inputs} <= {"A1", "elapsed"}

@@ -73,7 +73,7 @@ class InspectedFile:
     def __str__(self) -> str:
         rows = [("column", "type", "empty", "input")]
         for each in self.columns:
-            inputs = ", ".join(each.inputs) or "passed over"
+            inputs = ", ".join(each.inputs) or "ignored"
             rows.append(
                 (listed([each.name]), each.kind, str(each.nulls), inputs + (f" ({each.wrong})" if each.wrong else ""))
             )

@@ -54,8 +54,8 @@ BRIEFLY = 5.0
 def examine(verdict: Verdict, *, brief: bool = False) -> Verdict:
     """Return the verdict with the findings about its grounds in `examined`.
 
-    An `unknown` verdict is returned unchanged, and so is a verdict on inputs that a system drives: its grounds are
-    those of the system, and are not varied.
+    An `unknown` verdict is returned unchanged, and so is one on inputs that a system drives, or about several models:
+    their grounds are not varied.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def examine(verdict: Verdict, *, brief: bool = False) -> Verdict:
             f"it is not known what '{verdict.property}' was decided for",
             hint="examine what `check` gave in this process",
         )
-    if verdict.outcome is Outcome.UNKNOWN or verdict.problem.system:
+    if verdict.outcome is Outcome.UNKNOWN or verdict.problem.system or verdict.problem.has_models:
         return verdict
     findings = list[Ground]()
     with suppress(LimitMet), Budget(max(BRIEFLY, verdict.seconds)) if brief else share(1):

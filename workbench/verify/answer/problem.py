@@ -47,6 +47,7 @@ class Problem:
     syntax: the parsed property, if it was written as text.
     title: the name of the pipeline in verdicts, if not its own.
     system: the SMV system that drives the inputs, if any.
+    has_models: whether it was decided in several models.
     """
 
     subject: Program
@@ -55,6 +56,7 @@ class Problem:
     syntax: PropertySyntax | None = None
     title: str = ""
     system: str = ""
+    has_models: bool = False
 
     def __repr__(self) -> str:
         return f"<{self.text} of {self.name}, not decided>"

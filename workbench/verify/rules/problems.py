@@ -9,10 +9,12 @@ import math
 import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from workbench.budget import Budget, phase, share
-from workbench.errors import LimitMet, TypingError
+from workbench.errors import LimitMet, TypingError, listed
 from workbench.language import PropertySyntax, parse_property
 from workbench.language.properties import PROPERTIES
 from workbench.language.syntax import Expression, Identifier, walk
@@ -22,7 +24,7 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.rule_warnings import cut_silent
 from workbench.verify.answer.problem import Problem, comparison
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Depth, Outcome, Verdict, deeper
+from workbench.verify.answer.verdict import Depth, Ground, Outcome, Verdict, deeper
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property
 from workbench.verify.rules.growing_question import LARGEST_CAPACITY, GrowingQuestion
@@ -33,6 +35,7 @@ from workbench.verify.rules.rule_subject import (
     find_relevant_rules,
     read_settings,
     slice_difference,
+    split_difference,
 )
 
 SHORTER = 2.0
@@ -88,38 +91,54 @@ class RuleProblem(Problem):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SplitProblem(RuleProblem):
-    """The problem whether composites of a type can come, put to each rule that emits them, with what it depends on.
+    """A problem that is put to parts of the rules, one after the other.
 
-    They can if one of the rules can emit some, and a shortest stream is the shortest of all rules. If nothing follows,
-    since one of the rules is undecided, all rules are checked together.
+    A run of one part may decide it; a shortest run is the shortest of all parts.
 
     Attributes
     ----------
-    names: the names of these rules.
+    parts: the problem of each part with these settings, by the name of a rule.
+    shows: the outcome of a part whose run decides the problem.
+    divided: whether the other outcome of all parts decides it, too; otherwise it is put to all rules together.
     """
 
-    names: tuple[str, ...] = ()
+    parts: Mapping[str, Callable[[Settings], Problem]] = field(default_factory=dict)
+    shows: Outcome = Outcome.FAILS
+    divided: bool = False
 
     def decide(self) -> Verdict:
-        """Return the verdict; it rests on the grounds of the verdict on one of the rules."""
-        assert self.source is not None
-        assert self.syntax is not None
-        start, parts, grow = time.monotonic(), list[Verdict](), self.settings.grow / (len(self.names) + 1)
-        shows = Outcome.HOLDS if PROPERTIES[self.syntax.name].wanted else Outcome.FAILS
-        with Budget(self.settings.seconds, self.settings.memory_mb):
-            for number, name in enumerate(self.names):
-                seconds = share(len(self.names) - number + 1).seconds  # as much is left for all rules together
-                if any(each.outcome is shows for each in parts):
-                    seconds = SHORTER if seconds is None else min(SHORTER, seconds)
-                own = replace(self.source, settings=replace(self.settings, seconds=seconds, grow=grow))
-                with phase(f"{name} (rule {number + 1} of {len(self.names)})", part=True):
-                    parts.append(growing_problem(own, self.syntax, [name]).decide())
-            part_verdict = shortest_of(parts, shows)
-            if part_verdict is not None:
-                return replace(part_verdict, seconds=time.monotonic() - start)
-            verdict = super().decide()
-            unknown = verdict.outcome is Outcome.UNKNOWN
-            return replace(verdict, depth=deeper(verdict.depth, depth_of_all(parts))) if unknown else verdict
+        """Return the verdict of all parts; a run comes with the grounds of the part that has it."""
+        start, verdicts = time.monotonic(), dict.fromkeys(self.parts, self.make_undecided("no time was left for it"))
+        whole: Verdict | None = None
+        with suppress(LimitMet), Budget(self.settings.seconds, self.settings.memory_mb):
+            self._decide_parts(self.parts, verdicts)
+            if not self.divided and shortest_of([*verdicts.values()], self.shows) is None:
+                whole = super().decide()
+            undecided = [
+                name for name, each in verdicts.items() if each.outcome is Outcome.UNKNOWN and not each.vacuity
+            ]
+            if self.divided and undecided and (share(len(undecided)).seconds or 0) > SHORTER:
+                self._decide_parts(undecided, verdicts)
+        verdict = whole or shortest_of([*verdicts.values()], self.shows)
+        if verdict is None:
+            name, verdict = next(each for each in verdicts.items() if each[1].outcome is Outcome.UNKNOWN)
+            verdict = replace(verdict, reason=f"rule {name}: {verdict.reason}")
+        elif not whole and verdict.outcome is not self.shows:
+            verdict = replace(verdict, grounds=join_grounds(verdicts), problem=replace(self, has_models=True))
+        if verdict.outcome is Outcome.UNKNOWN:
+            return replace(verdict, depth=deeper(verdict.depth, depth_of_all([*verdicts.values()])))
+        return replace(verdict, seconds=time.monotonic() - start)
+
+    def _decide_parts(self, names: Collection[str], verdicts: dict[str, Verdict]) -> None:
+        """Decide some parts, and store their verdicts; each gets an equal share of the time that is left."""
+        for number, name in enumerate(names):
+            shares = len(names) - number + (not self.divided)  # as much is left for all rules together
+            seconds = share(shares).seconds
+            if any(each.outcome is self.shows for each in verdicts.values()):
+                seconds = SHORTER if seconds is None else min(SHORTER, seconds)
+            grow = self.settings.grow / (len(self.parts) + (not self.divided))
+            with phase(f"{name} (rule {number + 1} of {len(names)})", part=True):
+                verdicts[name] = self.parts[name](replace(self.settings, seconds=seconds, grow=grow)).decide()
 
 
 def shortest_of(verdicts: Sequence[Verdict], shows: Outcome) -> Verdict | None:
@@ -131,6 +150,22 @@ def shortest_of(verdicts: Sequence[Verdict], shows: Outcome) -> Verdict | None:
         shortest = known and all(each is not None and each.shortest for _, each in candidates)
         return replace(best, counterexample=run and replace(run, shortest=shortest))
     return min(verdicts, key=lambda each: each.outcome is not Outcome.WITHIN_BOUNDS) if known else None
+
+
+def join_grounds(verdicts: Mapping[str, Verdict]) -> tuple[Ground, ...]:
+    """Join the grounds of verdicts on rules: what does not apply to all comes with the names of its rules."""
+    rules_of = dict[tuple[str, str], list[str]]()
+    first = dict[tuple[str, str], Ground]()
+    for name, verdict in verdicts.items():
+        for each in verdict.grounds:
+            rules_of.setdefault((each.kind, each.text), []).append(name)
+            first.setdefault((each.kind, each.text), each)
+    kinds, count = list(dict.fromkeys(kind for kind, _ in first)), len(verdicts)
+    grounds = list[Ground]()
+    for key, names in sorted(rules_of.items(), key=lambda each: (kinds.index(each[0][0]), len(each[1]) < count)):
+        text = f"{key[1]} (rule {listed(names)})" if key[1] and len(names) < count else key[1]
+        grounds.append(replace(first[key], text=text))
+    return tuple(grounds)
 
 
 def depth_of_all(verdicts: Sequence[Verdict]) -> Depth | None:
@@ -173,8 +208,15 @@ def rule_problem(
         return growing_problem(subject, prop, emitting)
     less = replace(settings, grow=settings.grow / (len(alone) + 1))
     whole = growing_problem(replace(subject, settings=less), prop, emitting)
+    parts = {name: partial(_put_to_rule, subject, prop, name) for name in emitting}
+    shows = Outcome.HOLDS if PROPERTIES[prop.name].wanted else Outcome.FAILS
     arguments = whole.subject, whole.prop, settings, whole.syntax
-    return SplitProblem(*arguments, growing=whole.growing, source=subject, names=emitting)
+    return SplitProblem(*arguments, growing=whole.growing, source=subject, parts=parts, shows=shows)
+
+
+def _put_to_rule(subject: RuleSubject, prop: PropertySyntax, name: str, settings: Settings) -> Problem:
+    """Make the problem of a property of one rule, and of all that it depends on."""
+    return growing_problem(replace(subject, settings=settings), prop, [name])
 
 
 def problem_of_rules(
@@ -262,7 +304,7 @@ def rule_comparison(
 ) -> RuleProblem:
     """Make the problem whether two rule sets emit the same composites at the same steps.
 
-    If they differ in some rules only, the models contain these and what they depend on.
+    If they differ in some rules only, the models contain these and what they depend on, each by itself if possible.
 
     Raises
     ------
@@ -271,6 +313,16 @@ def rule_comparison(
     sides = dict(zip(("left", "right"), align_types(left, right), strict=True))
     rule_sets = tuple(sides.values())
     whole = RuleSubject(rule_sets[0], bounds or RuleBounds(), settings, deepen)
+    separate = split_difference(sides, whole.bounds) if mode == "stepwise" and settings.engine == "auto" else {}
+    if len(separate) > 1:
+        parts = {
+            name: partial(_compare_part, part["left"], part["right"], own, deepen)
+            for name, (part, own) in separate.items()
+        }
+        any_part = next(iter(parts.values()))(settings)
+        return SplitProblem(
+            any_part.subject, any_part.prop, settings, any_part.syntax, any_part.title, parts=parts, divided=True
+        )
 
     def problem_with(more: RuleBounds) -> Problem:
         parts, own = sides, more
@@ -282,6 +334,11 @@ def rule_comparison(
     first = problem_with(whole.bounds)
     question = growing_comparison(lambda more: problem_with(more).decide(), rule_sets, whole)
     return RuleProblem(first.subject, first.prop, settings, first.syntax, first.title, growing=question)
+
+
+def _compare_part(left: RuleSet, right: RuleSet, bounds: RuleBounds, deepen: bool, settings: Settings) -> Problem:
+    """Make the problem that compares parts of two rule sets."""
+    return rule_comparison(left, right, bounds, settings, deepen=deepen)
 
 
 def comparison_of_rules(

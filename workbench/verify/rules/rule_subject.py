@@ -11,6 +11,7 @@ windows count the events of all types, or if the text of the rules is inconclusi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -33,6 +34,8 @@ from workbench.verify.ask.scope import Adjustable
 
 WITH_TIME = Settings({}, environment=Environment("one"))
 """The settings for models of rules: at each step one event comes, or time passes."""
+Sides = tuple[dict[str, RuleSet], RuleBounds]
+"""Two rule sets by name, with the bounds of both models."""
 
 
 def read_settings(settings: Settings | None) -> tuple[RuleBounds, Settings, bool]:
@@ -202,9 +205,7 @@ def _list_named(rule_sets: Sequence[RuleSet], names: Collection[str]) -> list[tu
     return [(number, rule) for number, rules in enumerate(rule_sets) for rule in rules.rules if rule.name in names]
 
 
-def slice_difference(
-    sides: Mapping[str, RuleSet], bounds: RuleBounds, *, ordered: bool
-) -> tuple[dict[str, RuleSet], RuleBounds]:
+def slice_difference(sides: Mapping[str, RuleSet], bounds: RuleBounds, *, ordered: bool) -> Sides:
     """Return the parts of two rule sets that differ in what they emit if and only if the rule sets do; all if unclear.
 
     Parameters
@@ -212,9 +213,36 @@ def slice_difference(
     sides: the rule sets by name.
     ordered: whether the order counts in which composites of a step are published.
     """
+    names = _find_difference(sides, bounds, ordered=ordered)
+    return (dict(sides), bounds) if names is None else _cut(sides, bounds, names)
+
+
+def split_difference(sides: Mapping[str, RuleSet], bounds: RuleBounds) -> dict[str, Sides]:
+    """Return parts of two rule sets, by name, such that these emit the same if and only if both sides of each part do.
+
+    There is a part for each rule that differs and on which no other one depends, if the type of a composite shows which
+    rule emitted it; otherwise there are no parts.
+    """
+    one, other = sides.values()
+    changed = _find_difference(sides, bounds, ordered=True) or set()
+    emitting = Counter(rule.emits for rule in one.rules)
+    if one.rule_names != other.rule_names or any(
+        emitting[rule.emits] > 1 for rule in one.rules if rule.name in changed
+    ) or not all(RuleSubject(each).is_separable for each in (one, other)):  # fmt: skip
+        return {}
+    sources = {name: one.graph.sources([name]) | other.graph.sources([name]) for name in changed}
+    return {
+        name: _cut(sides, bounds, {name})
+        for name in one.rule_names
+        if name in changed and not any(name in sources[each] for each in changed - {name})
+    }
+
+
+def _find_difference(sides: Mapping[str, RuleSet], bounds: RuleBounds, *, ordered: bool) -> set[str] | None:
+    """Return the names of the rules that decide whether two rule sets emit the same; None if all may."""
     one, other = sides.values()
     if bounds.trex or one.aggregates != other.aggregates or len(one.rules) != len(other.rules):
-        return dict(sides), bounds
+        return None
     pairs = list(zip(one.rules, other.rules, strict=True))
     changed = {each.name for pair in pairs if pair[0] != pair[1] or len({*map(str, pair)}) > 1 for each in pair}
     behind = one.graph.dependants(changed) | other.graph.dependants(changed)
@@ -224,13 +252,15 @@ def slice_difference(
             for rules in (one, other) for rule in rules.rules if rule.name in changed
         )  # fmt: skip
         same = all(a.emits == b.emits for a, b in pairs)
-        if not (changed and is_visible and same):
-            return dict(sides), bounds
-        behind = changed  # each additional or missing composite is seen at once
-    elif ordered:  # names determine which rules are the same
-        return dict(sides), bounds
+        return changed if changed and is_visible and same else None  # each composite more or less is seen at once
+    return None if ordered else behind  # names determine which rules are the same
+
+
+def _cut(sides: Mapping[str, RuleSet], bounds: RuleBounds, names: Collection[str]) -> Sides:
+    """Return the rules of these names, and all that they depend on, of two rule sets."""
+    one, other = sides.values()
     whole = [RuleSubject(each, bounds) for each in (one, other)]
-    names = {name for each in whole for name in each.about(behind).rules.rule_names}
+    names = {name for each in whole for name in each.about(names).rules.rule_names}
     read = {name for each in (one, other) for rule in each.rules if rule.name in names for name in rule.types}
     parts = [each.about(names, read) for each in whole]
     return dict(zip(sides, (each.rules for each in parts), strict=True)), parts[0].bounds
