@@ -6,7 +6,7 @@ nothing else; code that traverses the graph gets it from the program.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -34,6 +34,7 @@ class Port:
         event.
     clock: whether it carries the time of each step, and the unit of its numbers: `us`; `numbers` if the log
         determines the unit, which is not needed; `any` if the unit makes no difference. Empty: it is no clock.
+    required: tests whether a row must have an event on it, as on a column of times; None: no row must.
     remedy, data_remedy: advice if a file, or Python's data, has no column for it; empty: the usual advice.
     """
 
@@ -46,6 +47,7 @@ class Port:
     remedy: str = field(default="", compare=False)
     data_remedy: str = field(default="", compare=False)
     shared: bool = False
+    required: Callable[[Mapping[str, Any]], bool] | None = field(default=None, compare=False, repr=False)
 
 
 class Ported(Protocol):

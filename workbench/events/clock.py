@@ -8,6 +8,7 @@ of the row above, unless it may be late.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -157,9 +158,16 @@ def _with_clock(port: Port, clock: Clock) -> Port:
     return replace(port, domain=Times(replace(clock, unit=None) if port.clock == "numbers" else clock, port.clock))
 
 
-def time_port(column: str, times: Times) -> Port:
+def is_timed(row: Mapping[str, Any]) -> bool:
+    """Whether a row must have a time: each row must."""
+    del row
+    return True
+
+
+def time_port(column: str, times: Times, required: Callable[[Mapping[str, Any]], bool] = is_timed) -> Port:
     """Return the port of the column of times, where it is no input."""
-    return Port(column, times, remedy=WRITE_TIME, data_remedy=WRITE_TIME.replace("--time ", "time="))
+    remedy = WRITE_TIME.replace("--time ", "time=")
+    return Port(column, times, required=required, remedy=WRITE_TIME, data_remedy=remedy)
 
 
 def time_domain(clock: Clock) -> Domain:

@@ -91,6 +91,7 @@ class RowReader(ABC):
         ports = with_clock(program.ports, self.reading.clock)
         self.ports = limit_to_64_bits(ports) if self.reading.only_64_bits else ports
         self.domains = self.ports.domains
+        self._required = [port for port in self.ports.inputs if port.required is not None]
         self._report_shared_columns()
         for name, domain in self.domains.items():
             if isinstance(domain, Nullable):
@@ -171,6 +172,12 @@ class RowReader(ABC):
             for port in self.ports.inputs:
                 if port.name not in events and not port.copied:
                     raise self._empty(port.name)
+        for port in self._required if len(events) < len(self.domains) else ():
+            if port.name not in events and port.required is not None and port.required(events):
+                in_python = port.remedy and port.remedy == port.data_remedy
+                skip = 'bad_rows="skip"' if in_python else "--bad-rows skip"
+                hint = f"{port.remedy}{'; ' * bool(port.remedy)}{skip} leaves out such rows"
+                raise InputError(f"this row has no '{self.reading.columns.get(port.name, port.name)}'", hint=hint)
         return events
 
     def open(self, columns: ColumnMap) -> None:
@@ -377,10 +384,12 @@ class RowReader(ABC):
 
             rows = next(iter(arrays.values())).rows
             arrays |= {name: decode_nulls(self.domains[name], rows) for name in lacking}
-        if arrays is not None and self.reading.null == "error":
-            needed = (arrays.get(port.name) for port in self.ports.inputs if not port.copied)
-            return arrays if all(each is not None and each.present is None for each in needed) else None
-        return arrays
+        needed = [port.name for port in self._required]
+        if self.reading.null == "error":
+            needed += [port.name for port in self.ports.inputs if not port.copied]
+        if arrays is None or any(arrays[name].present is not None for name in needed if name in arrays):
+            return None
+        return arrays if arrays.keys() >= set(needed) else None
 
     @property
     def pads(self) -> bool:

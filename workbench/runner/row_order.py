@@ -18,7 +18,7 @@ from workbench.core.program import Port, Ports
 from workbench.errors import InputError
 from workbench.events.account import Account, Reporter
 from workbench.events.batch import Columns, EventArray, RowEvents, batches, column_steps, join_events
-from workbench.events.clock import Clock, Times, time_domain, time_port
+from workbench.events.clock import Clock, Times, is_timed, time_domain, time_port
 from workbench.events.date_formats import UntimedError
 from workbench.events.decoding import count_blocks
 from workbench.events.rows import LogBlock
@@ -148,9 +148,7 @@ class RowOrder:
         )
 
     def _of_row(self, row: RowEvents, times: Times | None, log_name: str) -> RowAtTime:
-        time: Any = row.get(self._column)
-        if time is None:
-            raise InputError(f"a row has no '{self._shown}'", where=log_name, hint="--time names the column of times")
+        time: Any = row[self._column]
         if self._beside:
             return RowAtTime(time, {name: event for name, event in row.items() if name != self._column})
         try:
@@ -183,7 +181,8 @@ class RowOrder:
 def add_times(ports: Ports, column: str, times: Times) -> Ports:
     """Add the column of times to the ports that rows are read for, where it is no input."""
     if column in ports.domains:
-        return ports
+        inputs = (replace(port, required=is_timed) if port.name == column else port for port in ports.inputs)
+        return replace(ports, inputs=tuple(inputs))
     return replace(ports, inputs=(replace(time_port(column, times), copied=True), *ports.inputs))
 
 

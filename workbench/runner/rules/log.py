@@ -10,15 +10,16 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError, did_you_mean
 from workbench.events.account import UNDECLARED, Account, Reporter
-from workbench.events.clock import WRITE_TIME, Clock, time_port
+from workbench.events.clock import Clock, is_timed, time_port
 from workbench.events.read import share_columns
 from workbench.events.reading_options import Reading
 from workbench.events.rows import LogBlock
@@ -101,7 +102,7 @@ class RuleLog:
         self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None = None, log_name: str = ""
     ) -> Iterator[EventPiece]:
         """Return the events in rows that have been read for `log_ports`; `log_name` is the log that they come from."""
-        pieces = self._of_blocks(blocks, ports, declared, log_name)
+        pieces = self._of_blocks(blocks, ports, declared)
         if self.clock.late is None:
             return pieces
         ends = (lambda: True) if self.state is None else self.state.end_log
@@ -111,7 +112,7 @@ class RuleLog:
         return hold_back.order_pieces(pieces)
 
     def _of_blocks(
-        self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None, log_name: str
+        self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None
     ) -> Iterator[EventPiece]:
         types = [declared] if declared else [self.rules.declarations[name] for name in self.rules.events]
         readers = {each.name: row_reader(each, ports.domains) for each in types}
@@ -120,13 +121,13 @@ class RuleLog:
             columns = block.columns()
             piece = None if columns is None else self._of_columns(columns, event_columns)
             if piece is None:
-                yield self._of_rows(block, readers, declared, log_name)
+                yield self._of_rows(block, readers, declared)
             else:
                 self._warn(block)
                 yield piece
 
     def _of_rows(
-        self, block: LogBlock, readers: Mapping[str, Any], declared: Declaration | None, log_name: str
+        self, block: LogBlock, readers: Mapping[str, Any], declared: Declaration | None
     ) -> Iterator[Occurrence]:
         time = self.clock.column
         for row in block.steps():
@@ -134,9 +135,6 @@ class RuleLog:
             if name not in readers:
                 self.pass_over(name)
                 continue
-            if time not in row:
-                hint = f"{WRITE_TIME}, in Python time=NAME"
-                raise InputError(f"a row of type {name} has no '{time}'", where=log_name, hint=hint)
             self._see(name, row)  # columns that the type does not have do no harm
             yield Occurrence(name, row[time], readers[name](row))
         self._warn(block)
@@ -183,16 +181,19 @@ class RuleLog:
 
     def notes(self) -> Iterator[str]:
         """Yield remarks about the log, when it has been read."""
-        if self.unknown and not self.remark(self.reporter.account):
+        if self.unknown and not self._is_undeclared(self.reporter.account):
             yield f"ignored rows of types that are not declared: {self._describe_unknown()}"
-        for name, attribute in sorted(self._lacking()):
-            yield f"no event of type {name} has a '{attribute}': it is null in all of them"
 
     def remark(self, account: Account) -> str:
-        """Describe a log of which all rows are ignored; empty for any other."""
-        if self.types or account.bad or account.late or not account.ignored[UNDECLARED]:
-            return ""
-        return f"no row is of a type that is declared: {self._describe_unknown()} (the 'type' of a row names it)"
+        """Describe a log of which all rows are ignored, or whose events all lack an attribute; empty for any other."""
+        if self._is_undeclared(account):
+            return f"no row is of a type that is declared: {self._describe_unknown()} (the 'type' of a row names it)"
+        lacking = (f"no event of type {name} has a '{attribute}'" for name, attribute in sorted(self._lacking()))
+        return " and ".join(lacking) + ": it is null in all of them" if self._lacking() else ""
+
+    def _is_undeclared(self, account: Account) -> bool:
+        """Whether all rows are ignored, since they are of types that are not declared."""
+        return bool(account.ignored[UNDECLARED]) and not (self.types or account.bad or account.late)
 
     def _describe_unknown(self) -> str:
         return ", ".join(f"{name or 'no type'} ({count:,})" for name, count in self.unknown.most_common(5))
@@ -284,7 +285,14 @@ def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None,
     one = next(iter(rules.events), "TYPE")
     file, frame = f"name the one type of a file: --input {one}=FILE", f'add one: frame.assign(type="{one}")'
     first = () if declared else (Port(TYPE, KeyTexts(), remedy=file, data_remedy=frame),)
-    return Ports(rules.name, (*first, time_port(clock.column, clock.of_rows()), *attributes), kind=rules.kind)
+    is_event = is_timed if declared else partial(_is_declared, frozenset(rules.events))
+    time = time_port(clock.column, clock.of_rows(), is_event)
+    return Ports(rules.name, (*first, time, *attributes), kind=rules.kind)
+
+
+def _is_declared(types: Collection[str], row: Mapping[str, Any]) -> bool:
+    """Whether a row is of one of these types."""
+    return str(row.get(TYPE, "")).strip() in types
 
 
 def row_reader(

@@ -43,7 +43,7 @@ from workbench.tesla.engines.engine import EngineSettings, RuleEngine, rule_engi
 from workbench.tesla.engines.facts import fact_tables
 from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.event_block import EventBlock
-from workbench.tesla.occurrence import Facts, Occurrence, in_units
+from workbench.tesla.occurrence import Facts, Occurrence, has_units, in_units
 from workbench.tesla.rule_set import RuleSet
 
 if TYPE_CHECKING:
@@ -188,16 +188,23 @@ class OpenedRules:
         if self.control is not None:
             self.control.see(self.clock)
 
+    @property
+    def has_dates(self) -> bool:
+        """Whether times are dates; if the log has no row that shows it, whether windows have units."""
+        unknown = self.clock.dates is None and self.clock.unit is None
+        return has_units(self.plain) if unknown else bool(self.clock.dates)
+
     def settings(self, threads: int = 1) -> EngineSettings:
         """Return the settings with which an engine starts."""
         options = self.start.options
-        trex, dates = options.compat == "trex", bool(self.clock.dates)
-        return EngineSettings(self.clock.unit, dates, trex, options.profile, threads=threads)
+        return EngineSettings(
+            self.clock.unit, self.has_dates, options.compat == "trex", options.profile, threads=threads
+        )
 
     def scale_windows(self) -> RuleSet:
         """Return the rules that run first, windows in the unit of times."""
         trex = self.start.options.compat == "trex"
-        return in_units(self.plain, self.clock.unit, dates=bool(self.clock.dates), trex=trex)
+        return in_units(self.plain, self.clock.unit, dates=self.has_dates, trex=trex)
 
     def read_facts(self) -> Facts:
         """Read the facts of the rules, which are closed when the run ends."""
