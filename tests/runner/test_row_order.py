@@ -257,7 +257,7 @@ def test_what_is_refused(options, message: str, tmp_path: Path) -> None:
 
 def test_a_row_without_a_time(tmp_path: Path) -> None:
     for backend in ("reference", "compiled"):
-        with pytest.raises(InputError, match="a row has no 't'"):
+        with pytest.raises(InputError, match="this row has no 't'"):
             wb.run(SUMS, log(tmp_path / "a.csv", (5, 1), ("", 2)), time="t", backend=backend)
 
 
