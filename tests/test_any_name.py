@@ -25,3 +25,14 @@ def test_a_processor_may_have_any_name(name: str) -> None:
         verdicts = [problem.decide() for problem in wb.problems(source, wb.Settings(q=1, engine=engine))]
         assert [str(verdict.outcome) for verdict in verdicts] == ["holds"] * 3
     assert latency(source.get(), "x", "out").says == "0 steps"
+
+
+@pytest.mark.parametrize("name", [*NAMES, "now", "happened", "machine", "present", "value", "input"])
+def test_an_input_of_a_machine_may_have_any_name(name: str) -> None:
+    """In the SMV text its name must not meet that of a parameter, a variable or an instance of the model."""
+    text = f"machine m({name}: 0..3) -> bool {{ var seen: 0..4 = 0\n state a: false\n a -> a / seen := {name} + 1 }}"
+    source = wb.parse(text)
+    for backend in ("reference", "compiled"):
+        assert wb.run(source.get(), {name: [1, 3]}, backend=backend) == {"out": [False, False]}
+    for engine in ("explicit", "nusmv", "pynusmv"):
+        assert str(wb.check(source, "never(out)", wb.Settings(engine=engine)).outcome) == "holds"

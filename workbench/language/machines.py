@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from workbench.builder import Names
 from workbench.core.domain import Domain, Enum, Value
 from workbench.core.fields import FrozenMap, IndexedTuple, Map, within
 from workbench.core.function import Function
@@ -65,7 +66,9 @@ class _Machine:
                 raise FollowUp
             out = (port.name or "out") if port else STATE
             pipes = (STATE, out) if port else (STATE,)
-            node = Node("machine", moore, tuple(name for name, _ in self.inputs), pipes, syntax.where)
+            inputs, taken = tuple(name for name, _ in self.inputs), Names()
+            taken.take(*inputs, *pipes)
+            node = Node(taken.fresh("machine"), moore, inputs, pipes, syntax.where)
             return Pipeline(syntax.name, self.inputs, (node,), ((out, out),), doc=syntax.doc)
 
     def _variable(self, v: s.VariableSyntax, names: set[str]) -> Variable:

@@ -231,7 +231,8 @@ class _Printer:
             others.append(FLAG)
         ranks = {source: rank for rank, (_, source) in reversed(list(enumerate(instance.roles)))}
         others.sort(key=lambda o: ranks.get(o, len(roles)))
-        formal = _make_unique([roles.get(o, o) for o in others], self.taken)
+        inside = {self.locals[name] for name in (*own, *self.leaves.get(instance.name, ())) if name in self.locals}
+        formal = _make_unique([roles.get(o, o) for o in others], self.taken | inside)
         params = {o: formal[roles.get(o, o)] for o in others}
         body = self._print_body(instance, own, used, params)
         formals, actuals = list(params.values()), [self.instance_names[o] for o in others]

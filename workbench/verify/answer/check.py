@@ -175,6 +175,8 @@ class _Conclusion:
         if self.known.truth is not True:
             return Outcome.UNKNOWN if self.known.truth is None else Outcome.FAILS
         surely = self.answers.get("surely")
+        if self.prepared.ranges is not None and self._happens("ranges") is None:
+            return Outcome.WITHIN_BOUNDS  # the run may end where a number leaves its range
         if self._happens("overflow") is False or (surely is not None and surely.truth is True):
             return Outcome.HOLDS
         # as long as an overflow is not excluded, the bound may be the reason why the formula holds

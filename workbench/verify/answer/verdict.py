@@ -366,6 +366,8 @@ def grow(verdict: Verdict, larger: Iterable[Callable[[], Verdict]], seconds: flo
             break
         if other.outcome is Outcome.UNKNOWN and not other.within_bounds and other.vacuity is None:  # a limit was met
             return replace(verdict, depth=deeper(verdict.depth, other.depth))
+        if verdict.witness is not None and other.witness is None and other.within_bounds:  # less is known than before
+            return verdict
         verdict = other
     return verdict
 
