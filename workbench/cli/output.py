@@ -87,7 +87,7 @@ def _bounds(verdict: Verdict) -> str:
     floats = verdict.ground("floats")
     if verdict.for_every_n or (verdict.n is not None and (verdict.ground("N") or not floats)):
         bounds.append("every N" if verdict.for_every_n else f"N = {verdict.n}")
-    bounds += [f"float = {floats}"] * bool(floats)
+    bounds += [f"float = {floats}"] * bool(floats) + ["sampled values"] * bool(verdict.ground("sampled"))
     return ", ".join([*bounds, *([] if verdict.count_known_steps is None else [f"k = {verdict.count_known_steps}"])])
 
 

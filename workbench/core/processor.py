@@ -437,6 +437,11 @@ class Processor(ABC):
         return isinstance(inner, Processor) and inner.has_obligations
 
     @property
+    def samples_values(self) -> bool:
+        """Whether its model has some of the values that it computes with, and others may give other results."""
+        return False
+
+    @property
     def assumes(self) -> tuple[str, ...]:
         """The assumptions of its machine about its inputs, a sentence each, for verdicts."""
         return ()

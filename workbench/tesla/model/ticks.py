@@ -25,6 +25,7 @@ from workbench.errors import EndlessChain, Overflow
 from workbench.tesla.formulas import TREX
 from workbench.tesla.model.encoding import ValueEncoding, ticks_of
 from workbench.tesla.model.guarded_values import ValueTable
+from workbench.tesla.model.needs import computes
 from workbench.tesla.model.run_constants import CHAIN, ModelOutput, RuleFrame, output_of, waiting_of
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_memory import HappensOrFacts, RuleMemory
@@ -111,6 +112,10 @@ class RulesInTicks(RuleProcessor, Keeping):
     def _output_encodings(self) -> Mapping[tuple[str, str], ValueEncoding]:
         keys = [(name, each) for name in self.rules.composites for each in self.rules.declarations[name].domains]
         return {key: ValueEncoding.of(self.outputs[key]) for key in keys if key in self.outputs}
+
+    @property
+    def samples_values(self) -> bool:
+        return computes(self.rules)
 
     @property
     def assumes(self) -> tuple[str, ...]:

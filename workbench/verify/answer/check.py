@@ -270,6 +270,9 @@ class _Conclusion:
             yield replace(ground, text="") if trivial else ground
         assumed = (*_explain_n(self.prepared), *self.own_values, *_list_assumptions(self.prepared))
         yield from (Ground("assumed", text) for text in assumed)
+        sampled = any(node.processor.samples_values for node in flatten(self.prepared.pipeline).nodes)
+        if sampled and self.formula_outcome.is_proved and not trivial:
+            yield Ground("sampled", "rules compute with values: other values may give another answer", data=True)
         if self.outcome is Outcome.UNKNOWN and not self.prepared.trivial:
             yield Ground("undecided", "undecided: the engine met a limit")
 
@@ -324,7 +327,7 @@ class _Conclusion:
         never = [words for words, answer in cases if answer is not None and answer.truth is True]
         # for rules by themselves, `verify.rules.growing_question` looks for vacuity
         looked_for = settings.vacuity and not prepared.trivial and not settings.environment.row.single
-        if not self.outcome.is_proved or not looked_for:
+        if not self.formula_outcome.is_proved or not looked_for:
             return verdict
         if prepared.structure and not never:
             return verdict
@@ -336,6 +339,10 @@ class _Conclusion:
             nothing = all_never or not never
         else:  # or the rules emit nothing within their bounds
             nothing = bool(self.own_values) and all_never and bounded and bool(never)
+        if question.wanted:  # a run may need what the bound prevents
+            if vacuity is None or not vacuity.bound or self.formula_outcome is not Outcome.HOLDS:
+                return verdict
+            nothing = True
         return verdict if vacuity is None else verdict.mark_vacuous(vacuity, unknown=nothing)
 
 

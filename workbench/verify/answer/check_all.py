@@ -84,7 +84,7 @@ def _decide(item: Problem, parts: int, known: Verdict | None, *, examined: bool,
     verdict = None
     try:
         with share(parts):
-            verdict = item.decide() if known is None else item.turn_verdict(known)
+            verdict = item.decide() if known is None or known.vacuity else item.turn_verdict(known)
             if not examined:
                 return verdict
             from workbench.verify.answer.examine import examine

@@ -94,7 +94,9 @@ class _Examination:
             if not self.prepared.question.about_ranges:
                 yield _report("vacuity", Reliance.WEAK, "true by construction: there is nothing it could be false of")
             return
-        if self.verdict.outcome is not Outcome.FAILS:
+        if self.verdict.vacuity is not None:
+            yield _report("vacuity", Reliance.WEAK, f"vacuous: {self.verdict.vacuity}")
+        elif self.verdict.outcome is not Outcome.FAILS:
             yield from self._examine_vacuity()
         yield self._arithmetic()
         yield from self._examine_queues()
@@ -191,8 +193,10 @@ class _Examination:
         if self.verdict.for_every_n:
             yield _report("every N", Reliance.CONFIRMED, "the same for every N: no value of type int is read")
             return
+        if self.verdict.n is None:  # the values of the model are its own
+            return
         yield self._examine_one_value_more()
-        enough = self._find_enough(self.settings)
+        enough = None if self.prepared.model.instead else self._find_enough(self.settings)
         if enough is None or enough != self._find_enough(replace(self.settings, n=self.settings.n + 1)):
             text = "not known: values are computed with, or ordered"
             yield _report("every N", Reliance.UNKNOWN, text)

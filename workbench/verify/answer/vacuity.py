@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workbench.core import ops
 from workbench.core.domain import FLOAT, INT, Domain, Integer, Integers, ModelScope, Reals, SomeFloats
 from workbench.core.fold import postorder
+from workbench.core.kinds import Holder
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import Term
 from workbench.errors import WorkbenchError
 from workbench.ir.reduce import Model
 from workbench.ir.system import instance_of
 from workbench.processors.apply import ApplyFunction
+from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.grounds import depends_on_no_n
 from workbench.verify.answer.verdict import Outcome, Vacuity
@@ -188,6 +190,7 @@ def _find_branches(pipeline: Pipeline, model: Model, settings: Settings, compare
     placed = [each for each in _place_comparisons(flat, cone, conditions) if each.kind in bounds.numbers]
     yield from _settle_comparisons(flat, placed, bounds, computed)
     yield from _find_gaps(placed, real, bounds)
+    yield from _find_fractions(flat, placed, real, bounds)
     # a user who has chosen N may know why
     kinds = [kind for kind in bounds.numbers if kind is not whole or isinstance(settings.n, Adjustable)]
     yield from _find_unreached(
@@ -240,6 +243,23 @@ def _find_gaps(placed: Sequence[_PlacedComparison], kind: type[Domain], bounds: 
         gaps += [f"{constant:g}" for constant in constants if constant % 1 and constant in below & above]
         for gap in gaps:
             yield Vacuity(f"no run on which {name} is {gap}", bounds.words(kind, above=False))
+
+
+def _find_fractions(
+    flat: Pipeline, placed: Iterable[_PlacedComparison], kind: type[Domain], bounds: _Bounds
+) -> Iterator[Vacuity]:
+    """Yield numbers that are compared with a fraction, and computed from whole numbers in a way that gives none."""
+    computed = set[str]()
+    for node in flat.nodes:
+        if isinstance(node.processor, ApplyFunction | Cumulate | Holder) or not computed.isdisjoint(node.inputs):
+            computed.update(node.outputs)
+    for each, name, pipes_of in placed:
+        if type(each.operand.domain) is not kind or each.constant % 1 == 0:
+            continue
+        terms = [term for term in postorder([each.operand]) if not (term.is_const or term.is_var)]
+        whole = all(term.op in _MONOTONE for term in terms)
+        if whole and (terms or not computed.isdisjoint(pipes_of(each.operand.name))):
+            yield Vacuity(f"no run on which {name} is a fraction", bounds.words(kind, above=False))
 
 
 def _find_unreached(

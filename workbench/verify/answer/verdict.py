@@ -276,7 +276,8 @@ class Verdict(Displayed):
     def exit_code(self) -> int:
         """The exit code of the outcome; 3 if the settings are strict about bounds or vacuity, and that applies."""
         settings = self.problem and self.problem.settings
-        bounded = settings and settings.strict and self.outcome is Outcome.WITHIN_BOUNDS
+        is_bounded = self.outcome is Outcome.WITHIN_BOUNDS or (self.outcome.is_proved and self.ground("sampled"))
+        bounded = settings and settings.strict and is_bounded
         vacuous = settings and settings.strict_vacuity and self.vacuity and self.outcome is not Outcome.FAILS
         return Outcome.UNKNOWN.exit_code if bounded or vacuous else self.outcome.exit_code
 
