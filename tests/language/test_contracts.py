@@ -80,6 +80,6 @@ def test_no_copies_of_what_has_assumptions() -> None:
     text = """
     pipeline inner(x: int) -> int {{ {} x > 0  return cumulate(x, +) }}
     pipeline outer(x: int) -> int {{ return window(x, 3, inner) }}"""
-    with pytest.raises(PipelineError, match="pipeline inner has assumptions, and stands in a window"):
+    with pytest.raises(PipelineError, match="pipeline inner has assumptions, and is used in a window"):
         parse(text.format("assume")).get()
     assert wb.run(parse(text.format("guarantee")).get(), {"x": [1, 2, 3]}) == {"out": [6]}

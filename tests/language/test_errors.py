@@ -322,7 +322,7 @@ TYPES = {
     "constants in a function": (
         'function f(v) = v + (4 §+ "a")\npipeline p(x: int) -> int { return f(x) }',
         "'+' needs texts, not values of 4..4",
-        "to_text(NAME) makes a text of the number",
+        "to_text(NAME) converts a number to a text",
     ),
     "constants in a guard": (
         'machine m(x: int) { state a\n a -> a when x > §sqrt("a") }',

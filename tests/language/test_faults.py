@@ -137,5 +137,5 @@ def test_no_fault_stands_in_a_window() -> None:
     source = parse("""
     pipeline sum(x: int) -> int { s = cumulate(x, +) return s fault lose s }
     pipeline p(x: int) -> int { return window(x, 2, sum) }""")
-    with pytest.raises(PipelineError, match="has faults, and stands in a window"):
+    with pytest.raises(PipelineError, match="has faults, and is used in a window"):
         source.get("p")

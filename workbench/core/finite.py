@@ -14,7 +14,7 @@ FRACTION = (
 )
 """The advice about fractions, which models have only inside functions."""
 ADVICE: tuple[tuple[type[Domain], str], ...] = (
-    (Nullable, "a model has no null: take it out before with value_or(NAME, 0)"),
+    (Nullable, "a model has no null: replace it first, with value_or(NAME, 0)"),
     (Integers, "choose one with -N, or a finite type such as 0..7"),
     (
         Reals,

@@ -16,7 +16,7 @@ from workbench.errors import check_count
 
 @dataclass(frozen=True)
 class Insert(Processor):
-    """When the first event arrives, emits `value` `times` times and then it; afterwards every event as it comes."""
+    """Emits `value` `times` times when the first event arrives, then that event and every later one."""
 
     value: Value
     times: int = 1

@@ -37,7 +37,7 @@ class PipeLag(NamedTuple):
     grid, rest: a shift behind stutters by a multiple of `grid` is one before them, too; the rest of other shifts.
     events: the lag in events of the origin.
     unwritten: the lag without explicit shifts. Behind an even join these count.
-    meant: whether the next join does not compare it.
+    meant: whether the lag is intended, so that the next join does not compare it.
     """
 
     origin: tuple[str | Processor, ...] = ("",)
