@@ -84,7 +84,7 @@ def test_others_are_not(folder: Path, way: Way) -> None:
         with pytest.raises(WorkbenchError, match=r"lies outside the folder of the program(.|\n)*--include DIR"):
             way(home, name, [])
     for name in ("loop.tesla", "pipe.tesla", "sub", "fine.tesla", "n" * 300):
-        with pytest.raises(WorkbenchError, match=r"is no file|cannot read|there is no"):
+        with pytest.raises(WorkbenchError, match=r"is not a file|cannot read|there is no"):
             way(home, name, [])
 
 

@@ -41,7 +41,7 @@ class BuiltStream(Overloaded):
         "is neither true nor false while the pipeline is built",
         TRUTH.replace("wb.functions.NOT(a)", "~") + "; test whether two names stand for one stream with 'is'",
     )
-    __hash__ = refuse("is no key: which value it has is not known", "write (x == 1) | (x == 3) for x in {1, 3}")
+    __hash__ = refuse("cannot be a key: its value is not known", "write (x == 1) | (x == 3) for x in {1, 3}")
     __iter__ = __len__ = __getitem__ = __contains__ = refuse(
         "has no items while the pipeline is built",
         "use a processor, e.g. wb.processors.Prefix, wb.processors.Trim or wb.processors.Window",

@@ -53,7 +53,7 @@ def refuse_unknown(what: str, name: object, known: Iterable[str]) -> None:
 
 
 def check_count(what: str, count: object, *, least: int, hint: str = "") -> None:
-    """Raise PipelineError if something is no whole number, or smaller than `least`."""
+    """Raise PipelineError if something is not a whole number, or smaller than `least`."""
     if isinstance(count, bool) or not isinstance(count, Integral) or count < least:
         raise PipelineError(f"{what} is a whole number of at least {least}, not {count!r}", hint=hint)
 

@@ -51,7 +51,7 @@ def unseal(mark: bytes, data: bytes, of: str = "pipeline", by: str = "backend") 
     hint = f"go on with the {of}, the {by} and the version of workbench that it was made by; or start afresh"
     head = len(MAGIC) + 1
     if data[: len(MAGIC)] != MAGIC:
-        raise StateError(f"this is no state of a {of}", hint=hint)
+        raise StateError(f"this is not a state of a {of}", hint=hint)
     if data[len(MAGIC) : head] != bytes([FORM]):
         raise other_form("this state", data[len(MAGIC)] if len(data) > len(MAGIC) else "none", hint)
     whole, content = data[head : head + SIZE], data[head + SIZE :]

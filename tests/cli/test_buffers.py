@@ -134,7 +134,7 @@ def test_running_enforces_what_was_written(workbench: Run, pipe: Callable[[str],
         (["--annotate", "--param", "k=3"], "would be those of other parameters"),
         (["--param", "j=3"], "has no parameter 'j'"),
         (["-N", "0"], "N"),
-        (["--timeout", "-1"], "no number of seconds"),
+        (["--timeout", "-1"], "not a number of seconds"),
     ],
 )
 def test_mistakes(workbench: Run, pipe: Callable[[str], Path], given: list[str], said: str) -> None:

@@ -159,9 +159,9 @@ def test_spark_names_the_columns_that_may_be_the_key(here: Path, workbench: Run)
     [
         (None, "cannot read F.smt2: No such file or directory"),
         (b"\xff", "cannot read F.smt2: it is not UTF-8 text"),
-        (b"(((", "F.smt2:1:1: this is no certificate: a bracket is not closed"),
-        (b"(check-sat)", "F.smt2:1:1: this is no certificate: it states no question"),
-        (b'(set-info :question "[1]")', "F.smt2:1:1: this is no certificate: it states no question"),
+        (b"(((", "F.smt2:1:1: this is not a certificate: a bracket is not closed"),
+        (b"(check-sat)", "F.smt2:1:1: this is not a certificate: it states no question"),
+        (b'(set-info :question "[1]")', "F.smt2:1:1: this is not a certificate: it states no question"),
     ],
 )
 def test_a_certificate_is_written_first(text: bytes | None, error: str, here: Path, workbench: Run):

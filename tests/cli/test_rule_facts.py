@@ -115,13 +115,13 @@ def test_databases_that_are_not_read_here(run, workbench, city):
         assert "this is a DuckDB database" in (said := run(given, code=2))
         assert "COPY t TO 't.parquet'" in said
     done = workbench("run", city / "r.tesla", "--input", city / "city.db")
-    said = f"'.db' is no format of events\n  hint: facts are read from a database, --facts {city / 'city.db'}"
+    said = f"'.db' is not a format of events\n  hint: facts are read from a database, --facts {city / 'city.db'}"
     assert said in done.err
 
 
 @pytest.mark.parametrize("most", ["FEW", "MANY"])
 def test_many_rows_are_put_into_a_database(city, monkeypatch, most):
-    """NaN stays what it is: no number is as large where facts are ordered, and it is no candidate."""
+    """NaN stays what it is: no number is as large where facts are ordered, and it is not a candidate."""
     monkeypatch.setattr(rule_facts, "FEW", 2)
     monkeypatch.setattr(rule_facts, most, 2)
     rows = [{"bus": i, "name": f"line {i}"} for i in range(3)]

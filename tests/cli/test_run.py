@@ -109,7 +109,7 @@ def test_threads_belong_to_the_threaded_backend(workbench: Run, events: Path) ->
 def test_no_threads_are_refused_by_all_that_have_them(workbench: Run, events: Path, backend: str, threads: int) -> None:
     done = workbench("run", SQUARES, "--input", events, "--backend", backend, "--threads", threads)
     assert (done.code, done.out) == (2, "")
-    assert f"argument --threads: '{threads}' is no positive number" in done.err
+    assert f"argument --threads: '{threads}' is not a positive number" in done.err
 
 
 def test_auto_says_what_runs(workbench: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

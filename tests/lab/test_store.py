@@ -225,9 +225,9 @@ def three(store):
 
 
 DAMAGES = {
-    "bad JSON": (("outputs", "{"), "row 2: its 'outputs' is no JSON object"),
-    "another JSON": (("point", "[1]"), "row 2: its 'point' is no JSON object"),
-    "deep JSON": (("versions", "[" * 100_000), "row 2: its 'versions' is no JSON object"),
+    "bad JSON": (("outputs", "{"), "row 2: its 'outputs' is not a JSON object"),
+    "another JSON": (("point", "[1]"), "row 2: its 'point' is not a JSON object"),
+    "deep JSON": (("versions", "[" * 100_000), "row 2: its 'versions' is not a JSON object"),
     "unknown status": (("status", "exploded"), "row 2: its status 'exploded' is not known"),
     "no time": (("started", None), "row 2: it has no 'started'"),
     "no number": (("cpu_seconds", None), "row 2: it has no 'cpu_seconds'"),

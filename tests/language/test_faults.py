@@ -110,7 +110,7 @@ def test_labels_and_fields_that_look_like_oracles() -> None:
         ("fault loose y", 9, "did you mean 'lose'?"),
         ("fault delay y", 9, "by 2, for at most 2 steps"),
         ("fault lose y by 2", 9, "takes no number of steps"),
-        ("fault lose y at most 0", 24, "from 1 on"),
+        ("fault lose y at most 0", 24, "at least 1"),
         ("fault delay y by x", 20, "there is no 'x' here"),
         ("fault lose y when y + 1", 23, "is not a condition"),
         ("fault lose y when x > 1", 21, "reads its event, not 'x'"),

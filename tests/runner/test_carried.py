@@ -386,7 +386,7 @@ def test_keys_of_nested_objects(rows: int, tmp_path: Path) -> None:
 
 
 def test_a_key_that_no_row_has_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """It is no error: some keys are rare."""
+    """It is not an error: some keys are rare."""
     (tmp_path / "in.jsonl").write_text('{"x": 1, "user": {"name": "ann"}}\n')
     program = wb.parse("pipeline p(x: int) -> int { return x }").get()
     for key, hint in (

@@ -118,7 +118,7 @@ def read(given, time_unit, late, bad_rows, keep=True, several=False):
 
     Parameters
     ----------
-    keep: whether it is no error to come too late.
+    keep: whether it is not an error to come too late.
     several: whether it is several logs: how far the others have been read when one fails, or a row comes too late, is
         left open.
     """

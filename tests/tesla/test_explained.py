@@ -447,7 +447,7 @@ def test_a_question_that_cannot_be_answered():
         ({"event": 0}, "there is no event 0"),
         ({"output": "Fire(rea = 3) at 3"}, "Fire has no attribute 'rea'"), ({}, "one question"),
         ({"output": "Fire(readings = hot) at 3"}, "'readings' of Fire: expected"),
-        ({"output": "Fire at noon"}, "'noon' is no time"), ({"output": "Fire at 3"}, "there is no Fire at 3"),
+        ({"output": "Fire at noon"}, "'noon' is not a time"), ({"output": "Fire at 3"}, "there is no Fire at 3"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=what):
             asked.explain(LOG, **question, time_unit="s")

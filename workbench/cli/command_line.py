@@ -97,7 +97,7 @@ class _Parser(PagedParser):
             raise
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        """Return the value of an argument; argparse removes a value `--` that stands behind `=`."""
+        """Return the value of an argument; argparse removes a value `--` after `=`."""
         if not action.option_strings or arg_strings != ["--"]:
             return super()._get_values(action, arg_strings)
         value = self._get_value(action, "--")

@@ -102,7 +102,7 @@ class _Help(argparse.Action):
 def positive(text: str) -> int:
     """Parse a number from 1 on, as the type "positive" of an option."""
     if not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is no positive number")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive number")
     return int(text)
 
 

@@ -194,7 +194,7 @@ def _capacity(text: str) -> dict[str, int]:
     for item in text.split(","):
         name, equals, number = item.rpartition("=")
         if not number.strip().isdigit() or bool(equals) != bool(name.strip()):
-            raise argparse.ArgumentTypeError(f"'{item}' is no capacity: write -Q 2 or -Q add.left=3")
+            raise argparse.ArgumentTypeError(f"'{item}' is not a capacity: write -Q 2 or -Q add.left=3")
         capacities[name.strip()] = int(number)
     return capacities
 
@@ -205,7 +205,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds")
     return value
 
 

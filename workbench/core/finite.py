@@ -32,7 +32,7 @@ def obstacle(domain: Domain, held: tuple[type[Domain], ...] = (), *, computed: b
 
     Parameters
     ----------
-    held: unbounded types that are no obstacle outside maps.
+    held: unbounded types that are not an obstacle outside maps.
     computed: whether its values are computed from inputs that are finite, so that its floats are fractions.
     """
     for part in within(domain):

@@ -103,7 +103,7 @@ _SUM = Operator("map_sum", 1, "sum_values", _total, lambda m: sum(m.values()), "
 
 
 def _is_expanded(op: Operator, m: Any) -> bool:
-    """Whether a map is represented key by key; TypingError for a value that is no map."""
+    """Whether a map is represented key by key; TypingError for a value that is not a map."""
     if isinstance(m, Term):
         _map_of(op, m)
     elif not isinstance(m, Entries | FrozenMap):

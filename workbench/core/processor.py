@@ -52,7 +52,7 @@ class Events(tuple[Value, ...]):
 
 
 class Remembered(ABC):
-    """A part of a state that is no plain data; a step also accepts its saved form."""
+    """A part of a state that is not plain data; a step also accepts its saved form."""
 
     __slots__ = ()
 

@@ -30,10 +30,10 @@ class Port:
     oracle: whether events on this input are choices of the environment, not arrivals.
     optional: whether a log may lack it.
     shared: whether a file of a log may lack it, as another file has a column for it.
-    copied: whether it is no input, but a time, a key or a copy for the output, so that an empty one is no missing
+    copied: whether it is not an input, but a time, a key or a copy for the output, so that an empty one is no missing
         event.
     clock: whether it carries the time of each step, and the unit of its numbers: `us`; `numbers` if the log determines
-    the unit, which need not be known; `any` if the unit makes no difference. Empty: it is no clock.
+    the unit, which need not be known; `any` if the unit makes no difference. Empty: it is not a clock.
     remedy, data_remedy: advice if a file, or Python's data, has no column for it; empty: the usual advice.
     """
 

@@ -270,7 +270,7 @@ def is_text(domain: Domain) -> bool:
 
 
 def only_texts(op: Operator, args: Iterable[Term]) -> None:
-    """Refuse arguments that are no texts."""
+    """Refuse arguments that are not texts."""
     for arg in args:
         if not (is_text(arg.domain) or isinstance(arg.domain, Anything)):
             hint = "to_text(NAME) converts a number to a text" if arg.domain.numeric else _null_hint(arg.domain)
@@ -349,7 +349,7 @@ def logic(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 
 def advise_condition(domain: Domain, value: str = "NAME") -> str:
-    """Return the advice about a value that is no condition, where one is needed."""
+    """Return the advice about a value that is not a condition, where one is needed."""
     operand = f"({value})" if value.startswith("if ") else value
     if isinstance(domain, Texts | SomeTexts):
         return f'compare it, e.g. {operand} = "text"'

@@ -242,6 +242,6 @@ def column_steps(columns: Columns, domains: Mapping[str, Domain]) -> Iterator[di
 
 
 def rows_of(lists: Mapping[str, Sequence[Value | None]]) -> Iterator[dict[str, Value]]:
-    """Yield rows of these values; None is no event."""
+    """Yield rows of these values; None means no event."""
     for row in zip(*lists.values(), strict=True):
         yield {name: value for name, value in zip(lists, row, strict=True) if value is not None}

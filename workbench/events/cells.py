@@ -25,7 +25,7 @@ def certain_delimiter(line: str, quote: str, default: str, decimal: str, fed: Ca
 
     Parameters
     ----------
-    decimal: the decimal mark, which is no delimiter.
+    decimal: the decimal mark, which is not a delimiter.
     fed: returns the number of inputs with a column among names; less than 0: a required input has none.
     """
     input_counts = dict[str, int]()

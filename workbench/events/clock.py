@@ -65,7 +65,7 @@ class Clock:
         self.reader = DateReader(self.column, self.format, self.year)
         self.unit = SPELLINGS.get(self.unit or "", self.unit)
         if self.unit is not None and self.unit not in MICROSECONDS:
-            raise InputError(f"'{self.unit}' is no unit of time", hint=did_you_mean(self.unit, MICROSECONDS))
+            raise InputError(f"'{self.unit}' is not a unit of time", hint=did_you_mean(self.unit, MICROSECONDS))
 
     def read(self, cell: str | datetime) -> int:
         """Return the time of a text, or of a cell in a typed column; UntimedError if it is none."""
@@ -107,12 +107,12 @@ class Clock:
 
         Raises
         ------
-        InputError: it is no duration, has a unit where times have none, or has none where times are dates.
+        InputError: it is not a duration, has a unit where times have none, or has none where times are dates.
         """
         match = re.fullmatch(rf"\s*([0-9]+\.?[0-9]*)\s*({'|'.join(SPELLINGS)})?\s*", text)
         if match is None:
             raise InputError(
-                f"'{text}' is no duration", hint="write 10s, 1.5 min, or a number in the unit of the times"
+                f"'{text}' is not a duration", hint="write 10s, 1.5 min, or a number in the unit of the times"
             )
         if not match[2] and self.dates:
             raise InputError(f"{text.strip()} of what?", hint=f"times are dates: write {match[1]}s")
@@ -158,7 +158,7 @@ def _with_clock(port: Port, clock: Clock) -> Port:
 
 
 def time_port(column: str, times: Times) -> Port:
-    """Return the port of the column of times, where it is no input."""
+    """Return the port of the column of times, where it is not an input."""
     return Port(column, times, remedy=WRITE_TIME, data_remedy=WRITE_TIME.replace("--time ", "time="))
 
 

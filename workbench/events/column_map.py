@@ -173,7 +173,7 @@ class _Matching:
         )
         if self.reading.strict and column_map.ignored:
             name = column_map.ignored[0]
-            what = f"{self.what} '{name}' is no input of the {self.ports.kind}"
+            what = f"{self.what} '{name}' is not an input of the {self.ports.kind}"
             raise InputError(what, hint=did_you_mean(name, self.paths))
         optional = {port.name for port in self.ports.inputs if port.optional}
         own = {port.name for port in self.ports.inputs if not (port.copied or port.clock)}

@@ -152,7 +152,7 @@ class ArraysReader(RowReader):
 
     Parameters
     ----------
-    data: all of one length. None in a list is no event, and so is a masked entry of an array.
+    data: all of one length. None in a list means no event, and so is a masked entry of an array.
     """
 
     def __init__(self, program: Ported, reading: Reading, reporter: Reporter, data: Mapping[str, Any]) -> None:
@@ -164,7 +164,7 @@ class ArraysReader(RowReader):
         lengths = {names[i]: len(cells) for i, cells in self._given.items()}
         if len(set(lengths.values())) > 1:
             details = ", ".join(f"'{name}' has {length}" for name, length in lengths.items())
-            raise InputError(f"the columns have different numbers of rows: {details}", hint="None is no event in a row")
+            raise InputError(f"the columns have different numbers of rows: {details}", hint="None means no event")
         self._length = next(iter(lengths.values()), 0)
 
     def rows(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[tuple[int, Sequence[Any]]]:

@@ -45,7 +45,7 @@ _YEAR_DIRECTIVE = re.compile(r"%[YyGcx]")
 
 
 class UntimedError(ValueError):
-    """The error for a text that is no time; the message describes what was expected."""
+    """The error for a text that is not a time; the message describes what was expected."""
 
     def __init__(self, expected: str, hint: str = "") -> None:
         super().__init__(expected)
@@ -222,7 +222,7 @@ def _check_format(format: str) -> None:
     if "%" not in format:
         hint = did_you_mean(format, [AUTO])
         hint = hint if hint.startswith("did") else "write --time-format '%d/%b/%Y:%H:%M:%S %z', for example"
-        raise InputError(f"--time-format {format}: this is no format of times", hint=hint)
+        raise InputError(f"--time-format {format}: this is not a format of times", hint=hint)
     try:
         datetime.strptime(datetime(2000, 1, 1, tzinfo=UTC).strftime(format), format)
     except (ValueError, re.error) as error:

@@ -55,7 +55,7 @@ def format_of(path: str | Path, option: str = "--format") -> str | None:
         hint = f"facts are read from a database, --facts {path}, and events from files; {hint}"
     if suffix in FOREIGN and option == "--format":
         hint = f"unpack it, or save its table as CSV; {hint}"
-    raise InputError(f"'{suffix}' is no format of events", where=str(path), hint=hint)
+    raise InputError(f"'{suffix}' is not a format of events", where=str(path), hint=hint)
 
 
 def check_page_name(path: str | Path) -> None:

@@ -112,7 +112,7 @@ def find_followed_file(log: Any) -> str:
 
     Raises
     ------
-    InputError: the log is no text file, or several files.
+    InputError: the log is not a text file, or several files.
     """
     files = list_named_files(log) or []
     path = str(files[0]).rpartition("=")[2] if files and not os.path.exists(files[0]) else str(*files[:1])

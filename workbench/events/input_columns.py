@@ -68,7 +68,7 @@ def decode_column(domain: Domain, column: Any, *, stored: bool = False) -> Event
     ):
         try:
             column = column.cast(target_type)
-        except pa.ArrowInvalid:  # some numbers are no floats
+        except pa.ArrowInvalid:  # some numbers are not floats
             return None
     if column.type != target_type:
         return None

@@ -1,6 +1,6 @@
 """Inspect the first rows of a log: the columns, and the inputs that they belong to.
 
-The rule of this module: nothing is run, and a missing column is no error; errors of cells are those of a run.
+The rule of this module: nothing is run, and a missing column is not an error; errors of cells are those of a run.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ class RetainedRow(list[str]):
 
     Attributes
     ----------
-    text: the row as it stands in the file.
+    text: the row as it is in the file.
     """
 
     def __init__(self, cells: Iterable[str], text: str) -> None:
@@ -196,7 +196,7 @@ class RetainedRow(list[str]):
 
 
 class OddLine(InputError):
-    """The error for a line that is no row; `text` is the line as it stands in the file."""
+    """The error for a line that is not a row; `text` is the line as it is in the file."""
 
     def __init__(self, what: str, text: str) -> None:
         super().__init__(what)

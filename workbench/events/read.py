@@ -115,7 +115,7 @@ def share_columns(path: object, ports: Ports, reading: Reading, key: str | None 
 
     Parameters
     ----------
-    path: the log, which has several files, or is no file.
+    path: the log, which has several files, or is not a file.
     key: the column of keys, which each file needs, like the times.
     """
     names = {port.name for port in ports.inputs if not (port.optional or port.clock or port.name == key)}

@@ -49,8 +49,8 @@ class Reading:
     thousands: the separator of thousands in numbers of texts; empty: none.
     nulls: further texts of empty cells.
     encoding: the encoding of a text; empty: UTF-8, or that of its first bytes.
-    skip_lines: the number of lines at the beginning of a text that are no rows.
-    comment: the beginning of lines of a text that are no rows.
+    skip_lines: the number of lines at the beginning of a text that are not rows.
+    comment: the beginning of lines of a text that are not rows.
     follow: reads a file that grows.
     """
 

@@ -45,7 +45,7 @@ class FormatRow:
     takes: the options of a `Reading` that only such formats have.
     needs: the Python packages that it requires, and how each is installed.
     row_bytes: the approximate size of an uncompressed row in bytes.
-    spark: its name in Spark, if it differs; for a format that is no text, only if Spark writes it.
+    spark: its name in Spark, if it differs; for a format that is not text, only if Spark writes it.
     rank: its place among the others.
     """
 

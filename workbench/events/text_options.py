@@ -39,7 +39,7 @@ def delimiter_of(text: str, option: str = "--delimiter") -> str:
 
     Raises
     ------
-    InputError: it is no delimiter.
+    InputError: it is not a delimiter.
     """
     delimiter = DELIMITERS.get(text, text).replace("\\t", "\t")
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n' or delimiter.isalnum():

@@ -1,4 +1,4 @@
-"""Convert the bytes of texts for readers: to UTF-8, and without the lines that are no rows.
+"""Convert the bytes of texts for readers: to UTF-8, and without the lines that are not rows.
 
 The rule of this module: dropped lines are remembered, so that messages number lines as the file has them.
 """
@@ -18,7 +18,7 @@ _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class DroppedLines:
-    """The lines of a file that are no rows."""
+    """The lines of a file that are not rows."""
 
     def __init__(self) -> None:
         self._at: list[int] = []
@@ -107,7 +107,7 @@ def find_marked_encoding(stream: io.BufferedReader) -> str:
 def text_stream(
     stream: io.BufferedReader, encoding: str, skip: int, comment: str, dropped: DroppedLines
 ) -> io.BufferedReader:
-    """Return a text in UTF-8, without the lines that are no rows."""
+    """Return a text in UTF-8, without the lines that are not rows."""
     if encoding:
         stream = io.BufferedReader(Recoded(stream, encoding))
     return io.BufferedReader(FilteredLines(stream, skip, comment, dropped)) if skip or comment else stream

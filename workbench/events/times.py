@@ -65,7 +65,7 @@ def _times(column: Any, clock: Clock) -> tuple[str, Any]:
 
 
 def _one_by_one(column: Any, clock: Clock) -> Any:
-    """Return the times in a column of texts in other forms than Arrow's; None if one is no time of 64 bits."""
+    """Return the times in a column of texts in other forms than Arrow's; None if one is not a time of 64 bits."""
     if not is_text_type(column.type):
         return None
     try:

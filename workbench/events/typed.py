@@ -1,6 +1,6 @@
 """Read and write formats of typed columns in batches of Arrow.
 
-The rule of these formats: a column for each input, a null is no event; a cell is a typed value of JSON lines. Written
+The rule of these formats: a column for each input; a null means no event, a cell is typed as in JSON lines. Written
 columns are those of `columns`; columns to read may also have structs, lists and maps for records, tuples and maps.
 """
 

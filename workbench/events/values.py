@@ -39,7 +39,7 @@ TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
 class UnreadableError(ValueError):
-    """The error for a text that is no value of the domain; the message describes what was expected."""
+    """The error for a text that is not a value of the domain; the message describes what was expected."""
 
     def __init__(self, expected: str, hint: str = "") -> None:
         super().__init__(expected)
@@ -110,7 +110,7 @@ def parse_json(text: str) -> Any:
 
     Raises
     ------
-    ValueError: it is no JSON; the message has the reason.
+    ValueError: it is not JSON; the message has the reason.
     """
     try:
         try:
@@ -237,7 +237,7 @@ def date_to_seconds(cell: Any, domain: Domain, clock: Clock) -> Value | None:
 
     Raises
     ------
-    UnreadableError: it is no date, or has a fraction of a second where numbers are whole.
+    UnreadableError: it is not a date, or has a fraction of a second where numbers are whole.
     """
     numbers = domain.of if isinstance(domain, Nullable) else domain
     cell = datetime.combine(cell, time()) if isinstance(cell, date) and not isinstance(cell, datetime) else cell
@@ -277,7 +277,7 @@ def _read_typed(data: Any, domain: Domain) -> Value:
 def _whole_text(data: str) -> str:
     """Check that a text can be encoded."""
     if not is_encodable(data):
-        raise UnreadableError("a text of whole characters", "half of a surrogate pair is no character of Unicode")
+        raise UnreadableError("a text of whole characters", "half of a surrogate pair is not a character of Unicode")
     return data
 
 

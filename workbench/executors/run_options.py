@@ -65,7 +65,7 @@ class RunOptions:
     strict: bool = False
     """Whether a column that no input uses is an error."""
     null: str | Sequence[str] = "absent"
-    """`absent`: a null, a None or an empty cell is no event at this step; `error`: it is an error; `zero`: where other
+    """`absent`: a null, a None or an empty cell means no event in a step; `error`: it is an error; `zero`: where other
     fields of its record are there, it is 0, false or the empty text. Any other text: a cell with it is empty, too."""
     bad_rows: str | Path = "error"
     """The treatment of rows that cannot be read: `error`, `skip`, or the name of a file to write them to."""
@@ -96,7 +96,7 @@ class RunOptions:
     skip_lines: int = 0
     """Number of lines to skip at the beginning of each text file."""
     comment: str = ""
-    """The prefix of comment lines, which are no rows."""
+    """The prefix of comment lines, which are not rows."""
     follow: bool = False
     """Whether the log is a growing file, which is read until the run is stopped."""
 

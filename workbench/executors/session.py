@@ -49,7 +49,7 @@ class BatchOutput:
     rows: each row as the events of the outputs, in their order.
     columns: the events of each output, and their steps where there are several outputs.
     lists: the events of the only output.
-    table: an Arrow table of rows; a null is no event.
+    table: an Arrow table of rows; a null means no event.
     causes: the row of the batch, from 0 on, that caused each of `rows`, or of the table, if `tells_causes`.
     computed: how many rows of the batch have run.
     ignored: how many rows belong to nothing that runs, by the reason.

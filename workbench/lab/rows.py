@@ -109,7 +109,7 @@ def _wrong(name: str, value: Any) -> str:
         whole = isinstance(json.loads(value), dict)
     except (ValueError, RecursionError):
         whole = False
-    return "" if whole else f"its '{name}' is no JSON object"
+    return "" if whole else f"its '{name}' is not a JSON object"
 
 
 def as_text(data: Mapping[str, Any]) -> str:

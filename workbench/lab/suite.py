@@ -103,7 +103,7 @@ class Suite:
     def _prerequisite(self, make: Callable[..., None]) -> Prerequisite:
         prerequisite = self.prerequisites.get(make.__name__)
         if prerequisite is None or prerequisite.make is not make:
-            raise SuiteError(f"'{make.__name__}' is no prerequisite of the suite", hint="decorate it")
+            raise SuiteError(f"'{make.__name__}' is not a prerequisite of the suite", hint="decorate it")
         return prerequisite
 
     # --- evaluation -----------------------------------------------------------------------------------------

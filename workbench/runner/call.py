@@ -69,7 +69,7 @@ def run(
 def run(
     program: AnyProgram | RuleSet, data: Any, *, output: Place | Mapping[str, Place] | None = None, **options: Any
 ) -> Any:
-    """Run a program on data; a row is a step, and a None or null is no event.
+    """Run a program on data; a row is a step, and a None or null means no event.
 
         wb.run(program, {"x": np.arange(10)})["out"]
         wb.run("p.pipe", frame)

@@ -25,7 +25,7 @@ OTHER_LOG = "give the same log, which may have grown, or start afresh: name anot
 
 @dataclass
 class LogPosition:
-    """The rows that have been run. A log that is no file continues with whatever comes, and has no position.
+    """The rows that have been run. A log that is not a file continues with whatever comes, and has no position.
 
     Attributes
     ----------

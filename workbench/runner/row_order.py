@@ -1,7 +1,7 @@
 """Put the rows of a pipeline's log in the order of time, where `--time` names the column of times.
 
 The rule of this module: a row is a step of its own, also at equal times, and the column of times is removed again
-where it is no input. Each log is read with an account of its own; at the end the rows that were lost on the way are
+where it is not an input. Each log is read with an account of its own; at the end the rows that were lost on the way are
 added up: rows that could not be read, that were ignored, or that came too late.
 """
 
@@ -72,7 +72,7 @@ class RowOrder:
     column: the name under which the column of times is read, that of an input or another one.
     source: the log; each of its files, folders or patterns is a log of its own, and has a watermark.
     clock: interprets the column of times.
-    with_times: whether rows have their times, where the column is no input: whole numbers, which `clock` formats.
+    with_times: whether rows have their times, where the column is not an input: whole numbers, which `clock` formats.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class RowOrder:
 
 
 def add_times(ports: Ports, column: str, times: Times) -> Ports:
-    """Add the column of times to the ports that rows are read for, where it is no input."""
+    """Add the column of times to the ports that rows are read for, where it is not an input."""
     if column in ports.domains:
         return ports
     return replace(ports, inputs=(replace(time_port(column, times), copied=True), *ports.inputs))

@@ -267,7 +267,7 @@ class _Picture:
         return [tap.source for tap in self.inside(body, taps, inner, f"{name}.")]
 
     def buffers(self, queues: list[str], reads: list[_Tap]) -> list[_Tap]:
-        """Draw queues that stand alone, in front of a cluster."""
+        """Draw separate queues, in front of a cluster."""
         source = self.fresh()
         self.line(f"{source} [label=<{_table(_queue_rows(queues))}>];")
         for i, tap in enumerate(reads):

@@ -81,7 +81,7 @@ def _declare(name: str, aggregate: t.DeclaredAggregate | tuple[Combines, Any]) -
         domain = LITERALS[type(start)]
         assert callable(function)
     except (TypeError, ValueError, KeyError, AssertionError):
-        what = f"'{name}' is no aggregate: {aggregate!r}"
+        what = f"'{name}' is not an aggregate: {aggregate!r}"
         hint = "give a function of two values and where it starts, an int, a float, a bool or a str: (math.gcd, 0)"
         raise InputError(what, hint=hint) from None
     operands = (t.Attribute("a", domain), t.Attribute("b", domain))

@@ -169,7 +169,7 @@ class _RuleBuilder(TreeBuilder):
         name, kind = children
         if kind is not None and str(kind) not in t.NAMED:
             hint = FOREIGN_TYPES.get(str(kind)) or did_you_mean(str(kind), t.SPELLED.values())
-            self.mistake(f"'{kind}' is no type of an attribute", kind, hint)
+            self.mistake(f"'{kind}' is not a type of attributes", kind, hint)
             return t.Attribute(str(name), t.NAMED["int"], where=self.locate(name))
         return t.Attribute(str(name), None if kind is None else t.NAMED[str(kind)], where=self.locate(name))
 
@@ -205,7 +205,7 @@ class _RuleBuilder(TreeBuilder):
         amount = duration.amount * (size or 1)
         if size is None:
             hint = "in an expression write a time, 30 s, or a number"
-            self.mistake(f"{duration} is no time", extent, hint)
+            self.mistake(f"{duration} is not a time", extent, hint)
         elif amount != int(amount):
             hint = f"times are whole microseconds: write {max(1, int(amount))} us"
             self.mistake(f"no time is {duration}", extent, hint)
@@ -298,7 +298,7 @@ class _RuleBuilder(TreeBuilder):
         if isinstance(operand, OlderAggregate) and not isinstance(bound, OlderAggregate):
             return replace(operand, sign=sign, bound=bound)
         hint = "state what it selects: each, first, last or not; or give an aggregate a name: $n = COUNT(...)"
-        self.mistake("this is no predicate", extent, hint)
+        self.mistake("this is not a predicate", extent, hint)
         return None
 
     def call(self, children: list[Any], extent: Extent) -> OlderAggregate:

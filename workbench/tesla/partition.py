@@ -106,7 +106,7 @@ class _Link:
         of = self.one if not choices[self.one] & {a for a, _ in self.pairs} else self.other
         attributes = sorted({pair[of == self.other and of != self.one] for pair in self.pairs})
         return (
-            f"{self.part} needs {of} by {' or '.join(attributes)}, and what stands before it needs it by"
+            f"{self.part} needs {of} by {' or '.join(attributes)}, and the part before it needs it by"
             f" {' or '.join(sorted(choices[of]))}"
         )
 

@@ -65,7 +65,7 @@ class RuleProcessor(FileProcessor):
     def __post_init__(self) -> None:
         if not self.rules.composites or ALL in self.rules.composites:
             what = "no rule emits anything" if not self.rules.composites else f"a type of composites is called '{ALL}'"
-            raise PipelineError(f"{what}, in {self.rules.name}", hint="such rules are no part of a pipeline")
+            raise PipelineError(f"{what}, in {self.rules.name}", hint="such rules cannot be part of a pipeline")
         if not self.fed:
             raise PipelineError(f"no stream feeds the rules of {self.rules.name}", hint=self.signature)
         bare = [each for each in _list_durations(self.rules) if not each.unit]

@@ -109,7 +109,7 @@ class RuleScope:
         if isinstance(expression, t.OwnAttribute):
             named = () if self.own is None else self.own.positions
             if expression.name.lower() in ("null", "none", "nil") and expression.name not in named:
-                raise LanguageError(f"'{expression}' is no value of rules", where=expression.where, hint=NO_NULL)
+                raise LanguageError(f"'{expression}' is not a value of rules", where=expression.where, hint=NO_NULL)
             if self.own is None:
                 raise self._of_which(expression)
             domain = attribute(self.own, expression.name, expression)
@@ -127,7 +127,7 @@ class RuleScope:
             raise LanguageError(what, where=expression.where, hint=NO_FUNCTIONS)
         if not isinstance(expression, t.TimeOf):
             hint = f"write it as a predicate, and its parameter here: and $n = {expression}"
-            raise LanguageError("an aggregate is no part of an expression", where=expression.where, hint=hint)
+            raise LanguageError("an aggregate cannot be part of an expression", where=expression.where, hint=hint)
         index, declared = self.event(expression.name, expression)
         if declared.fact:
             raise LanguageError(f"facts such as '{expression.name}' have no time", where=expression.where)
@@ -148,10 +148,10 @@ class RuleScope:
         names = [name for name, event in self.bound.items() if event and expression.name in event.declared.domains]
         known = [f"{name}.{each}" for name, event in self.bound.items() if event for each in event.declared.positions]
         near = did_you_mean(f"{next(iter(self.bound), '')}.{expression.name}", known, "attributes here are: ")
-        hint = f"write {names[0]}.{expression.name}" if names else near or "a text stands in quotes"
+        hint = f"write {names[0]}.{expression.name}" if names else near or "write a text in quotes"
         if expression.name.lower() == "time" and self.bound and not names:
             hint = f"write TIME({next(iter(self.bound))})"
-        return LanguageError(f"'{expression.name}' stands without its event", where=expression.where, hint=hint)
+        return LanguageError(f"'{expression.name}' is written without its event", where=expression.where, hint=hint)
 
 
 def _advise(expression: t.Operation, domains: Sequence[Domain]) -> str:

@@ -127,7 +127,7 @@ def _check_counts(least: Duration | None, upper: Duration | None, mistakes: Mist
             mistakes.report(what, each.where, "give both as times, or both as numbers of events")
         elif each is not None and each.amount != int(each.amount):
             hint = f"write {int(each.amount)} or {int(each.amount) + 1} events"
-            mistakes.report(f"{each}: the number of events is no whole number", each.where, hint)
+            mistakes.report(f"{each}: the number of events is not a whole number", each.where, hint)
     if upper is not None and upper.counts and upper.amount < 1:
         hint = "write within 1 event: that is the event right before"
         mistakes.report(f"nothing lies within {upper}", upper.where, hint)

@@ -182,7 +182,7 @@ def test_what_is_no_such_map() -> None:
     running = Compiled(OTHERS.get("words").pipeline)
     good: Any = [FrozenMap({3: 5}), FrozenMap()]
     for bad, error, words in (
-        (FrozenMap({1: 2**63}), DomainError, "step 2: 9223372036854775808 on input 'm' is no integer of 64 bits"),
+        (FrozenMap({1: 2**63}), DomainError, "step 2: 9223372036854775808 on input 'm' is not an integer of 64 bits"),
         (FrozenMap({1: "x"}), DomainError, "is not a value of map"),
         ({1: 1}, DomainError, "is not a value of map"),
     ):

@@ -60,7 +60,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def _capacity(text: str) -> int:
     if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"'{text}' is no capacity: it is a number from 0 on")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a capacity: it is a number from 0 on")
     return int(text)
 
 

@@ -58,7 +58,7 @@ def execute(args: argparse.Namespace) -> int:
         hint = 'read them in a pipeline, alarm = rules("R.tesla", door, smoke).Alarm, and give that'
         raise InputError(f"'{file}' are rules, and what watches a system is a pipeline", hint=hint)
     if file.endswith(".smv"):
-        raise InputError(f"'{file}' is no pipeline", hint="the system comes first: workbench monitor SYSTEM.smv FILE")
+        raise InputError(f"'{file}' is not a pipeline", hint="write workbench monitor SYSTEM.smv FILE")
     bind, when = _pairs(args.bind, "--bind"), _pairs(args.when, "--when")
     watching = _watching(file, args.param, args.fault, *system)
     from workbench.cli.output import decide_all

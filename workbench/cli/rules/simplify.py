@@ -33,7 +33,7 @@ def execute(args: argparse.Namespace) -> int:
     """Simplify the rules, and print the steps."""
     rules = o.rules(args.file)
     if not args.seconds >= 0:
-        raise InputError(f"--seconds {args.seconds:g} is no time", hint="write how many seconds a question may take")
+        raise InputError(f"--seconds {args.seconds:g} is not a time", hint="write how many seconds a question may take")
     facts = {name for name, each in rules.declarations.items() if each.fact}
     modelled = tuple(each for each in rules.rules if facts.isdisjoint(each.types))
     bounds = rule_bounds(args, [replace(rules, rules=modelled)])

@@ -101,7 +101,7 @@ class CsvReader(RowReader):
     def rows(
         self, lines: Iterable[str], file_name: str, first: int = 0, *, whole: bool = True
     ) -> Iterator[tuple[int, list[str] | InputError]]:
-        """Yield the rows as in every format; an error stands for a line that is no row.
+        """Yield the rows as in every format; an error stands for a line that is not a row.
 
         Parameters
         ----------

@@ -213,7 +213,7 @@ def _item(value: Any, name: str) -> Any:
 
 
 def _first(lines: bytes) -> dict[str, Any]:
-    """Return the data of the first line, a whole one in braces; empty if it is no JSON."""
+    """Return the data of the first line, a whole one in braces; empty if it is not JSON."""
     try:
         record: dict[str, Any] = parse_json(lines[: lines.index(b"\n")].decode())
     except ValueError:
@@ -258,7 +258,7 @@ def _parse_lines(lines: bytes, schema: Any, unexpected: str) -> Any:
 
 
 def read_line(line: str) -> Any:
-    """Parse a line; InputError if it is no JSON."""
+    """Parse a line; InputError if it is not JSON."""
     try:
         return parse_json(line)
     except ValueError as error:

@@ -100,7 +100,7 @@ class ParquetWriter(TypedWriter):
 
 ROW = FormatRow(
     "parquet",
-    "typed columns; a null is no event",
+    "typed columns; a null means no event",
     (".parquet",),
     ParquetReader,
     ParquetWriter,

@@ -295,7 +295,7 @@ def value_in(content: Element | str, domain: Domain) -> Value | None:
 
     Raises
     ------
-    UnreadableError: it is no value of the domain.
+    UnreadableError: it is not a value of the domain.
     """
     if isinstance(domain, Nullable):
         return value_in(content, domain.of)

@@ -65,7 +65,7 @@ def _read(file: Path) -> dict[str, Any] | None:
     try:
         before = json.loads(file.read_text())
         if not isinstance(before, dict):
-            raise ValueError("this is no JSON object")
+            raise ValueError("this is not a JSON object")
     except FileNotFoundError:
         return None
     except (ValueError, RecursionError) as error:

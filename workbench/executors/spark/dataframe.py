@@ -32,7 +32,7 @@ def run_keyed(
 
     Parameters
     ----------
-    pipeline: its inputs are columns of the same names; a null is no event in this step.
+    pipeline: its inputs are columns of the same names; a null means no event in this step.
     key: the column that separates the streams.
     order: the column or columns that order the rows of a key: numbers, texts, dates or times. No two rows of a key
         may agree in all of them.

@@ -25,8 +25,9 @@ from workbench.processors.held.group import Group, flatten
 
 
 def watch(program: Program, condition: Callable[[Contract], bool] = lambda _: True) -> Pipeline:
-    """Return the flat pipeline with a processor for each wanted contract, which emits the contract's stream on a pipe
-    of the contract's name. Contracts that are watched already get no second one.
+    """Return the flat pipeline with a processor for each wanted contract, which emits its stream on a pipe of its name.
+
+    Contracts that are watched already get no second one.
     """
     flat = flatten(program)
     contracts = [each for each in flat.contracts if each.name not in flat.domains and condition(each)]
@@ -129,9 +130,10 @@ def monitored(program: Program) -> Pipeline:
 
 
 def _find_end(contract: Contract) -> tuple[Function, dict[str, str], set[str]]:
-    """Return the last part of a contract's condition, which has no memory, as a function. Also return the pipes of the
-    contract's body that it reads, each with the user's words for it, and the processors that it consists of. A field of
-    a record is read, not the record.
+    """Return the last part of a contract's condition, which has no memory, as a function.
+
+    Also return the pipes of the contract's body that it reads, each with the user's words for it, and the processors
+    that it consists of. A field of a record is read, not the record.
     """
     body, reads, inside = contract.body, dict[str, str](), set[str]()
     writers = {pipe: node for node in body.nodes for pipe in node.outputs}

@@ -2,7 +2,7 @@
 
 The rule of this module: each event of a pipe belongs to one of an input, and a join is even if the events that it pairs
 belong to the same one. A difference that only explicit shifts cause (`trim`, `insert`) is intended; one that windows
-cause is not, nor is the rest where shifts stand beside windows. Where a stream starts anew (behind a filter), or is
+cause is not, nor is the rest where there are shifts and windows. Where a stream starts anew (behind a filter), or is
 thinned out or repeated differently from the one beside it, nothing is claimed.
 """
 

@@ -261,7 +261,7 @@ class RecordingSession(RuleSession):
         try:
             return self.opened.clock.read(text)
         except UntimedError as error:
-            raise InputError(f"'{text}' is no time of this log: expected {error}") from error
+            raise InputError(f"'{text}' is not a time of this log: expected {error}") from error
 
     def _format_rows(self, composites: Iterable[Occurrence]) -> list[RuleRow]:
         self._keep(list(composites))

@@ -221,7 +221,7 @@ def _list_python_rows(name: str, rows: Any) -> Iterator[Mapping[str, Value]]:
     if not isinstance(rows, Mapping) and (stream := record_batches(rows)) is not None:
         rows = itertools.chain.from_iterable(batch.to_pylist() for batch in stream[1])
     if isinstance(rows, Mapping | str | Path) or not isinstance(rows, Iterable):
-        hint = "give rows ([{'id': 1}, ...]), a table, a frame or a relation; a file stands in facts=['TYPE=FILE']"
+        hint = "give rows ([{'id': 1}, ...]), a table, a frame or a relation; name a file in facts=['TYPE=FILE']"
         raise InputError(f"facts of type '{name}': expected rows, not data of type {type(rows).__name__}", hint=hint)
     for row in rows:
         if not isinstance(row, Mapping):

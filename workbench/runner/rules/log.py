@@ -45,7 +45,7 @@ class RuleLog:
     ----------
     key: the attribute that is a key, which a log may have as a number where it is a text; empty: none.
     late: takes the late events, where the clock allows lateness.
-    state: the saved state of the run, which has the waiting events where the log is no file.
+    state: the saved state of the run, which has the waiting events where the log is not a file.
     """
 
     rules: RuleSet

@@ -66,7 +66,7 @@ class Task:
 
     @property
     def required(self) -> int:
-        """The number of required queries, which are no side questions."""
+        """The number of required queries, which are not side questions."""
         return sum(not query.side for query in self.queries)
 
 

@@ -112,7 +112,7 @@ def candidates_near(view: RuleView, index: int, selected: Selected, among: int =
 
 
 def _fails(view: RuleView, index: int, selected: Selected, fit: Fit, *, in_full: bool = False) -> Sequence[Hindrance]:
-    """Return the reasons why an event or a fact is no candidate; constraints with their values if `in_full`."""
+    """Return the reasons why an event or a fact is not a candidate; constraints with their values if `in_full`."""
     part = view.rule.parts[index]
     hindrances = [] if fit.event is None else list(_of_event(view, index, selected, fit.event))
     if in_full:
@@ -137,7 +137,7 @@ def _around(view: RuleView, index: int, selected: Selected, limit: int) -> tuple
 
 
 def _of_event(view: RuleView, index: int, selected: Selected, event: Occurrence) -> Iterator[Hindrance]:
-    """Yield the reasons why an event is no candidate, apart from its values."""
+    """Yield the reasons why an event is not a candidate, apart from its values."""
     yield from _outside(view, index, selected, event)
     if not isinstance(view.rule.parts[index], t.Predicate):
         return

@@ -362,14 +362,14 @@ def _refuse_unknown(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> None:
         if name not in (*names, *waits):
             raise InputError(f"there is no column of '{name}'", hint=did_you_mean(name, (*names, *waits)))
     for name in (each for each in bounds.rates if each not in (ANY_TYPE, *shown_types)):
-        what = "are caused by others" if name in names else "are none"
+        what = "is caused by others" if name in names else "is not one of them"
         raise InputError(
             f"rates are for events from outside, and '{name}' {what}", hint=did_you_mean(name, shown_types)
         )
     for name in bounds.any_facts:
         facts = [each.name for rules in rule_sets for each in rules.declarations.values() if each.fact]
         if name not in facts or name in bounds.facts:
-            what = "are given already" if name in bounds.facts else "are no type of facts"
+            what = "has its facts already" if name in bounds.facts else "is not a type of facts"
             raise InputError(f"'{name}' {what}", hint=did_you_mean(name, facts))
     for name in bounds.changing:
         if name not in bounds.any_facts:

@@ -140,7 +140,7 @@ class LineLayout:
 
     @cached_property
     def line_columns(self) -> tuple[ColumnLayout, ...]:
-        """The columns whose events stand in the line."""
+        """The columns whose events are in the line."""
         return tuple(column for column in self.columns.values() if not column.apart)
 
     @cached_property

@@ -152,7 +152,7 @@ def _earlier(rule: ResolvedRule) -> Iterator[t.Rule]:
 
 @law_of_a_rule(
     "needless not",
-    "a `not` holds by itself where nothing satisfies its constraints, where a wider `not` stands beside it, and "
+    "a `not` holds by itself where nothing satisfies its constraints, where there is also a wider `not`, and "
     "between the last such event and what that is before",
 )
 def _needless(rule: ResolvedRule) -> Iterator[t.Rule]:

@@ -209,7 +209,7 @@ def problem(
     if syntax is not None:
         prop = make_question(syntax, subject if isinstance(subject, Loaded) else None)
     if not isinstance(prop, Property | Equivalence):
-        raise InputError(f"{prop!r} is no property", hint='write it: "no-overflow", "always (y >= 0)", ...')
+        raise InputError(f"{prop!r} is not a property", hint='write it: "no-overflow", "always (y >= 0)", ...')
     return Problem(subject, prop, require_settings(settings), syntax)
 
 

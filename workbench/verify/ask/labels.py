@@ -266,7 +266,7 @@ def property_from(syntax: PropertySyntax) -> Property:
     row = PROPERTIES[syntax.name]
     if row.mode:
         raise LanguageError(
-            f"'{syntax}' compares two pipelines: it is no property of one",
+            f"'{syntax}' compares two pipelines: it is not a property of one",
             where=syntax.where,
             hint="from Python: check(pipeline, equivalent_to(other))",
         )

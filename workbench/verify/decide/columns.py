@@ -98,7 +98,7 @@ class RunColumns:
 
     Raises
     ------
-    Refused: numbers of the system do not fit into 64 bits, or are no numbers.
+    Refused: numbers of the system do not fit into 64 bits, or are not numbers.
     """
 
     def __init__(self, part: Part, labels: Sequence[Term], rows: int) -> None:

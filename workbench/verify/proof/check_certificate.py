@@ -136,7 +136,7 @@ class _Certificate:
         try:
             return read(self.text)
         except WorkbenchError as error:
-            raise self._refuse(f"this is no certificate: {error.what}", WRITTEN_BY) from error
+            raise self._refuse(f"this is not a certificate: {error.what}", WRITTEN_BY) from error
 
     def _read_source(self) -> Mapping[str, Any]:
         """Return the question, as the file states it."""
@@ -146,7 +146,7 @@ class _Certificate:
             question = json.loads(source[1:-1].replace('""', '"'))
             assert isinstance(question, dict)
         except (KeyError, ValueError, AssertionError) as error:
-            raise self._refuse("this is no certificate: it states no question", WRITTEN_BY) from error
+            raise self._refuse("this is not a certificate: it states no question", WRITTEN_BY) from error
         return question
 
     def _read_proof(self, obligation: Obligation) -> Proof:

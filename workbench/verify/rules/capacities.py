@@ -302,7 +302,7 @@ class CapacitySearch:
         run = verdict.counterexample or (verdict.witness if queue and queue in _find_full(verdict) else None)
         more = run is not None and searched.learn(*self._run(tuple(s.inputs for s in run.steps), searched.measure))
         if verdict.counterexample is not None and not more:
-            raise AssertionError(f"{searched.about}: a run of the model is no run of the rules")
+            raise AssertionError(f"{searched.about}: a run of the model is not a run of the rules")
         if more and (verdict.counterexample is not None or self._raise_capacity(capacity_of, queue, searched.at_least)):
             return True
         if verdict.outcome is Outcome.FAILS and capacity_of.get(queue, 0) > searched.at_least:

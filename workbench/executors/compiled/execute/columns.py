@@ -108,7 +108,7 @@ def column(
 
     Raises
     ------
-    InputError: the array type does not fit the domain, or its length `present`; or `events` is no stream.
+    InputError: the array type does not fit the domain, or its length `present`; or `events` is not a stream.
     """
     if texts is None:
         from workbench.executors.compiled.execute.text_codes import TextCodes
@@ -260,7 +260,7 @@ def _problem(name: str, domain: Domain, value: Value) -> DomainError | None:
         long = leaf if isinstance(part, Integers) and not -(2**63) <= leaf < 2**63 else None
         long = too_long(part, leaf) if isinstance(part, Map) else long
         if long is not None:
-            what = f"{long!r} on input '{name}' is no integer of 64 bits, which compiled code has for int"
+            what = f"{long!r} on input '{name}' is not an integer of 64 bits, which compiled code has for int"
             error = DomainError(what, hint="the reference executor takes it")
             error.exceeds_64_bits = True
             return error

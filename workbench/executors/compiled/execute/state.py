@@ -261,7 +261,7 @@ class LoopArrays:
         return steps
 
     def content(self, value: Any) -> Callable[[], Any] | None:
-        """Return a function that builds the present map of a table; None where the value is no map in a table."""
+        """Return a function that builds the present map of a table; None where the value is not a map in a table."""
         if not isinstance(value, Change):
             return None
         used, present, *fields = (self.array(column).copy() for column in value.content.columns)

@@ -162,7 +162,7 @@ class _Tabled:
         )
 
     def _definitions(self) -> Iterator[Definition]:
-        """Yield the definitions that are no maps, and record the views of the others."""
+        """Yield the definitions that are not maps, and record the views of the others."""
         for name, term in self.before.definitions:
             variable: Term = var(name, term.domain)
             used = self.before.inline(self.before.uses.get(name, TRUE))
@@ -282,7 +282,7 @@ class _Lower(Fold[Any]):
         if not large(term.domain):
             return term
         if term.payload:
-            raise Refused("a map that is not empty stands in a term")
+            raise Refused("a term contains a map that is not empty")
         return NoEntries(term.domain)
 
     def on_var(self, term: Term) -> Any:

@@ -131,7 +131,7 @@ def _pass_argument(argument: Any, parameter: Any) -> PassedArgument:
 
 def _check_kind(array: Any, kind: ArrayKind, name: str) -> None:
     if not kind.describes(array):
-        raise TypeError(f"{name} is no array of {kind}")
+        raise TypeError(f"{name} is not an array of {kind}")
 
 
 def _address(array: Any) -> int:

@@ -50,7 +50,7 @@ class Candidates:
 
     Raises
     ------
-    Refused: the system has values that are no numbers of 64 bits.
+    Refused: the system has values that are not numbers of 64 bits.
     """
 
     def __init__(self, transition: Z3Transition, part: Part) -> None:
