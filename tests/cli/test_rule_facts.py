@@ -115,7 +115,7 @@ def test_databases_that_are_not_read_here(run, workbench, city):
         assert "this is a DuckDB database" in (said := run(given, code=2))
         assert "COPY t TO 't.parquet'" in said
     done = workbench("run", city / "r.tesla", "--input", city / "city.db")
-    said = f"'.db' is not a format of events\n  hint: facts are read from a database, --facts {city / 'city.db'}"
+    said = f"'.db' is not a format of events\n  hint: a database has facts, --facts {city / 'city.db'}"
     assert said in done.err
 
 

@@ -133,7 +133,7 @@ def test_keys_complain_of_the_options_that_are_given(workbench: Run, events: Pat
     done = workbench("run", SQUARES, "--input", events, "--backend", "compiled", "--key", "x", *other)
     assert (done.code, done.out) == (2, "")
     options = [option for option in other if isinstance(option, str)]
-    assert done.err == f"workbench: {', '.join(options)} and --key do not go together\n"
+    assert done.err == f"workbench: {', '.join(options)} and --key cannot be combined\n"
     done = workbench("run", SQUARES, "--input", events, "--backend", "compiled", "--key", "x", "--seed", 0, "--rate", 0)
     assert "not for the compiled backend: --seed, --rate" in done.err
 

@@ -133,7 +133,7 @@ def test_names_that_no_element_has(tmp_path):
     with pytest.raises(InputError, match="there is no element <mesage>") as error:
         read(tmp_path, text, SNAPSHOT, "t.xml", xml="mesage", columns=COLUMNS)
     assert "did you mean 'message'" in error.value.hint
-    with pytest.raises(InputError, match="no <message> has anything at '@it'") as error:
+    with pytest.raises(InputError, match="no <message> has a value at '@it'") as error:
         read(tmp_path, text, SNAPSHOT, "t.xml", xml="message", columns={**COLUMNS, "t": "@it"})
     assert "did you mean '@at'" in error.value.hint
     with pytest.raises(InputError, match="there is no path 't'"):

@@ -113,7 +113,7 @@ def test_what_files_cannot_be(output, message: str, log: Path, monkeypatch: pyte
 
 
 def test_matches_go_to_one_file(events: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no output 'Odd'.*\n.*here all rows go to one file"):
+    with pytest.raises(InputError, match=r"no output 'Odd'.*\n.*without names of outputs, all rows go to one file"):
         wb.run(RULES, events, output={"Odd": tmp_path / "odd.csv"}, matches="count")
 
 

@@ -435,7 +435,7 @@ def test_a_run_has_limits() -> None:
     with pytest.raises(LimitMet, match=r"time limit of 0\.2 s met while running the log"):
         wb.run(total, {"x": [1] * 5_000_000}, backend="reference", seconds=0.2)
     rows = iter([{"x": 1}])
-    with pytest.raises(InputError, match="an answer that comes bit by bit has no limits"):
+    with pytest.raises(InputError, match="limits do not apply to answers that come row by row"):
         wb.run(total, rows, seconds=1.0)
     assert next(wb.run(total, rows)) == {"out": 1}  # nothing of it was taken
 

@@ -192,7 +192,7 @@ MISTAKES = {
         "from Smoke and 2 < $n = §COUNT(Temp() within 1 from Smoke) emit Smoke(area = 1)", "where clause", "where",
     ),
     "in an expression": (
-        "from Smoke emit Smoke(area = 1 + §COUNT(Temp within 1 from Smoke))", "cannot be part of an expression", "predicate",
+        "from Smoke emit Smoke(area = 1 + §COUNT(Temp within 1 from Smoke))", "cannot be part of", "predicate",
     ),
     "no predicate": ("from Smoke and §3 + 4 emit Smoke(area = 1)", "not a predicate", "each, first"),
     "aggregate": (

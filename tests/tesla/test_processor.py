@@ -115,7 +115,7 @@ def test_times_of_logs(folder):
     (folder / "bare.pipe").write_text('pipeline p(a: int) -> int { return rules("bare.tesla", a).B.x }')
     rows = [{"time": time, "a": time} for time in (0, 4, 5)]
     assert [row["out"] for row in wb.run(folder / "bare.pipe", rows, time_unit="h")] == [0, 5]
-    with pytest.raises(InputError, match="expected a number, for the windows of the rules have no units"):
+    with pytest.raises(InputError, match="expected a number, since the windows of the rules have no units"):
         wb.run(folder / "bare.pipe", [{"time": "2024-05-01", "a": 1}])
 
 

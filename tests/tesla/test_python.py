@@ -248,7 +248,7 @@ def test_options_for_pipelines_are_refused():
     program = wb.parse("pipeline p(x: int) -> int { return x }").get()
     with pytest.raises(InputError, match="for rules and pipelines with rules in them only: --until"):
         wb.run(program, {"x": [1]}, until=3)
-    with pytest.raises(InputError, match="no 'trx' to be compatible with"):
+    with pytest.raises(InputError, match="no system 'trx' to be compatible with"):
         wb.run(wb.rules.parse_rules(TEXT), ROWS, compat="trx")
     with pytest.raises(Refused, match="not supported by backend 'threaded': it runs pipelines only"):
         wb.run(wb.rules.parse_rules(TEXT), ROWS, backend="threaded")

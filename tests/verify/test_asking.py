@@ -136,7 +136,7 @@ def test_a_name_of_a_pipe_and_of_a_label(text: str, asked: str, outcome: str | N
     if outcome is not None:
         assert wb.check(program, asked).outcome == outcome
         return
-    with pytest.raises(LanguageError, match="is a pipe, and a label") as caught:
+    with pytest.raises(LanguageError, match="is both a pipe and a label") as caught:
         wb.check(program, asked)
     assert ".value for the pipe" in caught.value.hint
 

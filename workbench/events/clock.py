@@ -117,7 +117,7 @@ class Clock:
         if not match[2] and self.dates:
             raise InputError(f"{text.strip()} of what?", hint=f"times are dates: write {match[1]}s")
         if match[2] and self.unit is None and not self.dates:
-            raise InputError(f"{text} of which times?", hint=f"name the unit of the log's numbers: {NAME_UNIT}")
+            raise InputError(f"{text} in which unit?", hint=f"name the unit of the log's numbers: {NAME_UNIT}")
         return int(-(-Decimal(match[1]) * MICROSECONDS.get(SPELLINGS.get(match[2]) or self.unit or "", 1) // 1))
 
 
@@ -138,15 +138,15 @@ def _instant(date: datetime) -> tuple[str, int]:
     kind, epoch = ("naive", _EPOCH) if date.tzinfo is None else ("aware", _EPOCH_UTC)
     time = (date - epoch) // _TICK
     if not FIRST <= time <= LAST:
-        raise UntimedError("a date that is of the years 1 to 9999 in UTC, too")
+        raise UntimedError("a date in the years 1 to 9999, also in UTC")
     return kind, time
 
 
 def with_clock(ports: Ports, clock: Clock | None) -> Ports:
     """Adapt the ports of a program for a reader: the time of steps has the form of the log (`Port.clock`).
 
-    Without a clock, or for numbers without a unit, numbers are taken as they are. The consumer checks whether times go
-    back: where rows belong to keys, other rows may come between.
+    Without a clock, or for numbers without a unit, numbers are taken as they are. The consumer checks whether times
+    decrease: between the rows of a key there may be rows of others.
     """
     if clock is None or not any(port.clock for port in ports.inputs):
         return ports
@@ -195,13 +195,13 @@ class Times(Domain):
                 )
             self.last[:] = [time]
         if self.kind == "us" and not self.clock.dates and self.clock.unit is None:
-            raise UntimedError(f"a date, or a number of which it is known what it counts ({NAME_UNIT})")
+            raise UntimedError(f"a date, or a number in a known unit ({NAME_UNIT})")
         if self.kind == "numbers" and self.clock.dates:
-            raise UntimedError("a number, for the windows of the rules have no units")
+            raise UntimedError("a number, since the windows of the rules have no units")
         return time
 
     def follow(self, times: Any) -> bool:
-        """Whether an array of times can be those of the next rows; if so, record the last one."""
+        """Whether these can be the times of the next rows; if so, record the last one."""
         if self.clock.late is None and len(times):
             if (self.last and times[0] < self.last[0]) or (times[1:] < times[:-1]).any():
                 return False

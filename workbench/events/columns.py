@@ -2,7 +2,7 @@
 
 The rule of this module: four types of Arrow columns are enough. Truth values, whole numbers and floats are `boolean`,
 `long` and `double`; all else is `string`: labels and texts as they are, tuples, records, maps and other values as JSON
-text. A null means no event. What is not plainly right is left to code that reads events one by one.
+text. A null means no event. Cells in doubt are left to code that reads events one by one.
 """
 
 from __future__ import annotations

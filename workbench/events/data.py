@@ -136,7 +136,7 @@ class RowsReader(JsonReader):
 
     def cells(self, row: Any) -> Sequence[Any]:
         if not isinstance(row, Mapping):
-            hint = "give each input a column by name, {'x': [1, 2]}, or rows such as {'x': 1}; a file by its path"
+            hint = "pass columns by input name, {'x': [1, 2]}, or rows such as {'x': 1}, or the path of a file"
             raise InputError(f"expected a mapping from inputs to events, not {short(repr(row))}", hint=hint)
         return self.cells_of(dict(row), "")
 
@@ -207,12 +207,12 @@ def _sequence(cells: Any, name: str) -> Any:
     sequence = cells if isinstance(cells, Sequence) else cells.to_numpy() if hasattr(cells, "to_numpy") else cells
     if isinstance(sequence, str) or getattr(sequence, "ndim", 1) != 1 or not hasattr(sequence, "__getitem__"):
         shape = f"an array of {sequence.ndim} dimensions" if hasattr(sequence, "ndim") else short(repr(sequence))
-        raise InputError(f"column '{name}' is {shape}", hint="give an array of one dimension, or a list")
+        raise InputError(f"column '{name}' is {shape}", hint="pass an array of one dimension, or a list")
     return sequence
 
 
 def _values(cells: Any) -> Sequence[Any]:
-    """Return the Python values of an array or a list; times as such, of which numpy makes numbers if they are finer."""
+    """Return the Python values of an array or a list; times stay times, though numpy converts fine ones to numbers."""
     if getattr(getattr(cells, "dtype", None), "kind", "") in ("m", "M"):
         cells = cells.astype(f"{cells.dtype.kind}8[us]")
     return list(cells.tolist() if hasattr(cells, "tolist") else cells)

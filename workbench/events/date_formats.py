@@ -16,7 +16,7 @@ from typing import Any
 from workbench.errors import InputError, did_you_mean
 
 AUTO = "auto"
-"""The setting by which the form of a text determines its format."""
+"""The setting that infers the format of a text from its form."""
 FINEST = "a time no finer than a microsecond"
 AHEAD = timedelta(hours=14)
 """The greatest offset of a time zone before UTC."""
@@ -199,7 +199,7 @@ def _ambiguous(day: int, month: int, year: str, text: str) -> UntimedError:
     rest = _CLOCK_TEXT.sub(_directives, text[match.end("year") :].removesuffix(match["zone"] or ""))
     rest += "%z" if match["zone"] else ""
     formats = (f"'%{one}{match[2]}%{other}{match[2]}%Y{rest}'" for one, other in ("dm", "md"))
-    what = f"a date that has one meaning (this is {' or '.join(readings)}, and no row near it decides)"
+    what = f"a date that has one meaning (this is {' or '.join(readings)}, and no row nearby decides)"
     return UntimedError(what, f"write --time-format {' or --time-format '.join(formats)}")
 
 

@@ -290,7 +290,7 @@ class RowReader(ABC):
         return f"column '{self.columns.names[column]}'"
 
     def _report_shared_columns(self) -> None:
-        """Report a column that is given for two inputs: seldom intended where these have files of their own."""
+        """Report a column that two inputs read, which is rarely intended where each has a file of its own."""
         clocks = {port.name for port in self.ports.inputs if port.clock}
         readers: dict[str, str] = {}
         for path, column in self.reading.columns.items():
@@ -298,7 +298,7 @@ class RowReader(ABC):
                 self.reporter.report_once(f"inputs {first} and {path} read the same column '{column}'")
 
     def _empty(self, path: str) -> InputError:
-        return InputError(f"'{path}' is empty", hint="without --null error there is no event then")
+        return InputError(f"'{path}' is empty", hint="without --null error, this means no event")
 
     def located(self, rows: Iterator[tuple[int, Any]], file_name: str) -> Iterator[InputEvents]:
         """Yield the steps of these rows.

@@ -18,7 +18,7 @@ ENCODINGS = "utf-8", "utf-16", "latin-1", "cp1252", "iso8859-15", "cp1251", "cp4
 
 
 def resolve_reading(reading: Reading) -> Reading:
-    """Replace the names of characters, encodings and patterns in a reading by what they stand for.
+    """Replace the names of characters, encodings and patterns in a reading by their meanings.
 
     Raises
     ------

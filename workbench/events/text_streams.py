@@ -24,11 +24,11 @@ class DroppedLines:
         self._at: list[int] = []
 
     def add(self, lines_before: int) -> None:
-        """Note a dropped line behind `lines_before` lines that are kept."""
+        """Note a dropped line after `lines_before` retained lines."""
         self._at.append(lines_before)
 
     def number(self, line: int) -> int:
-        """Return the number in the file of a kept line, given its number among the kept lines."""
+        """Return the number in the file of a retained line, given its number among the retained lines."""
         return line + bisect_left(self._at, line)
 
 

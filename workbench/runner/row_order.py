@@ -1,8 +1,8 @@
 """Put the rows of a pipeline's log in the order of time, where `--time` names the column of times.
 
-The rule of this module: a row is a step of its own, also at equal times, and the column of times is removed again
-where it is not an input. Each log is read with an account of its own; at the end the rows that were lost on the way are
-added up: rows that could not be read, that were ignored, or that came too late.
+The rule of this module: a row is a step of its own, also at equal times, and the column of times is removed again where
+it is not an input. Each log is read with an account of its own; at the end, the accounts of unreadable, ignored and
+late rows are added up.
 """
 
 from __future__ import annotations

@@ -279,7 +279,7 @@ def test_rows_without_a_key_go_on_and_rows_without_anything_do_not(tmp_path):
     counts.settle(reporter, {})
     reporter.account.check()
     error = ours(runner(choose(pipeline()), FILED), [batch])
-    assert (error.what, str(error.where)) == ("row 4 has no 'k', so that it belongs to no key", name)
+    assert (error.what, str(error.where)) == ("row 4 has no 'k', so it belongs to no key", name)
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def _unquote(value: str) -> str:
     try:
         text: str = _DECODER.decode(value)
     except ValueError:
-        raise InputError(f"not a value of logfmt, an escape means nothing: {short(value)}") from None
+        raise InputError(f"not a value of logfmt, it has an invalid escape: {short(value)}") from None
     if not is_encodable(text):
         raise InputError(f"half of a surrogate pair is not a character of Unicode: {short(value)}")
     return text

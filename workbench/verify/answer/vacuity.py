@@ -43,7 +43,7 @@ Conditions = Callable[[Pipeline], Iterable[Any]]
 def find_vacuity(
     pipeline: Pipeline, model: Model, settings: Settings, never: Sequence[str], outcome: Outcome, compare: Conditions
 ) -> Vacuity | None:
-    """Return what makes a verdict vacuous: a condition of the property, or a comparison in its cone, is never true.
+    """Return why a verdict is vacuous: a condition of the property, or a comparison in its cone, is never true.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def _find_branches(pipeline: Pipeline, model: Model, settings: Settings, compare
     placed = [each for each in _place_comparisons(flat, cone, conditions) if each.kind in bounds.numbers]
     yield from _settle_comparisons(flat, placed, bounds, computed)
     yield from _find_gaps(placed, real, bounds)
-    # a user who has chosen N may know why
+    # the user has chosen N on purpose
     kinds = [kind for kind in bounds.numbers if kind is not whole or isinstance(settings.n, Adjustable)]
     yield from _find_unreached(
         flat, conditions, cone, kinds, bounds, {pipe: high for pipe, (_, high) in computed.items()}

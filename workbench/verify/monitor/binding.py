@@ -208,7 +208,7 @@ class _Driver:
             )
 
     def _find_error(self, sections: str, formula: str) -> EngineError | None:
-        """Have the engine read the system with more sections in main; return its error, if any."""
+        """Let the engine read the system with more sections in main; return its error, if any."""
         try:
             self._check(sections, Query("invar", formula))
         except Undecided:

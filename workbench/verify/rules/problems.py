@@ -73,7 +73,7 @@ class RuleProblem(Problem):
             with Budget(self.settings.seconds, self.settings.memory_mb):
                 verdict = super().decide()
                 return verdict if self.growing is None else self.growing.decide(verdict)[0]
-        except LimitMet as met:  # what was decided stays, unless it may be vacuous
+        except LimitMet as met:  # the earlier verdict stays, unless it may be vacuous
             if self.growing is None or verdict.outcome is Outcome.UNKNOWN:
                 return verdict.give_up(met)
             return self.growing.vacuous(verdict)
@@ -108,7 +108,7 @@ class SplitProblem(RuleProblem):
         shows = Outcome.HOLDS if PROPERTIES[self.syntax.name].wanted else Outcome.FAILS
         with Budget(self.settings.seconds, self.settings.memory_mb):
             for number, name in enumerate(self.names):
-                seconds = share(len(self.names) - number + 1).seconds  # as much is left for all rules together
+                seconds = share(len(self.names) - number + 1).seconds  # one share is for all rules together
                 if any(each.outcome is shows for each in parts):
                     seconds = SHORTER if seconds is None else min(SHORTER, seconds)
                 own = replace(self.source, settings=replace(self.settings, seconds=seconds, grow=grow))
@@ -304,7 +304,7 @@ def growing_comparison(
     one, other = ([(rule.name, str(rule)) for rule in rules.rules] for rules in rule_sets)
     if subject.bounds.trex:
         differing = {*one, *other}
-    elif len(one) == len(other):  # an exchange is a difference
+    elif len(one) == len(other):  # an exchange of rules is a difference
         differing = {each for pair in zip(one, other, strict=True) if pair[0] != pair[1] for each in pair}
     else:
         differing = {*one} ^ {*other}
