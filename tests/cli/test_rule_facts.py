@@ -69,7 +69,7 @@ def test_answers_are_cached(run, workbench, city):
     told = workbench(*asked, "--facts-cache", "lru", "--facts-cache-rows", "1").err
     assert "facts Line: 2 answers from the cache, 3 queries in 0." in told
     assert "facts Fine: 4 answers from the cache, 1 query in 0." in told
-    assert "cache 'lru': 2 answers with 2 rows, about 0 kB; 2 had to go" in told
+    assert "cache 'lru': 2 answers with 2 rows, about 0 kB; 2 were evicted" in told
     assert "facts Line: 5 queries in 0." in workbench(*asked, "--profile").err
     assert "facts" not in workbench(*asked).err
     assert "did you mean 'sieve'" in run("~/city.db", options=("--facts-cache", "sive"), code=2)

@@ -436,7 +436,7 @@ def test_first_and_last_take_what_leads_nowhere():
     log = [{"type": "B", "time": 1, "x": 1}, {"type": "A", "time": 2, "x": 1}, {"type": "A", "time": 3, "x": 2}]
     log.append({"type": "C", "time": 4})
     text = str(wb.rules.parse_rules(policy).explain_missing(log, "D at 4"))
-    assert "last A has taken 3; with 2 there is a match" in text
+    assert "last A has selected 3; with 2 there is a match" in text
 
 
 def test_a_question_that_cannot_be_answered():

@@ -58,7 +58,7 @@ SPLIT = {
     "from A and each A(y == A.x) as Z within 1 from A emit Q(y = 1)": "on the same attribute, as in (x == A.x)",
     "from A and each B(x == A.x) within 1 from A emit P(x = 0, f = 0.0) from P and not B(x == P.x) within 1 from P"
     " emit Q(y = 1)":
-        "rule 'rule 1': what it emits has no attribute of its trigger A, by which others are joined with P",
+        "rule 'rule 1': P, which others are joined with, has no attribute of its trigger A",
     "from A and each B(x == A.x) within 9 events from A emit Q(y = 1)": "counts the events of all keys",
     "from A emit Q(y = A.y) at most once in 5": "rule 'rule 1': `at most once in 5` is for all of them together",
     "from A and each B(x == A.x) within 1 from A emit Q(y = 1)"

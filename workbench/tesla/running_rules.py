@@ -95,7 +95,7 @@ class RunningRules:
         """
         composites = self.engine.rules.composites
         if not callable(subscriber):
-            raise InputError(f"{subscriber!r} cannot be called", hint="give a function of one composite: print")
+            raise InputError(f"{subscriber!r} cannot be called", hint="pass a function of one composite: print")
         if type is not None and type not in composites:
             raise InputError(f"no rule emits '{type}'", hint=did_you_mean(type, composites))
         entry = (type, subscriber)
@@ -125,12 +125,12 @@ class RunningRules:
         return self._publish(self.engine.advance(self._read_time(time)))
 
     def _read_time(self, time: Any) -> int:
-        """Convert a time to microseconds, or to the whole number that it is if times have no unit."""
+        """Convert a time to microseconds, or to a whole number if times have no unit."""
         if isinstance(time, Integral):
             return int(time) * self._scale
         if isinstance(time, float) and math.isfinite(time) and (self._scale > 1 or time.is_integer()):
             return round(time * self._scale)
-        hint = "of a datetime, give its timestamp(), with the unit s" if isinstance(time, date) else ""
+        hint = "pass the timestamp() of a datetime, with the unit s" if isinstance(time, date) else ""
         raise InputError(f"{time!r} is not a time of an event", hint=hint or "give a number, whole without a unit")
 
     def _publish(self, occurrences: list[Occurrence]) -> list[Composite]:

@@ -1,6 +1,6 @@
 """Scopes: the names and parameters that are bound at a place in a rule, and the types of expressions there.
 
-The rule of this module: a name is known from the predicate on that binds it, and every mistake is located.
+The rule of this module: a name is known after the predicate that binds it, and every mistake is located.
 All names are resolved here; the result is a resolved expression.
 """
 
@@ -116,7 +116,7 @@ class RuleScope:
             return RuleSlot(OWN, expression.name, domain, self.own, expression, where=expression.where)
         if isinstance(expression, t.OtherAttribute):
             if self.own is not None and expression.of == self.own.name and expression.of not in self.bound:
-                what = f"{expression} is an attribute of the event that this is a constraint of"
+                what = f"{expression} is an attribute of the event of this constraint"
                 raise LanguageError(what, where=expression.where, hint=f"write it alone: {expression.name}")
             index, declared = self.event(expression.of, expression)
             domain = attribute(declared, expression.name, expression)
@@ -159,8 +159,8 @@ def _advise(expression: t.Operation, domains: Sequence[Domain]) -> str:
     if expression.operator in ("and", "or", "not"):
         return "compare it with something"
     if BOOL in domains:
-        return "true and false are compared with == and !=, and combined with and, or, not"
-    return 'numbers go with numbers, and texts, as "3", with texts: change one, or the type that is declared'
+        return "compare truth values with == and !=, and combine them with and, or, not"
+    return 'numbers go with numbers, and texts, as "3", with texts: change one, or its declared type'
 
 
 def resolve_rule(rule: t.Rule, declared: Mapping[str, t.Declaration]) -> ResolvedRule:
@@ -200,7 +200,7 @@ def attribute(declared: t.Declaration, name: str, where: t.Placed) -> Domain:
     if name not in declared.positions:
         hint = did_you_mean(name, declared.positions, f"{declared.name} has: ")
         if declared.inferred and not hint.startswith("did"):
-            hint = f"no row of {declared.name} has a value for it, of those that --infer has read"
+            hint = f"no row of {declared.name} that --infer has read has a value for it"
         if isinstance(where, t.OtherAttribute) and name.lower() in ("time", "timestamp") and not declared.fact:
             hint = f"TIME({where.of}) is its time"
         hint = hint or f"{declared.name} is declared without attributes"
