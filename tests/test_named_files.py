@@ -110,7 +110,7 @@ def test_what_is_no_program_is_not_shown(folder: Path, way: Way) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("peaks.py", "is Python: run it with python"), ("n.csv", "is a log: give the program first")]
+    ("name", "said"), [("peaks.py", "is Python: run it with python"), ("n.csv", "is a log: name the program first")]
 )
 def test_what_is_no_program_by_its_name_is_told_as_what_it_is(tmp_path: Path, name: str, said: str) -> None:
     path = tmp_path / name

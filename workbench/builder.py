@@ -99,11 +99,11 @@ def partial(function: Function, arguments: Sequence[Any]) -> Function:
     return Function(name, sum(holes), build, function.opaque, function.result, takes=takes)
 
 
-_SEVERAL = refuse("are several streams", "take them apart first: `left, right = ...`")
+_SEVERAL = refuse("are several streams", "unpack them first: `left, right = ...`")
 
 
 class BuiltStreams(tuple[BuiltStream, ...]):
-    """The output streams of a processor with several: take them apart, `left, right = wb.processors.Fork(2)(x)`."""
+    """The output streams of a processor with several: unpack them, `left, right = wb.processors.Fork(2)(x)`."""
 
     error = TypingError
     __array_ufunc__ = None
@@ -152,7 +152,7 @@ TIME = "time"
 
 
 class Names:
-    """The names that are taken, with hints for the least free ones, to avoid trying all of them each time."""
+    """The names in use, with hints for the least free ones, to avoid trying all of them each time."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()

@@ -65,7 +65,7 @@ def read_text(path: str | Path, hint: Callable[[], str], where: Location | str =
 
 def describe_other(path: str | Path) -> str:
     """Describe a file that is not a program, by its name, with advice; empty if the name is unknown."""
-    kinds = {".py": "Python: run it with python", **dict.fromkeys(LOGS, "a log: give the program first")}
+    kinds = {".py": "Python: run it with python", **dict.fromkeys(LOGS, "a log: name the program first")}
     kind = kinds.get(Path(path).suffix) if Path(path).is_file() else None
     return f"{path} is {kind}" if kind else ""
 
@@ -85,7 +85,7 @@ def hide_text(path: Path, other: str = "") -> Iterator[None]:
             raise
         location = error.where if isinstance(error.where, Location) else Location(str(path))
         where = Location(location.file, location.line, location.column)
-        hint = f"the line is shown of files that are called {' or '.join(PROGRAMS)}"
+        hint = f"lines are shown only of files named {' or '.join(PROGRAMS)}"
         if other:
             raise LanguageError(other) from None
         raise LanguageError("there is a mistake here, or this is not a program", where=where, hint=hint) from None

@@ -200,7 +200,7 @@ def test_values_that_no_type_has(workbench: Run, given: str, told: str) -> None:
 def test_values_of_inputs_where_there_are_no_rules(workbench: Run, pipe: Pipe, given: str, told: str) -> None:
     file = pipe("pipeline hot(t: float, n: int) -> bool { return t > 3.0 }")
     done = workbench("check", file, "--values", given)
-    rejected(done, "--values of inputs is for rules, and there are none in hot")
+    rejected(done, "--values of inputs is for rules, but hot contains none")
     assert told in done.err
 
 

@@ -115,7 +115,7 @@ def test_an_interruption_says_where_to_go_on(workbench: Run, monkeypatch: pytest
         "conform", MODELS / "figure_2a.pipe", "--backend", "pull", "--examples", "250", "--seed", "5", "--steps", "3"
     )
     assert done.code == 130
-    assert "figure_2a on pull: go on with --seed 6" in done.err
+    assert "figure_2a on pull: continue with --seed 6" in done.err
 
 
 @pytest.mark.slow

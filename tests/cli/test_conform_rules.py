@@ -88,7 +88,7 @@ def test_an_interrupted_comparison_says_where_to_go_on(workbench, monkeypatch, c
     monkeypatch.setattr(rule_engines, "smallest_disagreement", interrupted)
     done = workbench("conform", MODELS[0], "--seed", 10)
     assert done.code == 130
-    assert f"{MODELS[0]}: go on with --seed 13\n" in done.err
+    assert f"{MODELS[0]}: continue with --seed 13\n" in done.err
 
 
 class Forgetful:

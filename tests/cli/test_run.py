@@ -510,7 +510,7 @@ def test_patterns_that_the_shell_takes(workbench: Run, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("a.csv", "b.csv", "c.csv")]
     done = workbench("run", MODELS / "sum_of_doubles.pipe", "--input", *files)
     assert (done.code, done.out) == (2, "")
-    assert "a pattern goes in quotes: --input 'logs/*.csv'" in done.err
+    assert "put a pattern in quotes: --input 'logs/*.csv'" in done.err
     done = workbench("run", MODELS / "sum_of_doubles.pipe", "--input", f"{tmp_path}/*.csv")
     assert (done.code, done.out, done.err) == (0, "out\n2\n4\n6\n", "")
     assert "see workbench" in workbench("run", "a", "--input", "b", "--nonsense").err

@@ -243,7 +243,7 @@ def test_results_of_earlier_and_newer_versions(store, three, monkeypatch):
     found, broken = store.results()
     assert found == []
     (one,) = broken
-    assert f"it has the form {FORM + 1}, and this version of workbench reads {FORM}" in str(one)
+    assert f"it has the form {FORM + 1}, but this version of workbench reads {FORM}" in str(one)
     assert "newer workbench" in one.hint
     monkeypatch.setattr("workbench.lab.store.FORM_KEY", b"other")
     store.add([result("old")])

@@ -235,7 +235,7 @@ def test_names_of_before(name: Any, caplog: pytest.LogCaptureFixture) -> None:
     """For one release."""
     total = wb.parse(TOTAL).get()
     assert wb.run(total, {"x": [1, 2]}, backend=name) == {"out": [1, 3]}
-    assert f"the {name} backend is called compiled now" in caplog.text
+    assert f"the {name} backend is now called compiled" in caplog.text
 
 
 def test_options_are_those_of_the_command() -> None:

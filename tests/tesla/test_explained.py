@@ -350,7 +350,7 @@ def test_an_event_that_was_counted_is_named_and_not_called_bound():
     assert "is part of 0 composites, and was counted for 3 composites" in text
     assert "counted by $n = COUNT(Pay(user == $u, amount > 1.0) within 10 from Now) of often for #1, #2" in text
     assert "counted by $p = SUM(Pay(user == $u).amount between Start and End) of sum for #3" in text
-    assert "it is bound in no match, and no aggregate has counted it" in str(given.explain(log, event=6))
+    assert "no match contains it, and no aggregate has counted it" in str(given.explain(log, event=6))
     assert "is part of 1 composite\n" in str(given.explain(log, event=4))
     assert "counted" not in str(given.explain(log, event=8))
 

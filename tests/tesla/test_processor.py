@@ -216,7 +216,7 @@ def test_rules_have_the_facts_of_the_run(folder, tmp_path):
         made.execute("CREATE TABLE F (x INTEGER, y INTEGER)")
         made.execute("INSERT INTO F VALUES (7, 3)")
     assert [row["out"] for row in wb.run(pipeline, rows, facts=tmp_path / "f.db")] == [3]
-    with pytest.raises(InputError, match="for programs that look facts up only: --facts"):
+    with pytest.raises(InputError, match="for programs that query facts only: --facts"):
         wb.run(wb.load("models/tesla/kitchen.pipe"), [], facts={"F": facts})
 
 

@@ -113,7 +113,7 @@ def test_what_cannot_be_split_says_why():
         ("from A emit Z(n = 1) at most once in 3", "'r0' is silent after each composite"),
         ("from A and absent B within 3 after A emit Z(n = 1)", "'r0' waits for an absence"),
         ("from A and not B within forever from A emit Z(n = 1)", "'r0' has an unbounded lookback"),
-        ("from P and each A within 2 from P emit P(x = 1, f = 1.0)", "leads back to themselves: 'r0'"),
+        ("from P and each A within 2 from P emit P(x = 1, f = 1.0)", "lead back to themselves: 'r0'"),
     ],
 )
 def test_time_is_not_cut_where_rules_remember_what_they_have_told(text, why):

@@ -103,7 +103,7 @@ def read_any_facts(args: argparse.Namespace) -> tuple[dict[str, int], frozenset[
         for text in getattr(args, option[2:].replace("-", "_"), None) or []:
             name, _, limit = (each.strip() for each in text.partition("="))
             if not limit.isdigit():
-                raise InputError(f"{option} {text}: at most how many rows?", hint=f"write {option} Line=3")
+                raise InputError(f"{option} {text}: expected TYPE=ROWS", hint=f"write {option} Line=3")
             if name in limits:
                 raise InputError(f"{option} {text}: its number of rows is given twice", hint="state it once")
             limits[name] = int(limit)

@@ -165,10 +165,10 @@ def test_machine_code_on_many_maps() -> None:
     [
         ("adds", "the values of an input map are added up"),
         ("finite", "has finitely many keys"),
-        ("pairs", "has others than 64 bits hold"),
-        ("real", "has others than 64 bits hold"),
-        ("nested", "has others than 64 bits hold"),
-        ("shown", "carries a map out that no slices make"),
+        ("pairs", "has values that do not fit in 64 bits"),
+        ("real", "has values that do not fit in 64 bits"),
+        ("nested", "has values that do not fit in 64 bits"),
+        ("shown", "carries a map out that no slices emit"),
         ("changed", "an input map is stored with changes"),
     ],
 )
@@ -192,5 +192,5 @@ def test_what_is_no_such_map() -> None:
         running.reset()
     import numpy as np
 
-    with pytest.raises(InputError, match=r"carries map\(int, int\), and an array is given"):
+    with pytest.raises(InputError, match=r"carries map\(int, int\), not an array"):
         running.feed(np.arange(3))

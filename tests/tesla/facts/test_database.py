@@ -474,7 +474,7 @@ def test_a_snapshot_names_its_facts(file, tmp_path, tables, name):
     engine(tables(), name).restore(promised)
     with pytest.raises(StateError, match="facts Line have changed since") as error:
         engine(tables(fixed=True), name).restore(promised)
-    assert "leave --facts-fixed out" in error.value.hint
+    assert "leave out --facts-fixed" in error.value.hint
     with pytest.raises(StateError, match=r"with table 'Line' of .*city\.db as facts Line, but these are now rows"):
         engine({"Line": [(1, "north")]}, name).restore(state)
     with sqlite3.connect(tmp_path / "other.db") as copy:

@@ -1,4 +1,4 @@
-"""Run suites of experiments, and report on them with the way back from every number."""
+"""Run suites of experiments, and report on them with the origin of every number."""
 
 from workbench.cli.actions import ActionTable
 

@@ -212,7 +212,7 @@ class OpenedRules:
         start = self.start
         threads = start.options.threads or 1
         if threads > 1 and (self.control is not None or self.key is not None):
-            raise InputError("--rules-control and --key need rules in one thread", hint="leave --threads out")
+            raise InputError("--rules-control and --key need rules in one thread", hint="leave out --threads")
         settings, facts, scaled_rules = self.settings(threads), self.read_facts(), self.scale_windows()
 
         @cache

@@ -50,7 +50,7 @@ def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
     """Read and write a log as the options of the command state."""
     args = start.options
     if args.stream and args.list_present("--until"):
-        raise InputError("--until needs the end of the log, which a stream does not have", hint="leave --stream out")
+        raise InputError("--until needs the end of the log, which a stream does not have", hint="leave out --stream")
     rule_partition(rules).see(f"the spark backend has no key by which {rules.name} is split")
     refuse_circles(rules, "absences that cause each other in a circle run only without Spark")
     run = SparkRuleRun(rules, start)

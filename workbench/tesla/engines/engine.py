@@ -143,7 +143,7 @@ class FixedRules:
 
     def add(self, *_: object) -> NoReturn:
         """Raise Refused."""
-        raise Refused(f"rules that run in {self.runs_in} are not changed or saved", hint="leave --threads out")
+        raise Refused(f"rules that run in {self.runs_in} are not changed or saved", hint="leave out --threads")
 
     remove = replace = snapshot = restore = add
 
@@ -197,6 +197,6 @@ def rule_engine(
         rows: Mapping[str, Any] = later("workbench.executors.table", "backend_rows")()
         threaded = [row.name for row in rows.values() if "--threads" in row.flags(rules.kind)]
         if name not in threaded:
-            hint = f"leave --threads out, or add {' or '.join(f'--backend {each}' for each in threaded)}"
+            hint = f"leave out --threads, or add {' or '.join(f'--backend {each}' for each in threaded)}"
             raise InputError(f"the engine '{name}' has one thread", hint=hint)
     return engines[name](rules, facts or {}, settings or EngineSettings())

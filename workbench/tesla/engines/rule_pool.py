@@ -78,8 +78,8 @@ class RulePool(FixedRules):
     def __init__(self, rules: RuleSet, facts: Facts, settings: EngineSettings, make: Callable[[], Publisher]) -> None:
         if fact_tables(facts) is not None:
             what = "facts in a database, or too many for memory, need a single process"
-            raise Refused(what, hint="leave --threads out")
-        refuse_circles(rules, "absences that cause each other in a circle run only in one process: leave --threads out")
+            raise Refused(what, hint="leave out --threads")
+        refuse_circles(rules, "absences that cause each other in a circle run only in one process: leave out --threads")
         self.rules = rules
         groups = rule_split(rules).groups
         shares = balance_work([float(len(group)) for group in groups], settings.threads)
