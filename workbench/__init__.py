@@ -8,8 +8,7 @@
     print(wb.run(program, {"x": [1, 2, 3, 4, 5, 6]}))
 
 Functions of streams are in `wb.functions`, processors in `wb.processors`, properties in `wb.properties`, rules in
-`wb.rules`, faults in `wb.faults`, executors, which run a pipeline step by step, in `wb.executors`, and experiments in
-`wb.lab`.
+`wb.rules`, faults in `wb.faults`, executors for running step by step in `wb.executors`, and experiments in `wb.lab`.
 """
 
 from __future__ import annotations

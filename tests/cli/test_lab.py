@@ -64,7 +64,7 @@ def test_list_run_report_show(lab, tmp_path):
     assert re.search(r"tiny +0 of +4 measured  A suite", lab("list").out)
     done = lab("run", "tiny")
     assert done.code == 0
-    assert "4 measurements, 0 of them there, 4 to do" in done.out
+    assert "4 measurements, 0 of them done, 4 to do" in done.out
     assert re.search(r"run \S+: 4 ok in", done.out)
     assert "0 to do" in lab("run", "tiny").out
     shown = lab("list", "tiny").out
@@ -157,7 +157,7 @@ def test_what_does_not_end_well_is_told_once_with_what_to_do(lab, tmp_path):
     assert re.search(r"details: workbench lab show \w+\.0", done.out)
     assert "6 refused" in done.out
     assert "--retry" not in done.out, "they are tried again anyway"
-    assert "10 measurements, 10 of them there, 6 to do (6 again)" in lab("run", "tiny").out
+    assert "10 measurements, 10 of them done, 6 to do (6 again)" in lab("run", "tiny").out
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_a_broken_file_is_named_and_the_rest_used(lab, tmp_path):
     again = lab("run", "tiny")
     assert all(path.name in again.err for path in first)
     assert "measures again" in again.err
-    assert "2 of them there, 2 to do" in again.out
+    assert "2 of them done, 2 to do" in again.out
     assert again.code == 0
 
 
@@ -250,7 +250,7 @@ def test_a_row_that_is_no_result_takes_nothing_down(lab, tmp_path, column, value
             in ended.err
         )
         assert "newer workbench" in ended.err
-    assert "3 of them there, 1 to do" in lab("run", "tiny").out
+    assert "3 of them done, 1 to do" in lab("run", "tiny").out
 
 
 @pytest.mark.sampled(1)
@@ -273,7 +273,7 @@ def test_interrupting_keeps_what_was_measured(lab, tmp_path, number, code):
         pytest.skip("the machine is so busy that nothing was stored within a second, after which it is ended by force")
     assert "run the same command to continue" in err
     measured = 8 + len(out.splitlines())
-    assert "4 of them there" in lab("run", "tiny", "--only", "measure").out
+    assert "4 of them done" in lab("run", "tiny", "--only", "measure").out
     (stored,) = re.findall(r" (\d+) of +104 measured", lab("list").out)
     assert measured <= int(stored) < 104
 

@@ -144,7 +144,7 @@ def test_times_are_those_of_the_log(files):
     noon = [change("2024-05-01T12:00:00Z", "remove", "a")]
     with pytest.raises(WorkbenchError, match=r"5 of what\? \(the times of rules_control are dates with a time zone\)"):
         wb.run(files / "r.tesla", LOG, rules_control=noon)
-    with pytest.raises(WorkbenchError, match="its times are dates with a time zone, but those of the log are numbers"):
+    with pytest.raises(WorkbenchError, match="its times are dates with a time zone, but those of the log numbers"):
         wb.run(wb.rules.parse_rules("declare C(x: int) rule a: from C emit C(x = 1)"), LOG, rules_control=noon)
     with pytest.raises(WorkbenchError, match="for rules only: --rules-control"):
         wb.run(wb.parse("pipeline p(x: int) -> int { return x }").get().pipeline, [{"x": 1}], rules_control=noon)

@@ -451,7 +451,7 @@ def test_a_question_that_cannot_be_answered():
     ):  # fmt: skip
         with pytest.raises(InputError, match=what):
             asked.explain(LOG, **question, time_unit="s")
-    with pytest.raises(InputError, match="not explained with --key"):
+    with pytest.raises(InputError, match="with --key cannot be explained"):
         asked.explain(LOG, event=1, time_unit="s", key="area")
 
 

@@ -427,7 +427,7 @@ def test_times_in_expressions_are_microseconds():
     [
         ("3 events", "3 events is not a time", "write a time, 30 s, or a number"),
         ("0.25 us", "no time is 0.25 us", "write 1 us"),
-        ("1e999 s", "out of range", "durations lie between"),
+        ("1e999 s", "out of range", "durations are between"),
     ],
 )
 def test_what_is_no_time_in_an_expression_is_refused(written, what, hint):

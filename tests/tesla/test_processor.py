@@ -182,7 +182,7 @@ def test_mistakes(folder):
         folder, 'return rules("fire.tesla", x, x).Fire', TypingError
     )
     several = refused(folder, 'return rules("fire.tesla", y, x) + 1')
-    assert "gives 3 streams where one is needed" in several
+    assert "has 3 streams where one is needed" in several
     assert ".Fire" in several
     may = refused(folder, 'return rules("fire.tesla", y, x).Mean.value + 1.0')
     assert "write value_or(NAME, 0)" in may

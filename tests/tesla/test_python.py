@@ -276,7 +276,7 @@ def test_times_of_published_events():
     assert [each["time"] for each in running.publish("A", 5)] == [5]
     without_unit = wb.rules.parse_rules("declare A()\ndeclare B()\nfrom A() emit B()").subscribe("B", print)
     assert [each["time"] for each in without_unit.publish("A", 2.0)] == [2]
-    with pytest.raises(InputError, match="a whole one without a unit"):
+    with pytest.raises(InputError, match="without a unit, a whole number"):
         without_unit.publish("A", 2.5)
     with pytest.raises(InputError, match="None cannot be called"):
         running.subscribe("B", nothing)

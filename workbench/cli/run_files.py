@@ -30,9 +30,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def certificate_option(parser: argparse.ArgumentParser) -> None:
     """Add the option for certificates."""
     parser.add_argument(
-        "--certificate",
-        metavar="FILE.smt2",
-        help="write proofs of verdicts, which `workbench certify` confirms",
+        "--certificate", metavar="FILE.smt2", help="write proofs of verdicts; `workbench certify` confirms them"
     )
 
 

@@ -77,8 +77,7 @@ class Start:
     options: options of the run; one that is not given has the default of the backend.
     oracle: decides when faults strike.
     closing: resources to close at the end of the run.
-    stays: returns the number of bytes of an output file that earlier runs have written, when this run resumes from
-        them.
+    stays: returns the number of bytes of an output file to keep: those of the earlier runs that this run resumes.
     follower: reads the followed log from where earlier runs have read it, when this run resumes from them.
     report: shows the user a message, apart from the output.
     warn: shows a message that the output may not be the intended one.

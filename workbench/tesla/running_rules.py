@@ -130,8 +130,9 @@ class RunningRules:
             return int(time) * self._scale
         if isinstance(time, float) and math.isfinite(time) and (self._scale > 1 or time.is_integer()):
             return round(time * self._scale)
-        hint = "pass the timestamp() of a datetime, with the unit s" if isinstance(time, date) else ""
-        raise InputError(f"{time!r} is not a time of an event", hint=hint or "give a number, whole without a unit")
+        dated = "pass the timestamp() of a datetime, with the unit s"
+        hint = dated if isinstance(time, date) else "pass a number; without a unit, a whole number"
+        raise InputError(f"{time!r} is not a time of an event", hint=hint)
 
     def _publish(self, occurrences: list[Occurrence]) -> list[Composite]:
         composites = [self._composite(each) for each in occurrences]

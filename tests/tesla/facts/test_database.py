@@ -423,7 +423,7 @@ def test_a_slow_view_can_be_interrupted(file, tables):
 def test_settings_that_mean_nothing():
     with pytest.raises(InputError, match="no reaction 'dorp'\n  hint: did you mean 'drop'"):
         FactSettings(failure="dorp")
-    with pytest.raises(InputError, match="cannot be made in 0 seconds"):
+    with pytest.raises(InputError, match="queries cannot end in 0 seconds"):
         FactSettings(seconds=0)
 
 
@@ -481,7 +481,7 @@ def test_a_snapshot_names_its_facts(file, tmp_path, tables, name):
         file.backup(copy)
     declared = {"Line": parse_rules(LINES).declarations["Line"]}
     other = FactTables(tables_in(declared, [FactDatabase(tmp_path / "other.db")]))
-    with pytest.raises(StateError, match=r"now these are table 'Line' of .*other\.db"):
+    with pytest.raises(StateError, match=r"these are now table 'Line' of .*other\.db"):
         engine(other, name).restore(state)
 
 

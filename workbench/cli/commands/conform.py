@@ -41,10 +41,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--backend", action="append", default=[], metavar="NAME",
         help="a backend of `workbench run`, or model (default: all that can be compared; repeatable)",
     )  # fmt: skip
-    counts = {
-        "--examples": (Search.examples, "traces"),
-        "--steps": (Search.steps, "maximum steps of a trace"),
-    }
+    counts = {"--examples": (Search.examples, "traces"), "--steps": (Search.steps, "maximum steps of a trace")}
     for name, (default, what) in counts.items():
         parser.add_argument(name, type="positive", default=default, metavar="N", help=f"{what} (default: {default})")
     parser.add_argument("--random", type="positive", metavar="N", help="also compare N random pipelines")

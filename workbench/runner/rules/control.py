@@ -203,9 +203,7 @@ class RuleControl:
         if self._clock.dates not in (None, self._of_log.dates):
             one, other = (KINDS[each.dates or ""] for each in (self._clock, self._of_log))
             raise InputError(
-                f"its times are {one}, but those of the log are {other}",
-                where=self._shown,
-                hint="write them alike",
+                f"its times are {one}, but those of the log {other}", where=self._shown, hint="write them alike"
             )
 
     # --- reading ----------------------------------------------------------------------------------------

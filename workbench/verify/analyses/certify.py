@@ -66,9 +66,7 @@ def certify(pipeline: AnyProgram, history: int | None = None, settings: Settings
         history is None or (certificate.settled is None and certificate.history <= history)
     ):
         return certificate
-    settings = replace(
-        require_settings(settings).fit(pipeline), vacuity=False
-    )  # the certificate is valid only for its domains
+    settings = replace(require_settings(settings).fit(pipeline), vacuity=False)  # valid only for its domains
     verdict: Verdict | None = None
     for events in range(1, LONGEST + 1) if history is None else (history,):
         verdict = _check_pipelined(pipeline, node, events, settings)

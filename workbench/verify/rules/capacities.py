@@ -357,8 +357,7 @@ def _longer(queue: str, length: int) -> Property:
     return can(lambda system: GT(system.queues[queue].length, length), f"queue({queue}).length > {length}")
 
 
-# --- the effects of one event
-# --------------------------------------------------------------------------------------------
+# --- the effects of one event -----------------------------------------------------------------------------------------
 
 STATIC = "counting: a trigger causes at most as many composites as there are matches in the columns"
 

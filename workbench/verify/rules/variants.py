@@ -84,8 +84,7 @@ def with_rule(rules: RuleSet, number: int, rule: t.Rule) -> RuleSet:
     return replace(rules, rules=(*rules.rules[:number], rule, *rules.rules[number + 1 :]))
 
 
-# --- parts that rules do not need
-# ----------------------------------------------------------------------------------------
+# --- parts that rules do not need -------------------------------------------------------------------------------------
 
 DROPPED = Variation(
     ("as it is", "without it"), ("needed", "droppable"), ("needed: without it the rules differ", "can be dropped")

@@ -1,8 +1,7 @@
 """Storage for the outputs of compiled loops.
 
-The rule of this module: most outputs have capacity for all events that the steps can emit. The number of rows of a
-table that a step changes is unknown before it; such an output is enlarged once a loop has reported the size that it
-needs.
+The rule of this module: most outputs have capacity for all events that the steps can emit. How many rows of
+a table a step changes is unknown before it; such an output is enlarged once a loop has reported the size it needs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Translation of a pipeline to the transition system that compiled executors run, or a refusal before the first event.
 
-The rule of this module: the state of a pipeline is 64-bit words; values that do not fit in any number of them are
-refused.
+The rule of this module: the state of a pipeline is 64-bit words; values that do not fit in words are refused.
 """
 
 from __future__ import annotations

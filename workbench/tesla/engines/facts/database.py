@@ -54,7 +54,7 @@ class FactSettings:
     def __post_init__(self) -> None:
         refuse_unknown("reaction", self.failure, FAILURES)
         if self.seconds is not None and not self.seconds > 0:
-            raise InputError(f"queries cannot have {self.seconds:g} seconds", hint="leave the limit out")
+            raise InputError(f"queries cannot end in {self.seconds:g} seconds", hint="leave out the limit")
 
 
 def is_database(path: str | Path) -> bool:
