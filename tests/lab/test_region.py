@@ -52,7 +52,7 @@ def test_a_sub_region_is_what_a_filter_leaves(ranges, wanted):
         (lambda: Region(q=3.5j), "no list"),  # type: ignore[arg-type]
         (lambda: Region(q=1).where(k=2), "no axis 'k'"),
         (lambda: Region(q=1).excluding(lambda k: True), "reads 'k'"),
-        (lambda: Region(q=1) + Region(n=1), "cannot be put together"),
+        (lambda: Region(q=1) + Region(n=1), "cannot be combined"),
     ],
 )
 def test_mistakes_are_named(make, word):

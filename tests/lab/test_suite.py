@@ -107,7 +107,7 @@ def test_benchmarks_beside_suites_are_no_suites():
     [
         ("suite = Suite('bad', '')\nx = 1 / 0\n", "ZeroDivisionError", "bad.py:3"),
         ("suite = Suite('other', '')\n", "called 'other'", "bad.py"),
-        ("suite = Suite('bad', '')\nx = (\n", "no Python", "bad.py:3"),
+        ("suite = Suite('bad', '')\nx = (\n", "not valid Python", "bad.py:3"),
         (
             "suite = Suite('bad', '')\nsuite.table('t', of='f', rows='n', cells={})\n",
             "loaded: suite 'bad' has",

@@ -90,7 +90,7 @@ class Region:
     def __add__(self, other: Region) -> Region:
         """Return the union of two regions with the same axes; each point occurs once."""
         if set(self.axes) != set(other.axes):
-            raise SuiteError(f"regions with axes {sorted(self.axes)} and {sorted(other.axes)} cannot be put together")
+            raise SuiteError(f"regions with axes {sorted(self.axes)} and {sorted(other.axes)} cannot be combined")
         return Region._of((*self._parts, *other._parts))
 
     def __iter__(self) -> Iterator[dict[str, Scalar]]:

@@ -100,7 +100,7 @@ def _unsound(table: Any) -> dict[int, str]:
 
 
 def _wrong(name: str, value: Any) -> str:
-    """Return what is wrong with a value of a column; usually empty."""
+    """Return the error in a value of a column; empty if there is none."""
     if value is None:
         return f"it has no '{name}'"
     if name == "status":
