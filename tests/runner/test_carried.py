@@ -232,7 +232,7 @@ def test_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in.csv").write_text("x,host,row\n1,a,5\n")
     command = ["run", str(tmp_path / "p.pipe"), "--input", str(tmp_path / "in.csv")]
     for more, told in (
-        (["--with-row"], "an output of pipeline p is called 'row', as the number of the row is"),
+        (["--with-row"], "an output of pipeline p and the number of the row are both called 'row'"),
         (["--carry", "row"], "an output of pipeline p and a copied column are both called 'row'"),
         (["--carry", "host", "--carry", "host"], "two columns of the output would be called 'host'"),
         (["--carry", "hots"], "there is no column 'hots'"),

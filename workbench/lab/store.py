@@ -160,7 +160,7 @@ class ResultStore:
     def _unwritable(self, error: OSError) -> LabError:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         what = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
-        remedy = "free some space" if full else "make it writable, or choose another folder with --data"
+        remedy = "free some space" if full else "make the folder writable, or choose another with --data"
         return LabError(
             f"results cannot be stored: {what}", where=str(self.folder),
             hint=f"earlier results stay; {remedy}, and run the same command again to continue",
