@@ -305,7 +305,7 @@ def test_a_processor_is_in_random_pipelines(extended: Extended) -> None:
     ("text", "wanted"),
     [
         ("NOTHING = 0\n", "the module defines no ROW"),
-        (PARTS["backends/forgetful.py"].replace('"forgetful"', '"compiled"'), "'compiled' is there already"),
+        (PARTS["backends/forgetful.py"].replace('"forgetful"', '"compiled"'), "'compiled' exists already"),
     ],
 )
 def test_a_file_that_is_no_part_is_named(tmp_path: Path, text: str, wanted: str) -> None:

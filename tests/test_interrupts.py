@@ -270,7 +270,7 @@ def test_a_script_gets_ctrl_c() -> None:
 
 def test_what_is_said_of_a_file_that_is_cut(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Rows of text can be read up to the last one, a Parquet file without its end cannot be read at all."""
-    for name, said in (("out.csv", "the last one cut"), ("out.parquet", "which Parquet readers refuse as it is cut")):
+    for name, said in (("out.csv", "the last one cut off"), ("out.parquet", "which Parquet readers refuse")):
         path = tmp_path / name
         path.write_bytes(b"PAR1")
         abandon({str(path): True})

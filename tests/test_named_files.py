@@ -84,7 +84,7 @@ def test_others_are_not(folder: Path, way: Way) -> None:
         with pytest.raises(WorkbenchError, match=r"lies outside the folder of the program(.|\n)*--include DIR"):
             way(home, name, [])
     for name in ("loop.tesla", "pipe.tesla", "sub", "fine.tesla", "n" * 300):
-        with pytest.raises(WorkbenchError, match=r"is no file|cannot read|there is no"):
+        with pytest.raises(WorkbenchError, match=r"is not a file|cannot read|there is no"):
             way(home, name, [])
 
 
@@ -110,7 +110,7 @@ def test_what_is_no_program_is_not_shown(folder: Path, way: Way) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("peaks.py", "is Python: run it with python"), ("n.csv", "is a log: give the program first")]
+    ("name", "said"), [("peaks.py", "is Python: run it with python"), ("n.csv", "is a log: name the program first")]
 )
 def test_what_is_no_program_by_its_name_is_told_as_what_it_is(tmp_path: Path, name: str, said: str) -> None:
     path = tmp_path / name

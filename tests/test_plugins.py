@@ -25,7 +25,7 @@ BAD = {
         "second:PARTS",
         "from workbench_example import SEMICOLONS\nfrom dataclasses import replace\n"
         "PARTS = [replace(SEMICOLONS, name='csv'), replace(SEMICOLONS, name='bars', endings=('.bars',))]",
-        "'csv' is there already",
+        "'csv' exists already",
     ),
     "odd": ("odd:PART", "PART = 42", "workbench has no table for 42"),
 }

@@ -8,13 +8,13 @@
     print(wb.run(program, {"x": [1, 2, 3, 4, 5, 6]}))
 
 Functions of streams are in `wb.functions`, processors in `wb.processors`, properties in `wb.properties`, rules in
-`wb.rules`, faults in `wb.faults`, what runs a pipeline step by step in `wb.executors`, and experiments in `wb.lab`.
+`wb.rules`, faults in `wb.faults`, executors for running step by step in `wb.executors`, and experiments in `wb.lab`.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
-"""The flag of `typing`, which takes a while to import."""
+"""The flag of `typing`, whose import takes a while."""
 __version__ = "0.1.0"
 
 # fmt: off

@@ -1,7 +1,7 @@
-"""Limits on the time and memory of a piece of work, and its current phase: the one place where limits are met.
+"""Limits on the time and memory of a piece of work, and its current phase: limits are met only here.
 
 The rule of this module: a `Budget` bounds all work in its `with` block. Code that checks the clock itself (an engine, a
-search) reads `remaining()`, and reports in its own words how far it came. All other work, plain Python that reads,
+search) reads `remaining()`, and reports its progress in its own words. All other work, plain Python that reads,
 composes, prints or replays, is interrupted by a thread that watches it, and ends in `LimitMet`, which names the phase.
 Foreign code that holds Python's lock cannot be interrupted by a thread; it ends with its process, which
 `cli.supervised` kills.
@@ -71,7 +71,7 @@ class _Work:
 
 _local = threading.local()
 _LOCK = threading.Lock()
-"""Held while a thread is interrupted, and while a budget ends: nothing is thrown after the end."""
+"""The lock held while a thread is interrupted, and while a budget ends: nothing is thrown after the end."""
 
 
 def work() -> _Work:
@@ -116,7 +116,7 @@ class phase(ContextDecorator):  # noqa: N801 - it is used like a function
         if not ended:  # otherwise the phase is the one that was interrupted
             current_work.report()
         if kind is not None and issubclass(kind, MemoryError):
-            raise LimitMet("the end of the memory", self.doing) from None
+            raise LimitMet("no more memory", self.doing) from None
 
 
 def report(far: str) -> None:
@@ -191,7 +191,7 @@ class Budget:
         self._open = False
         """Whether the block is active; the last assignment of `__enter__`, and the first at its end."""
         self._gate = threading.Lock()
-        """Held until the end. A plain lock, since an interrupt may leave those of Python's other primitives locked."""
+        """The lock held until the end; a plain one, since an interrupt may leave Python's other primitives locked."""
         self._frame: FrameType | None = None
         self._interrupt: type[Interrupt] = type("Interrupt", (Interrupt,), {})  # none is mistaken for another's
 
@@ -202,7 +202,7 @@ class Budget:
 
     @property
     def grace(self) -> float:
-        """The seconds for code that checks the clock itself to report how far it came."""
+        """The seconds for code that checks the clock itself to report its progress."""
         return min(GRACE, (self.seconds or 0.0) / 2)
 
     @property
@@ -296,7 +296,7 @@ class Budget:
 
 
 def uninterruptible(function: _Function) -> _Function:
-    """Mark a short function that no limit interrupts, since it acquires or releases something.
+    """Mark a short function that no limit interrupts, since it acquires or releases a resource.
 
     A generator is uninterruptible up to its `yield`, and after it.
     """

@@ -41,7 +41,7 @@ class BuiltStream(Overloaded):
         "is neither true nor false while the pipeline is built",
         TRUTH.replace("wb.functions.NOT(a)", "~") + "; test whether two names stand for one stream with 'is'",
     )
-    __hash__ = refuse("is no key: which value it has is not known", "write (x == 1) | (x == 3) for x in {1, 3}")
+    __hash__ = refuse("cannot be a key: its value is not known", "write (x == 1) | (x == 3) for x in {1, 3}")
     __iter__ = __len__ = __getitem__ = __contains__ = refuse(
         "has no items while the pipeline is built",
         "use a processor, e.g. wb.processors.Prefix, wb.processors.Trim or wb.processors.Window",
@@ -99,11 +99,11 @@ def partial(function: Function, arguments: Sequence[Any]) -> Function:
     return Function(name, sum(holes), build, function.opaque, function.result, takes=takes)
 
 
-_SEVERAL = refuse("are several streams", "take them apart first: `left, right = ...`")
+_SEVERAL = refuse("are several streams", "unpack them first: `left, right = ...`")
 
 
 class BuiltStreams(tuple[BuiltStream, ...]):
-    """The output streams of a processor with several: take them apart, `left, right = wb.processors.Fork(2)(x)`."""
+    """The output streams of a processor with several: unpack them, `left, right = wb.processors.Fork(2)(x)`."""
 
     error = TypingError
     __array_ufunc__ = None
@@ -152,7 +152,7 @@ TIME = "time"
 
 
 class Names:
-    """The names that are taken, with hints for the least free ones, to avoid trying all of them each time."""
+    """The names in use, with hints for the least free ones, to avoid trying all of them each time."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()

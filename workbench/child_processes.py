@@ -1,8 +1,8 @@
 """Child processes that serve this one.
 
 The rule of this module: the processes end with the work, however it ends. They are forked, so that their functions need
-not be sent, and scripts and notebooks need no care. They are stopped with SIGTERM, which comes as `KeyboardInterrupt`
-(`interrupts`); Ctrl-C is for the parent, which passes it on; and they stop when the parent is gone.
+not be sent, and scripts and notebooks need no special code. They are stopped with SIGTERM, which comes as
+`KeyboardInterrupt` (`interrupts`); Ctrl-C is for the parent, which passes it on; and they stop when the parent is gone.
 """
 
 from __future__ import annotations

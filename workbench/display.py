@@ -1,6 +1,6 @@
 """The display of objects in notebooks.
 
-The rule of this module: it imports no other. The code that draws lies in a layer above the objects, and is imported
+The rule of this module: it imports no other. The code that draws is in a layer above the objects, and is imported
 only when a notebook displays one.
 """
 

@@ -47,13 +47,13 @@ def printable(text: str) -> str:
 
 
 def refuse_unknown(what: str, name: object, known: Iterable[str]) -> None:
-    """Raise InputError if something that is chosen by name is unknown."""
+    """Raise InputError if an object that is chosen by name is unknown."""
     if name not in (names := list(known)):
         raise InputError(f"there is no {what} '{name}'", hint=did_you_mean(str(name), names))
 
 
 def check_count(what: str, count: object, *, least: int, hint: str = "") -> None:
-    """Raise PipelineError if something is no whole number, or smaller than `least`."""
+    """Raise PipelineError if a count is not a whole number, or smaller than `least`."""
     if isinstance(count, bool) or not isinstance(count, Integral) or count < least:
         raise PipelineError(f"{what} is a whole number of at least {least}, not {count!r}", hint=hint)
 
@@ -61,7 +61,7 @@ def check_count(what: str, count: object, *, least: int, hint: str = "") -> None
 def check_kind(value: object, kind: type, hint: str) -> None:
     """Raise InputError if an argument is not of a type."""
     if not isinstance(value, kind):
-        raise InputError(f"a {kind.__name__} is expected, not {value!r}", hint=hint)
+        raise InputError(f"expected a {kind.__name__}, not {value!r}", hint=hint)
 
 
 class Location(NamedTuple):
@@ -73,7 +73,7 @@ class Location(NamedTuple):
     text: str = ""
     """The offending line, shown under the message with carets from `column` on."""
     length: int = 1
-    """The number of characters that are marked, as far as they stand on this line."""
+    """The number of characters that are marked, as far as they are on this line."""
 
     def __str__(self) -> str:
         parts = [self.file] if self.file else []
@@ -262,7 +262,7 @@ class FactsError(InputError):
 
 
 class EngineError(WorkbenchError, RuntimeError):
-    """A model checker refused the model it was given, or the model has no meaning (it deadlocks)."""
+    """A model checker refused a model, or the model has no meaning (it deadlocks)."""
 
     exit_code = 3
 
@@ -284,9 +284,9 @@ class LimitMet(WorkbenchError, TimeoutError):
 
     def __init__(self, limit: str, phase: str) -> None:
         self.limit, self.phase = limit, phase
-        smaller = "something smaller: a smaller N, smaller queues, fewer properties or rows"
+        smaller = "a smaller question: a smaller N, smaller queues, fewer properties or rows"
         if phase.startswith(RUNNING_LOG):
-            smaller = "fewer rows; with --state FILE the next run goes on"
+            smaller = "fewer rows; with --state FILE the next run continues"
         super().__init__(
             f"{limit} met" + (f" while {phase}" if phase else ""),
             hint=f"allow more time or memory (--timeout, --memory), or try {smaller}",
@@ -311,7 +311,7 @@ class EngineMissing(WorkbenchError, LookupError):
 
 
 class EngineDisagreement(WorkbenchError, AssertionError):
-    """Two engines answered the same question differently: one of them, or the translation, has a defect.
+    """Two engines disagree on a question: one of them, or the translation, has a defect.
 
     `model` is the SMV text of the question.
     """
@@ -353,7 +353,7 @@ class SparkError(WorkbenchError, RuntimeError):
 
 
 class StateError(WorkbenchError, ValueError):
-    """A saved state is damaged, or that of another pipeline."""
+    """A saved state is damaged, or belongs to another pipeline."""
 
 
 class UnsupportedNode(WorkbenchError, TypeError):

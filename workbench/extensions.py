@@ -44,7 +44,7 @@ class Plugin:
     name, package: the name of the entry point, and of the package that declares it, with its version.
     parts: the objects that it names.
     taken: the parts that a table has, in words, by their identities.
-    error: the reason why it, or one of its parts, is left out; empty if nothing is.
+    error: the reason why it, or one of its parts, is left out; empty if none is.
     """
 
     def __init__(self, name: str, package: str) -> None:
@@ -105,7 +105,7 @@ class PartTable(Mapping[str, T]):
                 belongs = issubclass(part, self._kind) if isinstance(part, type) else isinstance(part, self._kind)
                 name = self._name(part) if belongs else ""
                 if name in self._own or name in parts:
-                    plugin.leave_out(f"'{name}' is there already")
+                    plugin.leave_out(f"'{name}' exists already")
                 elif name:
                     parts[name] = part
                     plugin.taken[id(part)] = f"{self._kind.__name__} {name}"
@@ -169,7 +169,7 @@ def rows(package: str, own: Iterable[Any] = ()) -> PartTable[Any]:
     others = sorted(listed, key=lambda each: (each[0].rank, each[0].name))
     for row, path in [*((row, package) for row in own), *others]:
         if row.name in rows_by_name:
-            raise WorkbenchError(f"'{row.name}' is there already", where=path)
+            raise WorkbenchError(f"'{row.name}' exists already", where=path)
         rows_by_name[row.name] = row
     return PartTable(rows_by_name, type(next(iter(rows_by_name.values()))))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 _CLONE = Path(__file__).parents[1]
 
-NVIDIA = "install the driver of the NVIDIA GPU, if there is one; the CPU does all that it would"
+NVIDIA = "install the driver of the NVIDIA GPU, if there is one; otherwise the CPU runs everything"
 """The remedy where no NVIDIA driver answers."""
 
 

@@ -22,7 +22,7 @@ GRACE = 10.0
 
 
 class ProcessLostError(Exception):
-    """The process ended, or was ended, without an answer; the message has the way."""
+    """The error for a process that ended without an answer; the message has the reason."""
 
 
 class FramedProcess:

@@ -6,7 +6,7 @@ They apply to streams, terms and values alike; Python's operators on streams are
 from __future__ import annotations
 
 TYPE_CHECKING = False
-"""The flag of `typing`, which takes a while to import."""
+"""The flag of `typing`, whose import takes a while."""
 
 # fmt: off
 # isort: off

@@ -1,10 +1,10 @@
 """Handle Ctrl-C and other ending signals: note them when they come, and raise them where the code is ready.
 
-The rule of this module: no error is raised where it would leave something half-done. The handler notes the signal. In a
-program (`own`, `begin`) `KeyboardInterrupt` comes at the next `checkpoint`, or, if none is reached for `GRACE_SECONDS`,
-anywhere in the main thread, but not where signals are held back (`hold`); after `DEADLINE`, or on a second signal, the
-process and all below it end at once. Elsewhere, in a script or a notebook, Python's own handler stays, and Ctrl-C comes
-anywhere except in `hold`: there it is noted, and comes at the end of the block.
+The rule of this module: no error is raised where it would leave an operation half-done. The handler notes the signal.
+In a program (`own`, `begin`) `KeyboardInterrupt` comes at the next `checkpoint`, or, if none is reached for
+`GRACE_SECONDS`, anywhere in the main thread, but not where signals are held back (`hold`); after `DEADLINE`, or on a
+second signal, the process and all below it end at once. Elsewhere, in a script or a notebook, Python's own handler
+stays, and Ctrl-C comes anywhere except in `hold`: there it is noted, and comes at the end of the block.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def came() -> int:
 
 
 def checkpoint() -> None:
-    """Raise KeyboardInterrupt if a signal has come: in this place nothing is half-done."""
+    """Raise KeyboardInterrupt if a signal has come: no operation is half-done here."""
     if _state.pending and _state.does != HELD and _thread.get_ident() == _state.owner:
         _raise_pending()
 
@@ -192,7 +192,7 @@ def finish() -> int:
 
 
 def end() -> None:
-    """Let a signal end the process at once, since all is done."""
+    """Let a signal end the process at once, since all work is done."""
     if _state.program:
         _state.does = AT_ONCE
 
@@ -211,7 +211,7 @@ def leave(number: int) -> NoReturn:
             if not os.waitpid(-1, os.WNOHANG)[0]:
                 time.sleep(LATER / 4)
     abandon(half_written)
-    flushed = threading.Thread(target=_flush, daemon=True)  # it may wait for a reader that takes nothing
+    flushed = threading.Thread(target=_flush, daemon=True)  # it may wait for a reader that never reads
     with contextlib.suppress(RuntimeError):
         flushed.start()
         flushed.join(_PARTING)
@@ -225,7 +225,7 @@ def abandon(files: Mapping[str, bool]) -> None:
         with contextlib.suppress(OSError):
             if stays and os.path.getsize(name):
                 printable_name = "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
-                cut = "which Parquet readers refuse as it is cut" if name.endswith(".parquet") else "the last one cut"
+                cut = "which Parquet readers refuse" if name.endswith(".parquet") else "the last one cut off"
                 text = f"workbench: the output is not complete; its rows so far are in {printable_name}, {cut}\n"
                 os.write(2, text.encode())
             else:
@@ -343,7 +343,7 @@ def end_with_parent(number: int) -> None:
 
 
 def prepare_end_with_parent(number: int) -> Callable[[], object]:
-    """Return `end_with_parent` for a child that is forked later, in which nothing should be loaded any more."""
+    """Return `end_with_parent` for a child that is forked later, which should load no more code."""
     import ctypes
 
     prctl = getattr(ctypes.CDLL(None), "prctl", None)

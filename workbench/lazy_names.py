@@ -8,7 +8,7 @@ so that importing the module is cheap.
 from __future__ import annotations
 
 TYPE_CHECKING = False
-"""The flag of `typing`, which takes a while to import."""
+"""The flag of `typing`, whose import takes a while."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def lazy_names(module: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Make the `__getattr__` and `__dir__` of a module from the imports under its `if TYPE_CHECKING:`."""
+    """Build the `__getattr__` and `__dir__` of a module from the imports under its `if TYPE_CHECKING:`."""
     import sys
 
     namespace = vars(sys.modules[module])

@@ -37,7 +37,7 @@ def find_named(name: str, beside: Path, where: Location | str) -> Path:
 
     Raises
     ------
-    LanguageError: it would lie elsewhere, or is no plain file. A missing file is an error when it is opened.
+    LanguageError: it would lie elsewhere, or is not a plain file. A missing file is an error when it is opened.
     """
     folders = _ALLOWED.get()
     paths = [Path(folder, name) for folder in (beside, *folders)] if "\0" not in name else []
@@ -50,7 +50,7 @@ def find_named(name: str, beside: Path, where: Location | str) -> Path:
     if file := next((path for path in there if os.path.isfile(path)), None):
         return file
     if os.path.exists(there[0]):  # it might have no end, or block
-        raise LanguageError(f"'{name}' is no file", where=where, hint="name a file")
+        raise LanguageError(f"'{name}' is not a file", where=where, hint="name a file")
     return there[0]
 
 
@@ -64,8 +64,8 @@ def read_text(path: str | Path, hint: Callable[[], str], where: Location | str =
 
 
 def describe_other(path: str | Path) -> str:
-    """Describe a file that is no program, by its name, with advice; empty if the name is unknown."""
-    kinds = {".py": "Python: run it with python", **dict.fromkeys(LOGS, "a log: give the program first")}
+    """Describe a file that is not a program, by its name, with advice; empty if the name is unknown."""
+    kinds = {".py": "Python: run it with python", **dict.fromkeys(LOGS, "a log: name the program first")}
     kind = kinds.get(Path(path).suffix) if Path(path).is_file() else None
     return f"{path} is {kind}" if kind else ""
 
@@ -85,7 +85,7 @@ def hide_text(path: Path, other: str = "") -> Iterator[None]:
             raise
         location = error.where if isinstance(error.where, Location) else Location(str(path))
         where = Location(location.file, location.line, location.column)
-        hint = f"the line is shown of files that are called {' or '.join(PROGRAMS)}"
+        hint = f"lines are shown only of files named {' or '.join(PROGRAMS)}"
         if other:
             raise LanguageError(other) from None
-        raise LanguageError("there is a mistake here, or this is no program", where=where, hint=hint) from None
+        raise LanguageError("there is a mistake here, or this is not a program", where=where, hint=hint) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 TYPE_CHECKING = False
-"""The flag of `typing`, which takes a while to import."""
+"""The flag of `typing`, whose import takes a while."""
 
 # fmt: off
 # isort: off

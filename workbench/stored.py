@@ -16,13 +16,13 @@ from workbench.errors import StateError
 FORM = 7
 MAGIC = b"WBS"
 SIZE = 16
-DAMAGED = "take an earlier copy of it, or start afresh"
+DAMAGED = "use an earlier copy of it, or start afresh"
 
 
 def other_form(what: str, form: object, hint: str, where: str | Path = "") -> StateError:
     """Return the error for data that another version has stored."""
     return StateError(
-        f"{what} has the form {form}, and this version of workbench reads {FORM}", where=str(where), hint=hint
+        f"{what} has the form {form}, but this version of workbench reads {FORM}", where=str(where), hint=hint
     )
 
 
@@ -48,15 +48,15 @@ def unseal(mark: bytes, data: bytes, of: str = "pipeline", by: str = "backend") 
     ------
     StateError: the bytes are not of this form, are damaged, or are of another program.
     """
-    hint = f"go on with the {of}, the {by} and the version of workbench that it was made by; or start afresh"
+    hint = f"use the {of}, the {by} and the version of workbench that saved it; or start afresh"
     head = len(MAGIC) + 1
     if data[: len(MAGIC)] != MAGIC:
-        raise StateError(f"this is no state of a {of}", hint=hint)
+        raise StateError(f"this is not a state of a {of}", hint=hint)
     if data[len(MAGIC) : head] != bytes([FORM]):
         raise other_form("this state", data[len(MAGIC)] if len(data) > len(MAGIC) else "none", hint)
     whole, content = data[head : head + SIZE], data[head + SIZE :]
     if checksum(content) != whole:
-        raise StateError("this state is damaged: it is not what was saved", hint=DAMAGED)
+        raise StateError("this state is damaged: its checksum is wrong", hint=DAMAGED)
     if content[:SIZE] != mark:
         raise StateError(f"this is the state of another {of}, or of another {by}", hint=hint)
     return content[SIZE:]

@@ -130,8 +130,8 @@ def test_files(workbench: Run, tmp_path: Path, text: str, format: str, options: 
     first, *told = (line for line in done.err.splitlines() if "one thread runs it" not in line)
     assert first.startswith("workbench: chose backend compiled, the fastest for ")
     if text in PROGRAMS.values():
-        assert any(line.startswith("workbench: the reference backend goes on: ") for line in told)
-    assert [line for line in told if "the reference backend goes on" not in line] == right.err.splitlines()
+        assert any(line.startswith("workbench: continuing on the reference backend: ") for line in told)
+    assert [line for line in told if "continuing on the reference backend" not in line] == right.err.splitlines()
 
 
 def test_data_in_memory_are_run_by_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ def test_a_value_of_dashes(workbench: Run, tmp_path: Path) -> None:
     rejected(workbench(*args, "--null", "--"), hint)
     rejected(workbench(*args, "--null", "--strict"), hint)
     assert hint not in workbench(*args, "--null").err
-    rejected(workbench(*args, "--head=--"), "'--' is no positive number")
+    rejected(workbench(*args, "--head=--"), "'--' is not a positive number")
 
 
 def test_a_file_that_is_not_there(workbench: Run) -> None:
@@ -200,7 +200,7 @@ def test_values_that_no_type_has(workbench: Run, given: str, told: str) -> None:
 def test_values_of_inputs_where_there_are_no_rules(workbench: Run, pipe: Pipe, given: str, told: str) -> None:
     file = pipe("pipeline hot(t: float, n: int) -> bool { return t > 3.0 }")
     done = workbench("check", file, "--values", given)
-    rejected(done, "--values of inputs is for rules, and there are none in hot")
+    rejected(done, "--values of inputs is for rules, but hot contains none")
     assert told in done.err
 
 
@@ -264,13 +264,13 @@ def test_a_map_that_is_refused_for_its_own_reason(
         ([], "COMMAND"),
         (["chek"], "there is no 'chek'\n  hint: did you mean 'check'?"),
         (["check"], "FILE[:NAME]"),
-        (["check", GOOD, "-Q", "two"], "no capacity"),
+        (["check", GOOD, "-Q", "two"], "not a capacity"),
         (["check", GOOD, "-Q", "-1"], "-Q"),
         (["check", GOOD, "-Q", "add.lft=1"], "add.left"),
         (["check", GOOD, "-N", "many"], "-N"),
         (["check", GOOD, "-N", "0"], "N >= 1"),
-        (["check", GOOD, "--timeout", "-3"], "no number of seconds"),
-        (["check", GOOD, "--memory", "0"], "no positive number"),
+        (["check", GOOD, "--timeout", "-3"], "not a number of seconds"),
+        (["check", GOOD, "--memory", "0"], "not a positive number"),
         (["check", GOOD, "--engine", "pynusvm"], "did you mean 'pynusmv'?"),
         (["run", GOOD], "--input"),
         (["run", GOOD, "--input", "-", "--backend", "gpuu"], "did you mean 'gpu'?"),

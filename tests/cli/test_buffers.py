@@ -130,11 +130,11 @@ def test_running_enforces_what_was_written(workbench: Run, pipe: Callable[[str],
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--max", "-1"], "at least 0, not -1"),
+        (["--max", "-1"], "cannot be negative"),
         (["--annotate", "--param", "k=3"], "would be those of other parameters"),
         (["--param", "j=3"], "has no parameter 'j'"),
         (["-N", "0"], "N"),
-        (["--timeout", "-1"], "no number of seconds"),
+        (["--timeout", "-1"], "not a number of seconds"),
     ],
 )
 def test_mistakes(workbench: Run, pipe: Callable[[str], Path], given: list[str], said: str) -> None:

@@ -28,7 +28,7 @@ def test_the_checks_of_the_file(workbench: Run) -> None:
     [
         (
             "n < 4",
-            "'n' is a variable of the machine, and properties read pipes",
+            "'n' is a variable of the machine, but properties read pipes",
             "types or stays-in-range show that it stays in 0..3; to state more, "
             "emit it, e.g. state red: n, and read the output",
         ),
@@ -148,7 +148,7 @@ def test_nothing_compared_is_undecided(workbench: Run, tmp_path: Path) -> None:
 def test_seconds_that_are_none(workbench: Run, seconds: str) -> None:
     done = workbench("check", MODELS / "passthrough.pipe", f"--grow={seconds}")
     assert done.code == 2
-    assert f"'{seconds}' is no number of seconds" in done.err
+    assert f"'{seconds}' is not a number of seconds" in done.err
 
 
 def test_json_is_one_object_a_property_and_nothing_else(workbench: Run) -> None:

@@ -89,8 +89,8 @@ def test_random_pipelines(workbench: Run) -> None:
         (["nowhere.py"], "there is no such file"),
         ([MODELS / "figure_2a.pipe", "--backend", "spork"], "there is no backend 'spork'"),
         ([MODELS / "figure_2a.pipe", "--to-test", MODELS / "figure_2a.pipe"], "cannot write there: File exists"),
-        ([MODELS / "figure_2a.pipe", "--examples", "0"], "'0' is no positive number"),
-        ([MODELS / "figure_2a.pipe", "-Q", "-1"], "'-1' is no capacity"),
+        ([MODELS / "figure_2a.pipe", "--examples", "0"], "'0' is not a positive number"),
+        ([MODELS / "figure_2a.pipe", "-Q", "-1"], "'-1' is not a capacity"),
         ([RISING, "--param", "k=3"], "the pipelines of a Python file have no parameters"),
     ],
 )
@@ -115,7 +115,7 @@ def test_an_interruption_says_where_to_go_on(workbench: Run, monkeypatch: pytest
         "conform", MODELS / "figure_2a.pipe", "--backend", "pull", "--examples", "250", "--seed", "5", "--steps", "3"
     )
     assert done.code == 130
-    assert "figure_2a on pull: go on with --seed 6" in done.err
+    assert "figure_2a on pull: continue with --seed 6" in done.err
 
 
 @pytest.mark.slow

@@ -88,7 +88,7 @@ def test_an_interrupted_comparison_says_where_to_go_on(workbench, monkeypatch, c
     monkeypatch.setattr(rule_engines, "smallest_disagreement", interrupted)
     done = workbench("conform", MODELS[0], "--seed", 10)
     assert done.code == 130
-    assert f"{MODELS[0]}: go on with --seed 13\n" in done.err
+    assert f"{MODELS[0]}: continue with --seed 13\n" in done.err
 
 
 class Forgetful:
@@ -111,7 +111,7 @@ def test_an_engine_that_differs_is_found_and_kept(workbench, tmp_path, monkeypat
     assert done.code == 1
     (found,) = done.objects
     assert found["outcome"] == "differs"
-    assert "forgetful parts from the formulas at composite 1" in found["failure"]
+    assert "forgetful differs from the formulas at composite 1" in found["failure"]
     text = (tmp_path / "test_fire_on_forgetful.py").read_text()
     assert text.count("Occurrence(") <= 3, "a trigger and a temperature make two fires"
     compile(text, "test", "exec")

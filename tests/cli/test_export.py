@@ -129,7 +129,7 @@ def test_models_are_listed_and_copied(workbench: Run, tmp_path: Path) -> None:
     copied.write_text("mine")
     done = workbench("models", "--copy", tmp_path)
     assert (done.code, copied.read_text()) == (2, "mine")
-    assert "is there, and differs" in done.err
+    assert "exists, and differs" in done.err
     assert "no model has 'sum_of_evens'" in workbench("models", "sum_of_evens").err
 
 

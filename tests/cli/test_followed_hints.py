@@ -63,8 +63,8 @@ COMMANDS = [
     ("--param kk=3", "run p.pipe:late --param «kk→k=3» --input log.csv"),
     ("leave 'k' out", "run p.pipe:p« --param k=3→» --input log.csv"),
     ("add --param k=3 (k=3 in Python), or", "run p.pipe:later« → --param k=3 »--input log.csv"),
-    ("leave --policy and --compat out", "equiv p.pipe:p p.pipe:p« --policy last=each→»"),
-    ("leave --policy and --compat out", "equiv p.pipe:p p.pipe:p« --compat trex→»"),
+    ("leave out --policy and --compat", "equiv p.pipe:p p.pipe:p« --policy last=each→»"),
+    ("leave out --policy and --compat", "equiv p.pipe:p p.pipe:p« --compat trex→»"),
     ("--param k=3", "run p.pipe:late --param «k→k=3» --input log.csv"),
     ("--column x=y", "run p.pipe:p --input other.csv« → --column x=y»"),
     (
@@ -102,7 +102,7 @@ COMMANDS = [
     ("x is a str: write --values str=a,b", "check p.pipe:text -p liveness --values «x→str»=a,b"),
     ("a rule file is used as a whole: leave ':NAME' out", "run r.tesla«:r→» --input log.jsonl"),
     ("a rule file is used as a whole: leave ':NAME' out", "check r.tesla«:r→» -p can(B)"),
-    ("give two .tesla files, without ':NAME'", "equiv r.tesla«:r→» r.tesla"),
+    ("name two .tesla files, without ':NAME'", "equiv r.tesla«:r→» r.tesla"),
     ("--time-unit s, in Python", "run windows.tesla --input log.jsonl« → --time-unit s»"),
     ("the log does: 300", "run r.tesla --input log.jsonl --until «5s→300»"),
     ("the log does: 2024-05-01T12:05:00Z", "run r.tesla --input aware.jsonl --until «12:05→2024-05-01T12:05:00Z»"),
@@ -159,9 +159,9 @@ def test_spark_names_the_columns_that_may_be_the_key(here: Path, workbench: Run)
     [
         (None, "cannot read F.smt2: No such file or directory"),
         (b"\xff", "cannot read F.smt2: it is not UTF-8 text"),
-        (b"(((", "F.smt2:1:1: this is no certificate: a bracket is not closed"),
-        (b"(check-sat)", "F.smt2:1:1: this is no certificate: it states no question"),
-        (b'(set-info :question "[1]")', "F.smt2:1:1: this is no certificate: it states no question"),
+        (b"(((", "F.smt2:1:1: this is not a certificate: a bracket is not closed"),
+        (b"(check-sat)", "F.smt2:1:1: this is not a certificate: it states no question"),
+        (b'(set-info :question "[1]")', "F.smt2:1:1: this is not a certificate: it states no question"),
     ],
 )
 def test_a_certificate_is_written_first(text: bytes | None, error: str, here: Path, workbench: Run):

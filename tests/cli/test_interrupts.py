@@ -224,7 +224,7 @@ def test_files_of_a_program_that_comes_to_no_safe_point_are_named_or_removed(sta
         name = process.stdout.readline().strip()
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=60)
-    kept = f"workbench: the output is not complete; its rows so far are in {name}, the last one cut\n"
+    kept = f"workbench: the output is not complete; its rows so far are in {name}, the last one cut off\n"
     assert (process.returncode, err) == (143, f"{kept if stays else ''}interrupted\n")
     assert os.listdir(tmp_path) == [name] * stays
 

@@ -64,7 +64,7 @@ def test_list_run_report_show(lab, tmp_path):
     assert re.search(r"tiny +0 of +4 measured  A suite", lab("list").out)
     done = lab("run", "tiny")
     assert done.code == 0
-    assert "4 measurements, 0 of them there, 4 to do" in done.out
+    assert "4 measurements, 0 of them done, 4 to do" in done.out
     assert re.search(r"run \S+: 4 ok in", done.out)
     assert "0 to do" in lab("run", "tiny").out
     shown = lab("list", "tiny").out
@@ -138,7 +138,7 @@ def test_a_crash_in_the_store_is_not_forgotten_by_what_goes_on(lab, tmp_path):
     goes_on = lab("run", "tiny")
     assert re.search(r"run \S+: 15 ok in", goes_on.out)
     assert goes_on.code == 3
-    shown = re.search(r"measured before: 1 crash; all about the first: workbench (lab show \S+)", goes_on.out)
+    shown = re.search(r"measured before: 1 crash; details of the first: workbench (lab show \S+)", goes_on.out)
     assert shown is not None
     assert "number 3" in lab(*shown[1].split()[1:]).out
     assert "--retry crash" in goes_on.out
@@ -154,10 +154,10 @@ def test_what_does_not_end_well_is_told_once_with_what_to_do(lab, tmp_path):
     assert done.code == 3
     assert done.out.count("refused: refuse(i=1): no engine 1  [") == 1
     assert done.out.count("hint: install one") == 2
-    assert re.search(r"all about it: workbench lab show \w+\.0", done.out)
+    assert re.search(r"details: workbench lab show \w+\.0", done.out)
     assert "6 refused" in done.out
     assert "--retry" not in done.out, "they are tried again anyway"
-    assert "10 measurements, 10 of them there, 6 to do (6 again)" in lab("run", "tiny").out
+    assert "10 measurements, 10 of them done, 6 to do (6 again)" in lab("run", "tiny").out
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_what_does_not_end_well_is_told_once_with_what_to_do(lab, tmp_path):
         (["run", "tiny", "--retry", "sad"], "time-out"),
         (["run", "tiny", "--retry", "crsh"], "did you mean 'crash'?"),
         (["run", "tiny", "--id", "abc"], "no point has the key"),
-        (["run", "tiny", "--jobs", "0"], "at least one"),
+        (["run", "tiny", "--jobs", "0"], "at least 1"),
         (["run", "tiny", "--repeat", "0"], "at least once"),
         (["run", "tiny", "--jobs", "2", "--master", "local[2]"], "--jobs is for this machine"),
         (["run", "tiny", "--master", "yes"], "no Spark master"),
@@ -231,7 +231,7 @@ def test_a_broken_file_is_named_and_the_rest_used(lab, tmp_path):
     again = lab("run", "tiny")
     assert all(path.name in again.err for path in first)
     assert "measures again" in again.err
-    assert "2 of them there, 2 to do" in again.out
+    assert "2 of them done, 2 to do" in again.out
     assert again.code == 0
 
 
@@ -250,7 +250,7 @@ def test_a_row_that_is_no_result_takes_nothing_down(lab, tmp_path, column, value
             in ended.err
         )
         assert "newer workbench" in ended.err
-    assert "3 of them there, 1 to do" in lab("run", "tiny").out
+    assert "3 of them done, 1 to do" in lab("run", "tiny").out
 
 
 @pytest.mark.sampled(1)
@@ -271,9 +271,9 @@ def test_interrupting_keeps_what_was_measured(lab, tmp_path, number, code):
     assert process.returncode == code
     if err == "interrupted\n":
         pytest.skip("the machine is so busy that nothing was stored within a second, after which it is ended by force")
-    assert "the same command goes on" in err
+    assert "run the same command to continue" in err
     measured = 8 + len(out.splitlines())
-    assert "4 of them there" in lab("run", "tiny", "--only", "measure").out
+    assert "4 of them done" in lab("run", "tiny", "--only", "measure").out
     (stored,) = re.findall(r" (\d+) of +104 measured", lab("list").out)
     assert measured <= int(stored) < 104
 

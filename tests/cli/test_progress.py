@@ -55,7 +55,7 @@ def test_what_only_runs_has_no_limit() -> None:
 
 def test_a_limit_that_is_none(workbench: Run) -> None:
     done = workbench("check", MODELS / "passthrough.pipe", "--timeout", "soon")
-    assert (done.code, "'soon' is no number of seconds" in done.err) == (2, True)
+    assert (done.code, "'soon' is not a number of seconds" in done.err) == (2, True)
 
 
 # --- the lines -----------------------------------------------------------------------------------------------------

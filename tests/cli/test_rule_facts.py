@@ -69,7 +69,7 @@ def test_answers_are_cached(run, workbench, city):
     told = workbench(*asked, "--facts-cache", "lru", "--facts-cache-rows", "1").err
     assert "facts Line: 2 answers from the cache, 3 queries in 0." in told
     assert "facts Fine: 4 answers from the cache, 1 query in 0." in told
-    assert "cache 'lru': 2 answers with 2 rows, about 0 kB; 2 had to go" in told
+    assert "cache 'lru': 2 answers with 2 rows, about 0 kB; 2 were evicted" in told
     assert "facts Line: 5 queries in 0." in workbench(*asked, "--profile").err
     assert "facts" not in workbench(*asked).err
     assert "did you mean 'sieve'" in run("~/city.db", options=("--facts-cache", "sive"), code=2)
@@ -115,13 +115,13 @@ def test_databases_that_are_not_read_here(run, workbench, city):
         assert "this is a DuckDB database" in (said := run(given, code=2))
         assert "COPY t TO 't.parquet'" in said
     done = workbench("run", city / "r.tesla", "--input", city / "city.db")
-    said = f"'.db' is no format of events\n  hint: facts are read from a database, --facts {city / 'city.db'}"
+    said = f"'.db' is not a format of events\n  hint: a database has facts, --facts {city / 'city.db'}"
     assert said in done.err
 
 
 @pytest.mark.parametrize("most", ["FEW", "MANY"])
 def test_many_rows_are_put_into_a_database(city, monkeypatch, most):
-    """NaN stays what it is: no number is as large where facts are ordered, and it is no candidate."""
+    """NaN stays what it is: no number is as large where facts are ordered, and it is not a candidate."""
     monkeypatch.setattr(rule_facts, "FEW", 2)
     monkeypatch.setattr(rule_facts, most, 2)
     rows = [{"bus": i, "name": f"line {i}"} for i in range(3)]

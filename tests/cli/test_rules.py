@@ -88,7 +88,7 @@ def test_the_model_is_asked_what_no_law_says(workbench, tmp_path):
     (found,) = workbench("rules", "simplify", tmp_path / "made.tesla", "--seconds", "0", "--json").objects
     assert (found["steps"], found["undecided"], found["rules"]) == ([], [], made)
     again = workbench("rules", "simplify", tmp_path / "made.tesla", "--seconds", "0").out
-    assert again == "made is not simplified: no law, and no verdict of the model, leaves anything out\n"
+    assert again == "made is not simplified: no law applies, and the model confirms no removal\n"
 
 
 def test_rules_that_are_written_to_a_stream_do_not_take_its_place(tmp_path):

@@ -109,7 +109,7 @@ def test_threads_belong_to_the_threaded_backend(workbench: Run, events: Path) ->
 def test_no_threads_are_refused_by_all_that_have_them(workbench: Run, events: Path, backend: str, threads: int) -> None:
     done = workbench("run", SQUARES, "--input", events, "--backend", backend, "--threads", threads)
     assert (done.code, done.out) == (2, "")
-    assert f"argument --threads: '{threads}' is no positive number" in done.err
+    assert f"argument --threads: '{threads}' is not a positive number" in done.err
 
 
 def test_auto_says_what_runs(workbench: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +133,7 @@ def test_keys_complain_of_the_options_that_are_given(workbench: Run, events: Pat
     done = workbench("run", SQUARES, "--input", events, "--backend", "compiled", "--key", "x", *other)
     assert (done.code, done.out) == (2, "")
     options = [option for option in other if isinstance(option, str)]
-    assert done.err == f"workbench: {', '.join(options)} and --key do not go together\n"
+    assert done.err == f"workbench: {', '.join(options)} and --key cannot be combined\n"
     done = workbench("run", SQUARES, "--input", events, "--backend", "compiled", "--key", "x", "--seed", 0, "--rate", 0)
     assert "not for the compiled backend: --seed, --rate" in done.err
 
@@ -510,7 +510,7 @@ def test_patterns_that_the_shell_takes(workbench: Run, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("a.csv", "b.csv", "c.csv")]
     done = workbench("run", MODELS / "sum_of_doubles.pipe", "--input", *files)
     assert (done.code, done.out) == (2, "")
-    assert "a pattern goes in quotes: --input 'logs/*.csv'" in done.err
+    assert "put a pattern in quotes: --input 'logs/*.csv'" in done.err
     done = workbench("run", MODELS / "sum_of_doubles.pipe", "--input", f"{tmp_path}/*.csv")
     assert (done.code, done.out, done.err) == (0, "out\n2\n4\n6\n", "")
     assert "see workbench" in workbench("run", "a", "--input", "b", "--nonsense").err

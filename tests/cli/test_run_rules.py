@@ -104,10 +104,10 @@ def test_dates_and_units(run):
         event("Told", 5.5, x=7, name="n"), event("Told", 6, x=7, name="m"),
     ]  # fmt: skip
     _, told = run(PAIR, code=2)
-    assert "'10 s' has a unit, and the times of the log have none" in told
+    assert "'10 s' has a unit, but the times of the log have none" in told
     assert "--time-unit" in told
     assert "expected a whole number" in run(halves, rules=RULES, code=2)[1]
-    assert "10 of what?" in run(dates, code=2)[1]
+    assert "10 needs a unit" in run(dates, code=2)[1]
     assert "did you mean 'ms'" in run(PAIR, "--time-unit", "mss", code=2)[1]
 
 
@@ -238,7 +238,7 @@ def test_a_run_for_each_key(run, user):
     assert in_python == told
     del rows[2]["user"]
     assert "an event of type A has no 'user'" in run(rows, "--key", "user", code=2)[1]
-    assert "--with-sources and --key do not go together" in run(rows, "--key", "user", "--with-sources", code=2)[1]
+    assert "--with-sources and --key cannot be combined" in run(rows, "--key", "user", "--with-sources", code=2)[1]
 
 
 def test_what_runs_rules_was_called_an_engine(run):
@@ -275,7 +275,7 @@ def test_options_of_others_are_refused(run, workbench, tmp_path):
 def test_names_that_are_taken_are_refused(run):
     rules = "declare A(x: int, id: int) from A emit A(x = 1, id = 2)"
     assert "an attribute is called 'id'" in run([], "--with-sources", rules=rules, code=2)[1]
-    assert "'x' is an attribute, and no column of times" in run(PAIR, "--time", "x", code=2)[1]
+    assert "'x' is an attribute, not a column of times" in run(PAIR, "--time", "x", code=2)[1]
 
 
 def test_a_row_is_one_event(run):

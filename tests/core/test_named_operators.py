@@ -138,7 +138,7 @@ def test_other_types_are_refused(name: str, domains: tuple[Domain, ...], what: s
 
 
 def test_a_wrong_regular_expression_is_told_before_the_first_event() -> None:
-    with pytest.raises(WorkbenchError, match=r'"\[" is no regular expression: unterminated'):
+    with pytest.raises(WorkbenchError, match=r'"\[" is not a regular expression: unterminated'):
         wb.parse('pipeline p(s: str) -> bool { return matches(s, "[") }').get()
 
 

@@ -166,8 +166,10 @@ def test_a_type_of_python_is_no_domain(none, value, shown, domain):
     def copy(x):
         return x
 
-    with pytest.raises(TypingError, match=re.escape(f"x={shown} is no domain\n  hint: write a domain: x=wb.{domain}")):
+    with pytest.raises(
+        TypingError, match=re.escape(f"={shown} is not a domain\n  hint: write a domain: x=wb.{domain}")
+    ):
         wb.pipeline(x=none)(copy)
     assert wb.run(wb.pipeline(x=getattr(wb, domain))(copy), {"x": [value]}) == {"out": [value]}
-    with pytest.raises(TypingError, match="domain=int is no domain"):
+    with pytest.raises(TypingError, match="domain=int is not a domain"):
         wb.processors.Cast(int)  # type: ignore[arg-type]

@@ -32,7 +32,7 @@ class MergeGraph(Pipeline):
 
 
 class Merge:
-    """A program that is no pipeline: all events of both inputs, `x` first, several in one step; at the end the last."""
+    """A program but no pipeline: all events of both inputs, `x` first, several in one step; at the end the last."""
 
     def __init__(self, domain: Domain = INT, name: str = "merge") -> None:
         inputs = (("x", domain), ("y", domain))
@@ -119,7 +119,7 @@ def test_unknown_inputs_of_any_program(tmp_path):
         with pytest.raises(PipelineError, match="rule set merge has no input 'yy'"):
             executor(merge).step({"yy": 1})
     source.write_text('{"xx": 1}\n')
-    with pytest.raises(InputError, match=r":1: key 'xx' is no input of the rule set\s*hint: did you mean 'x'\?"):
+    with pytest.raises(InputError, match=r":1: key 'xx' is not an input of the rule set\s*hint: did you mean 'x'\?"):
         list(read_events(source, merge, Reading(strict=True)))
 
 

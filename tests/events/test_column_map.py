@@ -100,7 +100,7 @@ def test_rows_and_columns_of_every_format(form, tmp_path):
         assert [list(part[[0, 2]]) for part in columns["e"].events] == [[1, 2], [True, False]]
         assert list(columns["e"].present) == [True, False, True]
         assert columns["x"].present.tolist() == [True, True, False]
-    with pytest.raises(InputError, match=f"log.{form}:?.*'t' is no input of the pipeline"):
+    with pytest.raises(InputError, match=f"log.{form}:?.*'t' is not an input of the pipeline"):
         list(read_events(path, program, Reading({"x": "temp"}, strict=True)))
 
 

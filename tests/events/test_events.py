@@ -137,7 +137,7 @@ BAD = [
     ("a.csv", "x,c\n1,maybe\n", r"a\.csv:2: column 'c': expected true or false .*, not 'maybe'"),
     ("a.csv", "x,c\n1.5,\n", "column 'x': expected an integer 0..3, not '1.5'"),
     ("a.csv", "x,c\n1_0,\n", "not '1_0'"),
-    ("a.csv", "x,d\n", r"a\.csv:1: column 'd' is no input of the pipeline[\s\S]*there are: x, c"),
+    ("a.csv", "x,d\n", r"a\.csv:1: column 'd' is not an input of the pipeline[\s\S]*there are: x, c"),
     ("a.csv", "x,C2\n", r"column 'C2'"),
     ("a.csv", "x\n", r"no column 'c'[\s\S]*its columns are: x;"),
     ("a.csv", "x,x,c\n", r"two columns are called 'x'"),
@@ -149,7 +149,7 @@ BAD = [
     ("a.jsonl", '{"x": 1.0}', "expected an integer 0..3, not 1.0"),
     ("a.jsonl", '{"c": 2}', "input 'c': expected true or false"),
     ("a.jsonl", '{"c": 1.0}', "input 'c': expected true or false"),
-    ("a.jsonl", '{"y": 1}', r"key 'y' is no input[\s\S]*there are: x, c"),
+    ("a.jsonl", '{"y": 1}', r"key 'y' is not an input[\s\S]*there are: x, c"),
     ("a.jsonl", "{x: 1}", r"a\.jsonl:1: not a JSON value: .* at column 2: {x: 1}"),
     ("a.jsonl", '{"x": 1, "x": 2}', "a key occurs twice"),
     ("a.jsonl", "3", r'expected an object {"x": ..., "c": ...}, not 3'),
@@ -630,7 +630,7 @@ def test_the_columns_of_a_table(tmp_path):
     path = tmp_path / "table"
     table(path, x=([1, 2],), t=(["a", "b"],))
     assert list(read_events(path, of(x=INT))) == [{"x": 1}, {"x": 2}]
-    with pytest.raises(InputError, match=r"table: column 't' is no input of the pipeline"):
+    with pytest.raises(InputError, match=r"table: column 't' is not an input of the pipeline"):
         list(read_events(path, of(x=INT), Reading(strict=True)))
     with pytest.raises(InputError, match=r"table: there is no column 'y'"):
         list(read_events(path, of(x=INT, t=STR, y=INT)))

@@ -1,4 +1,4 @@
-"""Columns of tuples and of floats that are no numbers, as compiled code takes them."""
+"""Columns of tuples and of floats that are not numbers, as compiled code takes them."""
 
 from __future__ import annotations
 

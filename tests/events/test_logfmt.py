@@ -77,7 +77,7 @@ def test_options_of_columns():
     one = Ports("p", (Port("x", wb.INT), Port("e", USER)))
     found = read('v=1 user="a b" n=2\nv=3\n', one, columns={"x": "v"})
     assert found == [{"x": 1, "e": ("a b", 2)}, {"x": 3}]
-    with pytest.raises(InputError, match="key 'y' is no input"):
+    with pytest.raises(InputError, match="key 'y' is not an input"):
         read("x=1 y=2\n", one, strict=True)
     with pytest.raises(InputError, match="'e' is empty"):
         read("x=1\n", one, null="error")

@@ -133,12 +133,12 @@ def test_names_that_no_element_has(tmp_path):
     with pytest.raises(InputError, match="there is no element <mesage>") as error:
         read(tmp_path, text, SNAPSHOT, "t.xml", xml="mesage", columns=COLUMNS)
     assert "did you mean 'message'" in error.value.hint
-    with pytest.raises(InputError, match="no <message> has anything at '@it'") as error:
+    with pytest.raises(InputError, match="no <message> has a value at '@it'") as error:
         read(tmp_path, text, SNAPSHOT, "t.xml", xml="message", columns={**COLUMNS, "t": "@it"})
     assert "did you mean '@at'" in error.value.hint
     with pytest.raises(InputError, match="there is no path 't'"):
         read(tmp_path, text, SNAPSHOT, "t.xml", xml="message")
-    with pytest.raises(InputError, match=r"'a\[b/c' is no path in XML"):
+    with pytest.raises(InputError, match=r"'a\[b/c' is not a path in XML"):
         read(tmp_path, text, SNAPSHOT, "t.xml", xml="message", columns={**COLUMNS, "t": "a[b/c"})
 
 

@@ -49,7 +49,7 @@ def test_noise_is_no_change(old, new, changed):
     ],
 )
 def test_outputs_are_compared_as_they_are(old, new, said):
-    for reliable in (True, False):  # what is no time does not depend on the load
+    for reliable in (True, False):  # what is not a time does not depend on the load
         changes = compare([measured("a", y=old)], [measured("b", y=new, reliable=reliable)]).changes
         assert [str(change).partition(": ")[2] for change in changes] == [said] * (said is not None)
 

@@ -49,10 +49,10 @@ def test_a_sub_region_is_what_a_filter_leaves(ranges, wanted):
         (lambda: Region(q=[float("nan")]), "cannot be nan"),
         (lambda: Region(q=[2**63]), "more than 64 bits"),
         (lambda: list(Region(q=[1, 0]).excluding(lambda q: 1 / q > 3)), "at {'q': 0}: ZeroDivisionError"),
-        (lambda: Region(q=3.5j), "no list"),  # type: ignore[arg-type]
+        (lambda: Region(q=3.5j), "not a list"),  # type: ignore[arg-type]
         (lambda: Region(q=1).where(k=2), "no axis 'k'"),
         (lambda: Region(q=1).excluding(lambda k: True), "reads 'k'"),
-        (lambda: Region(q=1) + Region(n=1), "cannot be put together"),
+        (lambda: Region(q=1) + Region(n=1), "cannot be combined"),
     ],
 )
 def test_mistakes_are_named(make, word):

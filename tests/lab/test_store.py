@@ -225,9 +225,9 @@ def three(store):
 
 
 DAMAGES = {
-    "bad JSON": (("outputs", "{"), "row 2: its 'outputs' is no JSON object"),
-    "another JSON": (("point", "[1]"), "row 2: its 'point' is no JSON object"),
-    "deep JSON": (("versions", "[" * 100_000), "row 2: its 'versions' is no JSON object"),
+    "bad JSON": (("outputs", "{"), "row 2: its 'outputs' is not a JSON object"),
+    "another JSON": (("point", "[1]"), "row 2: its 'point' is not a JSON object"),
+    "deep JSON": (("versions", "[" * 100_000), "row 2: its 'versions' is not a JSON object"),
     "unknown status": (("status", "exploded"), "row 2: its status 'exploded' is not known"),
     "no time": (("started", None), "row 2: it has no 'started'"),
     "no number": (("cpu_seconds", None), "row 2: it has no 'cpu_seconds'"),
@@ -243,7 +243,7 @@ def test_results_of_earlier_and_newer_versions(store, three, monkeypatch):
     found, broken = store.results()
     assert found == []
     (one,) = broken
-    assert f"it has the form {FORM + 1}, and this version of workbench reads {FORM}" in str(one)
+    assert f"it has the form {FORM + 1}, but this version of workbench reads {FORM}" in str(one)
     assert "newer workbench" in one.hint
     monkeypatch.setattr("workbench.lab.store.FORM_KEY", b"other")
     store.add([result("old")])

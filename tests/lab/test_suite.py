@@ -34,7 +34,7 @@ def make(**changes):
         (lambda: make(status=Output("s")), "'status' cannot be"),
         (lambda: make(repeat=0), "repeated 0 times"),
         (lambda: make(expected=lambda q: None), "takes 'q'"),
-        (lambda: make(needs=print), "no prerequisite"),
+        (lambda: make(needs=print), "not a prerequisite"),
         (lambda: make(y=Output("y", kind=list)), "cannot be of type"),
         (lambda: make().table("t", of="squares", rows="n", cells={}), "no experiment 'squares'"),
         (lambda: make().table("t", of="square", rows="k", cells={}), "no axis 'k'"),
@@ -94,7 +94,7 @@ def test_suites_are_told_from_other_scripts(make_lab, tmp_path):
     assert list(suite_files(folder)) == ["broken", "one", "two", "typed"]
     assert load_suite(folder / "two.py").name == "two"
     assert suite_file(folder, "two") == folder / "two.py"
-    for name in ("bench", "nowhere", "../experiments/two", "./two"):  # a path is no name
+    for name in ("bench", "nowhere", "../experiments/two", "./two"):  # a path is not a name
         assert suite_file(folder, name) is None
 
 
@@ -107,7 +107,7 @@ def test_benchmarks_beside_suites_are_no_suites():
     [
         ("suite = Suite('bad', '')\nx = 1 / 0\n", "ZeroDivisionError", "bad.py:3"),
         ("suite = Suite('other', '')\n", "called 'other'", "bad.py"),
-        ("suite = Suite('bad', '')\nx = (\n", "no Python", "bad.py:3"),
+        ("suite = Suite('bad', '')\nx = (\n", "not valid Python", "bad.py:3"),
         (
             "suite = Suite('bad', '')\nsuite.table('t', of='f', rows='n', cells={})\n",
             "loaded: suite 'bad' has",

@@ -94,7 +94,7 @@ def test_a_disagreement_is_found_and_shrunk(tmp_path):
 
 
 def test_an_engine_of_rules_that_tells_something_else_is_found(tmp_path, monkeypatch):
-    """One that tells nothing parts from the formulas where they first tell something: what is left is small."""
+    """One that tells nothing differs from the formulas where they first tell something: what is left is small."""
     lab_of("rule_conformance", tmp_path)
     module = sys.modules["workbench_suite_rule_conformance"]
     monkeypatch.setattr(module, "SIZE", 40)
@@ -112,7 +112,7 @@ def test_an_engine_of_rules_that_tells_something_else_is_found(tmp_path, monkeyp
     found = module.agree("silent", 0)
     assert found["disagreements"] == 1
     assert found["composites"] > 0
-    assert "silent parts from the formulas at composite 0: it has nothing" in found["shrunk"]
+    assert "silent differs from the formulas at composite 0: it has nothing" in found["shrunk"]
     assert found["shrunk"].count("rule ") == 1
 
 

@@ -73,7 +73,7 @@ def test_what_is_new_or_changed_is_measured(make_lab, tmp_path):
     (tmp_path / "inputs" / "x").write_text("2")
     assert depending.code() != before
     depending.suite.depends = ("nowhere",)
-    with pytest.raises(SuiteError, match="'nowhere', which is not there"):
+    with pytest.raises(SuiteError, match="'nowhere', which is missing"):
         depending.code()
 
 

@@ -145,7 +145,7 @@ WRONG = {
     "array(bool, 0..9) = 0": "the indices of an array are a range, not bool",
     "array(0..3, 0..9)": "has no first value",
     "array(0..3, array(0..1, bool)) = 0": "only variables of machines are arrays",
-    "0..9 = 0": "'a' of 0..9 is no array",
+    "0..9 = 0": "'a' of 0..9 is not an array",
     "array(0..3, bool) = false": "'if ... then ... else' combines values of",
 }
 

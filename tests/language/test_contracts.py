@@ -43,9 +43,9 @@ def test_the_words_stay_names() -> None:
 @pytest.mark.parametrize(
     ("body", "what", "hint"),
     [
-        ("assume out > 3", "an assumption speaks of inputs, and 'out' is none of p", "write guarantee"),
-        ("assume h > 3", "an assumption speaks of inputs, and 'h' is none of p", "its inputs are: x, c"),
-        ("guarantee h > 3", "a guarantee speaks of inputs and outputs, and 'h' is none of p", "they are: x, c, out"),
+        ("assume out > 3", "an assumption reads only inputs, and 'out' is not an input of p", "write guarantee"),
+        ("assume h > 3", "an assumption reads only inputs, and 'h' is not an input of p", "its inputs are: x, c"),
+        ("guarantee h > 3", "a guarantee reads only inputs and outputs, and 'h' is neither in p", "are: x, c, out"),
         ("assume z > 3", "there is no stream or parameter 'z'", "the names here are: k, x, c"),
         ("assume x", "'x' is not a condition: it carries int", "compare it"),
         ("assume k > 2", "'k > 2' is a constant where a stream is needed", "turn(x, k > 2)"),
@@ -80,6 +80,6 @@ def test_no_copies_of_what_has_assumptions() -> None:
     text = """
     pipeline inner(x: int) -> int {{ {} x > 0  return cumulate(x, +) }}
     pipeline outer(x: int) -> int {{ return window(x, 3, inner) }}"""
-    with pytest.raises(PipelineError, match="pipeline inner has assumptions, and stands in a window"):
+    with pytest.raises(PipelineError, match="pipeline inner has assumptions, and is used in a window"):
         parse(text.format("assume")).get()
     assert wb.run(parse(text.format("guarantee")).get(), {"x": [1, 2, 3]}) == {"out": [6]}

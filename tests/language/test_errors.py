@@ -69,12 +69,12 @@ SYNTAX = {
     "update in a guard": (
         "machine m(x: int) { var n: int = 0\n state a\n a -> a when n §:= 3 }",
         "':=' has no meaning here",
-        "updates stand behind '/'",
+        "updates follow '/'",
     ),
     "update without /": (
         "machine m(x: int) { var n: int = 0\n state a\n a -> a when x > 1 n §:= 3 }",
         "':=' has no meaning here",
-        "updates stand behind '/'",
+        "updates follow '/'",
     ),
     "single quotes": (body("return filter(x, §'a' = 'a')"), "has no meaning here", "double quotes"),
 }
@@ -91,7 +91,7 @@ NAMES = {
         "no processor, pipeline or function 'cumulat'",
         "'cumulate'",
     ),
-    "unknown function": (body("return cumulate(x, §maxx)"), "must be a function, and 'maxx' is none", "'max'"),
+    "unknown function": (body("return cumulate(x, §maxx)"), "must be a function, and 'maxx' is not", "'max'"),
     "unknown parameter": (
         "pipeline p<size = 3>(x: int) -> int { return trim(x, §sise) }",
         "no stream or parameter 'sise'",
@@ -104,7 +104,7 @@ NAMES = {
     "used before on the line": (
         body("a = §c c = x return a"),
         "'c' is used before it has a value",
-        "on the same line",
+        "later on this line",
     ),
     "feedback on the line": (body("b1 = x a = x + §a return a"), "'a' is used before", "cumulate"),
     "feedback": (body("a = x + §a\nreturn a"), "'a' is used before it has a value", "cumulate"),
@@ -133,13 +133,13 @@ NAMES = {
     ),
     "variable in property": (
         "machine m(x: int) { var n: 0..3 = 0\n state a }\ncheck always (§n.present -> n >= 0)",
-        "'n' is a variable of the machine, and properties read pipes",
+        "'n' is a variable of the machine, but properties read pipes",
         "types or stays-in-range show that it stays in 0..3; to state more, emit it, e.g. state a: n",
     ),
     "variable of a called machine": (
         "machine m(x: int) { var n: bool = true\n state a }\n"
         "pipeline p(x: int) -> any { y = m(x)\n return y }\ncheck always (y.§n)",
-        "'y.n' is a variable of the machine, and properties read pipes",
+        "'y.n' is a variable of the machine, but properties read pipes",
         "emit it, e.g. state a: n",
     ),
     "state in property": (
@@ -260,7 +260,7 @@ ARITY = {
         "write cumulate(max), or window(x, width, inner",
     ),
     "no stream": (body("return §trim(3)"), "'trim' takes 1 stream here, none given", "trim(x, count)"),
-    "stream late": (body("return trim(3, §x)"), "the stream 'x' stands after a parameter", "trim(x, count)"),
+    "stream late": (body("return trim(3, §x)"), "the stream 'x' comes after a parameter", "trim(x, count)"),
     "pipeline": (body("return §sum(x, x)"), "pipeline sum takes 1 stream, 2 given", "sum(x: int)"),
     "function": (body("return §max(x)"), "the function 'max' takes 2 arguments, 1 given", "max(a, b)"),
     "two outputs": (
@@ -270,10 +270,10 @@ ARITY = {
     ),
     "two outputs in operator": (
         body("return §fork(x) + 1"),
-        "'fork(x)' gives 2 streams where one is needed",
+        "'fork(x)' has 2 streams where one is needed",
         "",
     ),
-    "returns two": (body("§return x, x"), "returns 2 streams, its head declares 1", "one type"),
+    "returns two": (body("§return x, x"), "returns 2 streams, but its head declares 1", "one type"),
     "returns nothing": (
         "pipeline §p(x: int) -> int { a = x }",
         "pipeline p returns nothing",
@@ -318,11 +318,11 @@ TYPES = {
     ),
     "mean of a window": (body("return window(x, 3, §average)"), "not 'average'", "window(x, 3, cumulate(+)) / 3"),
     "count": (body("return §count(x)"), "no processor, pipeline or function 'count'", "cumulate(turn(x, 1), +)"),
-    "mean": (body("return cumulate(x, §mean)"), "must be a function, and 'mean' is none", "a mean is"),
+    "mean": (body("return cumulate(x, §mean)"), "must be a function, and 'mean' is not", "a mean is"),
     "constants in a function": (
         'function f(v) = v + (4 §+ "a")\npipeline p(x: int) -> int { return f(x) }',
         "'+' needs texts, not values of 4..4",
-        "to_text(NAME) makes a text of the number",
+        "to_text(NAME) converts a number to a text",
     ),
     "constants in a guard": (
         'machine m(x: int) { state a\n a -> a when x > §sqrt("a") }',
@@ -362,12 +362,12 @@ TYPES = {
     ),
     "range of a result": (
         "pipeline p(x: 0..7) -> §0..6 { return x }",
-        "is declared to give 0..6, but what it returns is 0..7",
+        "is declared to return 0..6, but it returns 0..7",
         "cast(x, 0..6)",
     ),
     "result": (
         "pipeline p(x: int) -> §bool { return x }",
-        "is declared to give bool, but what it returns is int",
+        "is declared to return bool, but it returns int",
         "int",
     ),
     "constant result": (body("return §3"), "'3' is a constant where a stream is needed", "turn(x, 3)"),
@@ -389,12 +389,12 @@ TYPES = {
     ),
     "function expected": (
         body("return cumulate(x, §3)"),
-        "'function' of cumulate must be a function, and '3' is none",
+        "'function' of cumulate must be a function, and '3' is not",
         "functions are",
     ),
     "function not there": (
         "pipeline p(x: int) -> any { return slice(x, §k, cumulate(+)) }",
-        "'key' of slice must be a function, and 'k' is none",
+        "'key' of slice must be a function, and 'k' is not",
         "write it above: function k(...) = ...; functions and names are: min, max",
     ),
     "parameter misspelt": (
@@ -432,7 +432,7 @@ TYPES = {
     ),
     "parameter kind": (
         "pipeline q<k = 3>(x: int) -> int { return trim(x, k) }\npipeline p(x: int) -> int { return §q<true>(x) }",
-        "the parameter 'k' of q is of the kind of 3, not true",
+        "the parameter 'k' of q is a value like 3, not true",
         "",
     ),
     "parameter is a stream": (

@@ -110,7 +110,7 @@ def test_labels_and_fields_that_look_like_oracles() -> None:
         ("fault loose y", 9, "did you mean 'lose'?"),
         ("fault delay y", 9, "by 2, for at most 2 steps"),
         ("fault lose y by 2", 9, "takes no number of steps"),
-        ("fault lose y at most 0", 24, "from 1 on"),
+        ("fault lose y at most 0", 24, "at least 1"),
         ("fault delay y by x", 20, "there is no 'x' here"),
         ("fault lose y when y + 1", 23, "is not a condition"),
         ("fault lose y when x > 1", 21, "reads its event, not 'x'"),
@@ -137,5 +137,5 @@ def test_no_fault_stands_in_a_window() -> None:
     source = parse("""
     pipeline sum(x: int) -> int { s = cumulate(x, +) return s fault lose s }
     pipeline p(x: int) -> int { return window(x, 2, sum) }""")
-    with pytest.raises(PipelineError, match="has faults, and stands in a window"):
+    with pytest.raises(PipelineError, match="has faults, and is used in a window"):
         source.get("p")

@@ -61,7 +61,7 @@ def test_a_file_that_is_not_there_is_missed_when_it_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("text", "phrase"),
     [
-        ('monitor "a.smv"\n' + P, "1:1: this monitor statement stands above every pipeline"),
+        ('monitor "a.smv"\n' + P, "1:1: this monitor statement is above every pipeline"),
         (P + "monitor a", "2:9: expected a text in quotes, found 'a'"),
         (P + 'monitor "a.smv" { m = "x" }', r"2:19: pipeline p has no input 'm'(.|\n)*n, price"),
         (P + 'monitor "a.smv" { n "x" }', "2:21: expected .*'when'.*, found"),

@@ -232,7 +232,7 @@ def test_filters_need_a_condition():
 def test_casts_that_do_not_fit():
     with pytest.raises(Overflow, match=r"4 leaves the domain 0\.\.3"):
         stepped(typed(Cast(Range(0, 3)), N5), [[3, 4]])
-    with pytest.raises(TypingError, match="cast converts numbers"):
+    with pytest.raises(TypingError, match="cast converts only numbers"):
         typed(Cast(N5), BOOL)
     with pytest.raises(Overflow, match="9 leaves the domain int checked 5"):
         stepped(typed(Cast(CHECKED), Range(0, 9)), [[9]])

@@ -207,7 +207,7 @@ def test_what_the_model_refuses():
 def test_mistakes():
     with pytest.raises(PipelineError, match="one output"):
         Slice(EVEN, Fork(2))
-    with pytest.raises(PipelineError, match="'key' of slice is a function of 1, '\\+' is one of 2"):
+    with pytest.raises(PipelineError, match="'key' of slice needs a function of 1, '\\+' takes 2"):
         Slice(f.ADD, SUM)
     with pytest.raises(PipelineError, match="never forgotten"):
         Slice(EVEN, SUM, forget=True)

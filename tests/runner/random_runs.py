@@ -71,7 +71,7 @@ LEFT = "out", "bad", "late", "unfinished"
 """What the files that a run leaves are called."""
 SPEED = re.compile(
     r"\d+\.\d\d s, [\d,]+ rows a second|.*: (engine|backend) \w+: .*\n|.*running the log.*\n"
-    r"|.*: (chose backend .*|the \w+ backend is called \w+ now)\n|.*--backend instead of --engine\n"
+    r"|.*: (chose backend .*|the \w+ backend is now called \w+)\n|.*--backend instead of --engine\n"
 )
 """What is measured, or chosen by an estimate, and names that are old."""
 UNFINISHED = re.compile(rf"\.[0-9a-f]{{8}}\.(?=({'|'.join(LEFT)})\.)")

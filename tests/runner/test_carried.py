@@ -113,7 +113,7 @@ def test_rows_of_the_end_are_reported(backend: str, tmp_path: Path, caplog: pyte
     """No row of the log has caused them, so they have no cells; where there are none, nothing is reported."""
     given = tmp_path / "in.csv"
     given.write_text("x,y,host\n" + "1,2,a\n" * 9)
-    said = "1 output row came when the log had ended, without host, as no row has caused that"
+    said = "1 output row came after the end of the log, without host, since no row caused that"
     for name, count in (("last", 1), ("hot", 0)):
         caplog.clear()
         with caplog.at_level("INFO", "workbench"):
@@ -232,8 +232,8 @@ def test_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in.csv").write_text("x,host,row\n1,a,5\n")
     command = ["run", str(tmp_path / "p.pipe"), "--input", str(tmp_path / "in.csv")]
     for more, told in (
-        (["--with-row"], "an output of pipeline p is called 'row', as the number of the row is"),
-        (["--carry", "row"], "an output of pipeline p is called 'row', as a column that is carried is"),
+        (["--with-row"], "an output of pipeline p and the number of the row are both called 'row'"),
+        (["--carry", "row"], "an output of pipeline p and a copied column are both called 'row'"),
         (["--carry", "host", "--carry", "host"], "two columns of the output would be called 'host'"),
         (["--carry", "hots"], "there is no column 'hots'"),
         (["--carry", "host", "--backend", "spark"], "not for the spark backend: --carry"),
@@ -246,7 +246,7 @@ def test_objects_are_no_keys() -> None:
     program = wb.parse("pipeline p(x: int) -> int { return x }").get()
     with pytest.raises(InputError, match=r"'request': expected a text or a number, not \{'id': 3\}") as found:
         wb.run(program, [{"x": 1, "request": {"id": 3}}], key="request")
-    assert found.value.hint == "a key is a text or a number, no object"
+    assert found.value.hint == "a key is a text or a number, not an object"
 
 
 JSON_CELLS: dict[str, list[Any]] = {
@@ -386,7 +386,7 @@ def test_keys_of_nested_objects(rows: int, tmp_path: Path) -> None:
 
 
 def test_a_key_that_no_row_has_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """It is no error: some keys are rare."""
+    """It is not an error: some keys are rare."""
     (tmp_path / "in.jsonl").write_text('{"x": 1, "user": {"name": "ann"}}\n')
     program = wb.parse("pipeline p(x: int) -> int { return x }").get()
     for key, hint in (

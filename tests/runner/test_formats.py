@@ -208,7 +208,7 @@ def test_every_executor_through_every_format(data, form, target, tmp_path, monke
     whole_steps = st.fixed_dictionaries({name: events_of(domain) for name, domain in inputs.items()})
     gaps = st.fixed_dictionaries({}, optional={name: events_of(domain) for name, domain in inputs.items()})
     steps = draw(st.one_of(st.lists(whole_steps, max_size=8), st.lists(st.one_of(whole_steps, gaps), max_size=8)))
-    if form in ("csv", "tsv"):  # a blank cell is no event
+    if form in ("csv", "tsv"):  # a blank cell means no event
         steps = [{n: v for n, v in step.items() if not isinstance(v, str) or v.strip()} for step in steps]
     source = packed(tmp_path / f"in{FORMATS[form]}", encoded(form, program, steps, draw), draw)
     monkeypatch.setattr(lines_of, "MIN_COLUMN_BYTES", draw(st.sampled_from([0, 1 << 14])))

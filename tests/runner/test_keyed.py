@@ -309,12 +309,12 @@ def test_what_is_no_number_is_one_key(backend, form, tmp_path):
 def test_names_that_clash(tmp_path):
     (tmp_path / "x.csv").write_text("user,row,x\na,1,2\n")
     named = wb.parse("pipeline p(x: int) -> row: int { return x }").get()
-    with pytest.raises(InputError, match="an output of pipeline p is called 'row', as the number of the row is"):
+    with pytest.raises(InputError, match="an output of pipeline p and the number of the row are both called 'row'"):
         wb.run(named, tmp_path / "x.csv", output=tmp_path / "y.csv", key="user", with_row=True)
     with pytest.raises(InputError, match="'row'"):
         wb.run(SOURCE.get("sums"), tmp_path / "x.csv", output=tmp_path / "y.csv", key="row", with_row=True)
     wb.run(named, tmp_path / "x.csv", output=tmp_path / "y.csv", key="user")
-    with pytest.raises(InputError, match="an output of pipeline p is called 'row', as the number of the row is"):
+    with pytest.raises(InputError, match="an output of pipeline p and the number of the row are both called 'row'"):
         wb.run(named, tmp_path / "x.csv", output=tmp_path / "y.csv", with_row=True)
 
 

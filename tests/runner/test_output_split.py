@@ -100,8 +100,8 @@ def test_rows_of_python_go_to_files_too(tmp_path: Path) -> None:
         ({"bik": "a.csv"}, r"has no output 'bik': --output bik=a.csv\n  hint: did you mean 'big'\?; .* is ./bik=a.csv"),
         ({"big": "a.csv", "sum": "./a.csv"}, "one file for two outputs, big and sum"),
         ({"big": "log.csv"}, "--output big would overwrite what is read"),
-        ({"big": "a.csv", "": "b.csv"}, "no output is named for b.csv"),
-        ({}, "no output is named for a file"),
+        ({"big": "a.csv", "": "b.csv"}, "b.csv has no output"),
+        ({}, "a file has no output"),
     ],
     ids=str,
 )  # fmt: skip
@@ -113,7 +113,7 @@ def test_what_files_cannot_be(output, message: str, log: Path, monkeypatch: pyte
 
 
 def test_matches_go_to_one_file(events: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no output 'Odd'.*\n.*here all rows go to one file"):
+    with pytest.raises(InputError, match=r"no output 'Odd'.*\n.*without names of outputs, all rows go to one file"):
         wb.run(RULES, events, output={"Odd": tmp_path / "odd.csv"}, matches="count")
 
 

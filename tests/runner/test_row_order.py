@@ -305,5 +305,5 @@ def test_a_clock_that_cannot_move(tmp_path: Path) -> None:
         wb.run(models / "kitchen.pipe", rows, until="2026-01-01T00:00:00")
     with pytest.raises(WorkbenchError, match="--until soon: expected a number, or a date"):
         wb.run(models / "kitchen.pipe", rows, until="soon")
-    with pytest.raises(InputError, match="--until and --key do not go together"):
+    with pytest.raises(InputError, match="--until and --key cannot be combined"):
         wb.run(models / "kitchen.pipe", rows, until="2026-01-01T00:00:00", key="temp")

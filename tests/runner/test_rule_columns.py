@@ -118,7 +118,7 @@ def read(given, time_unit, late, bad_rows, keep=True, several=False):
 
     Parameters
     ----------
-    keep: whether it is no error to come too late.
+    keep: whether it is not an error to come too late.
     several: whether it is several logs: how far the others have been read when one fails, or a row comes too late, is
         left open.
     """
@@ -270,8 +270,8 @@ def test_arrays_say_what_rows_say(times, arrays, monkeypatch):
     ("time", "expected"),
     [
         ("0000-01-01T00:00:00", "a date that is in the calendar"),
-        ("9999-12-31T23:59:59-05:00", "a date that is of the years 1 to 9999 in UTC, too"),
-        ("0001-01-01T00:00:00+00:01", "a date that is of the years 1 to 9999 in UTC, too"),
+        ("9999-12-31T23:59:59-05:00", "a date in the years 1 to 9999, also in UTC"),
+        ("0001-01-01T00:00:00+00:01", "a date in the years 1 to 9999, also in UTC"),
         ("2024-05-01T12:00:00.1234567", "a time no finer than a microsecond"),
         (pa.scalar(2**62, pa.timestamp("us")), "a number, or a date such as .*, not timestamp.us. 4611686018427387904"),
     ],

@@ -128,7 +128,7 @@ def test_rules_that_change(log: Path) -> None:
     ("options", "message"),
     [
         ({"passed": ["Smok"]}, r"no events of type 'Smok': --pass Smok\n  hint: did you mean 'Smoke'"),
-        ({"passed": ["Smoke"], "matches": "count"}, "--matches and --pass do not go together"),
+        ({"passed": ["Smoke"], "matches": "count"}, "--matches and --pass cannot be combined"),
         ({"passed": ["Smoke"], "backend": "spark"}, "not for the spark backend: --pass"),
     ],
     ids=str,

@@ -349,7 +349,7 @@ def test_a_damaged_state(damage, files):
 
 @pytest.mark.parametrize(
     ("values", "message"),
-    [([1, 7, 3], "row 2 was another one"), ([1], "fewer rows than the 2")],
+    [([1, 7, 3], "row 2 has changed"), ([1], "fewer rows than the 2")],
     ids=["other", "fewer"],
 )
 def test_another_log(values, message, files):
@@ -363,7 +363,7 @@ def test_an_output_that_has_lost_rows(files):
     source, out, saved = files
     wb.run(SUM, source, output=out, state=saved, head=2)
     out.unlink()
-    with pytest.raises(StateError, match="have written 8 bytes here, and there are 0"):
+    with pytest.raises(StateError, match="have written 8 bytes here, but there are 0"):
         wb.run(SUM, source, output=out, state=saved)
 
 
@@ -400,6 +400,6 @@ def test_a_run_without_state(options, tmp_path):
 
 def test_a_pipeline_whose_rows_are_put_in_order(files):
     source, out, saved = files
-    with pytest.raises(InputError, match="--state and --time do not go together"):
+    with pytest.raises(InputError, match="--state and --time cannot be combined"):
         wb.run(SUM, source, output=out, state=saved, time="x")
     assert not out.exists()

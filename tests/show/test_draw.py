@@ -131,4 +131,4 @@ def test_refusals(pipeline, tmp_path, monkeypatch):
 def test_an_ending_that_is_no_drawing_is_told_as_it_was_given(tmp_path, capsys):
     """Not the name of the file that becomes the picture when it is complete."""
     assert main(["draw", "models/time2021/figure_2a.pipe", "-o", str(tmp_path / "x.bmp")]) == 2
-    assert "no drawing ends in '.bmp'\n  hint: let it end in .svg" in capsys.readouterr().err
+    assert "drawings have no format '.bmp'\n  hint: use .svg" in capsys.readouterr().err

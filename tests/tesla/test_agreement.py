@@ -144,7 +144,7 @@ def test_a_disagreement_shrinks_to_a_test(monkeypatch):
     found = smallest_disagreement(case, differs)
     assert isinstance(found, RuleDisagreement)
     small = found.case
-    assert "forgetful parts from the formulas at composite 0: it has nothing" in str(found)
+    assert "forgetful differs from the formulas at composite 0: it has nothing" in str(found)
     # One event and one rule that it triggers are enough.
     assert [len(small.events), len(small.rules.rules), len(small.rules.declarations)] == [1, 1, 2]
     assert (small.until, small.trex, small.saved) == (None, False, None)

@@ -126,7 +126,7 @@ def test_a_number_of_more_than_64_bits_is_left_to_cdp_in_its_part(monkeypatch):
     check_same(fed(by_slices(grown, {}, 3), case, [9, 20]), expected, "time")
     named = parse_rules(TYPES + "from B[$x = x] and each A(x == $x) within 9 from B emit Z(n = $x)")
     several = in_threads(named, {}, 2, RuleSplit([], rule_split(named).keys))
-    with pytest.raises(LargeNumberError, match="leave --threads out"):
+    with pytest.raises(LargeNumberError, match="leave out --threads"):
         fed(several, RuleCase(named, events, {}, None), cuts)
 
 

@@ -284,7 +284,7 @@ def test_the_clock_and_events(engine):
     with pytest.raises(InputError, match="goes back from 3 to 2"):
         running.process(A(2, 0))
     assert running.advance(5) == []
-    with pytest.raises(InputError, match="time 5 comes when the clock has passed 5"):
+    with pytest.raises(InputError, match="time 5 comes after the clock has passed 5"):
         running.process(A(5, 0))
     assert running.process(A(6, 0)) == []
 

@@ -153,11 +153,11 @@ MISTAKES = {
     "equal": ("from Smoke(area §= 1) emit Smoke(area = 1)", "written ==", ""),
     "condition": ("from Smoke(§area) emit Smoke(area = 1)", "this is int", "compare"),
     "operands": ("from Smoke(area §+ true > 1) emit Smoke(area = 1)", "not defined on int and bool", "with and, or"),
-    "float": ("from Smoke emit Smoke(area = 1 §/ 2)", "'area' of Smoke is int, and this is float", "float"),
+    "float": ("from Smoke emit Smoke(area = 1 §/ 2)", "'area' of Smoke is int, but this is float", "float"),
     "missing": ("from Smoke emit §Fire(area = 1)", "'value' of Fire is not given", "value = ..."),
     "surplus": ("from Smoke emit Smoke(area = 1, §aera = 2)", "no attribute 'aera'", "area"),
     "again": ("from Smoke emit Smoke(area = 1, §area = 2)", "given twice", ""),
-    "which event": ("from Smoke emit Smoke(area = §area)", "stands without its event", "Smoke.area"),
+    "which event": ("from Smoke emit Smoke(area = §area)", "is written without its event", "Smoke.area"),
     "no window": ("from Smoke and each §Temp emit Smoke(area = 1)", "no window", "within"),
     "no value": ("from Smoke and $n = §AVG(Temp() within 1 from Smoke) emit Smoke(area = 1)", "AVG of what", ".attr"),
     "no name": ("from Smoke and §COUNT(Temp() within 1 from Smoke) emit Smoke(area = 1)", "not used", "$n = COUNT"),
@@ -175,7 +175,7 @@ MISTAKES = {
         "from Smoke and each Temp within §5 .. 2 events from Smoke emit Smoke(area = 1)", "2 events away", "smaller",
     ),
     "no events": ("from Smoke and each Temp within §0 events from Smoke emit Smoke(area = 1)", "nothing", "1 event"),
-    "half an event": ("from Smoke and not Temp within §1.5 events from Smoke emit Smoke(area = 1)", "no whole", ""),
+    "half an event": ("from Smoke and not Temp within §1.5 events from Smoke emit Smoke(area = 1)", "not a whole", ""),
     "events and times": (
         "from Smoke and each Temp within §5 s .. 9 events from Smoke emit Smoke(area = 1)", "other end", "both as",
     ),
@@ -192,9 +192,9 @@ MISTAKES = {
         "from Smoke and 2 < $n = §COUNT(Temp() within 1 from Smoke) emit Smoke(area = 1)", "where clause", "where",
     ),
     "in an expression": (
-        "from Smoke emit Smoke(area = 1 + §COUNT(Temp within 1 from Smoke))", "no part of an expression", "predicate",
+        "from Smoke emit Smoke(area = 1 + §COUNT(Temp within 1 from Smoke))", "cannot be part of", "predicate",
     ),
-    "no predicate": ("from Smoke and §3 + 4 emit Smoke(area = 1)", "no predicate", "each, first"),
+    "no predicate": ("from Smoke and §3 + 4 emit Smoke(area = 1)", "not a predicate", "each, first"),
     "aggregate": (
         "from Smoke and $n = §JOINT(Zone.name) emit Smoke(area = 1)", "no aggregate 'JOINT'", "mean 'JOINED'",
     ),
@@ -251,7 +251,7 @@ MISTAKES = {
     "name behind": (
         "from Smoke and AVG(Temp.value within 1 from Smoke) §as n emit Smoke(area = 1)", "found 'as'", "$n = AVG(...)",
     ),
-    "null": ("from Smoke where Smoke.area != §null emit Smoke(area = 1)", "no value", "value == value"),
+    "null": ("from Smoke where Smoke.area != §null emit Smoke(area = 1)", "not a value", "value == value"),
     "other attribute": ("from Temp where §valeu > 1 emit Smoke(area = 1)", "without its event", "'Temp.value'"),
     "selection": ("from Smoke and Temp §within 1 from Smoke emit Smoke(area = 1)", "found 'within'", "each, first"),
 }  # fmt: skip
@@ -298,13 +298,13 @@ def test_declarations():
         "declare A(x: int, x: int)": "two attributes are called 'x'",
         "declare A(x: int) declare A(y: int)": "declared twice",
         "declare A() with id 1 declare B() with id 1": "id 1 is that of 'A'",
-        "declare A(x: it)": "no type of an attribute",
+        "declare A(x: it)": "not a type of attributes",
         "declare aggregate Avg(a: int, b: int) = a * b from 1": "'Avg' is a word",
         "declare aggregate P(a: int, b: float) = a * b from 1": "two values of one type",
         "declare aggregate P(a: int, a: int) = a * a from 1": "both values are called 'a'",
         "declare aggregate P(a: int, b: int) = a * c from 1": "no attribute 'c'",
-        "declare aggregate P(a: int, b: int) = a / b from 1": "'P' is of int, and this is float",
-        "declare aggregate P(a: int, b: int) = a * b from 1.0": "'P' is of int, and this is float",
+        "declare aggregate P(a: int, b: int) = a / b from 1": "'P' is of int, but this is float",
+        "declare aggregate P(a: int, b: int) = a * b from 1.0": "'P' is of int, but this is float",
         "declare aggregate P(a: int, b: int) = a * b from 1 + 0": "starts from a value",
         "declare aggregate P(a: int, b: int) = a from 1 declare aggregate P(a: int, b: int) = b from 0": "two a",
         "declare aggregate P(a: int, b: int) = a - b from 0": r"P\(P\(0, 0\), 1\) is -1, and P\(0, P\(0, 1\)\) is 1",
@@ -425,9 +425,9 @@ def test_times_in_expressions_are_microseconds():
 @pytest.mark.parametrize(
     ("written", "what", "hint"),
     [
-        ("3 events", "3 events is no time", "write a time, 30 s, or a number"),
+        ("3 events", "3 events is not a time", "write a time, 30 s, or a number"),
         ("0.25 us", "no time is 0.25 us", "write 1 us"),
-        ("1e999 s", "out of range", "durations lie between"),
+        ("1e999 s", "out of range", "durations are between"),
     ],
 )
 def test_what_is_no_time_in_an_expression_is_refused(written, what, hint):

@@ -49,7 +49,7 @@ SPLIT = {
     # what is not there says nothing of the trigger
     "from A and not B(x == A.x, A.x == A.y) within 1 from A emit P(x = A.y, f = 1.0)"
     " at most once in 1 per A.x from P and not B(x == P.x) within 1 from P emit Q(y = 1)":
-        "rule 'rule 1': `at most once in 1` needs A by x, and what stands before it needs it by y",
+        "rule 'rule 1': `at most once in 1` needs A by x, and the part before it needs it by y",
     # what is no equation of what is there when a candidate is taken
     "from A and each B within 1 from A where B.x == A.x emit Q(y = 1)": "as in (x == A.x)",
     "from A and each B(x == A.x or f > 0.0) within 1 from A emit Q(y = 1)": "needs an equation with an attribute of",
@@ -58,12 +58,12 @@ SPLIT = {
     "from A and each A(y == A.x) as Z within 1 from A emit Q(y = 1)": "on the same attribute, as in (x == A.x)",
     "from A and each B(x == A.x) within 1 from A emit P(x = 0, f = 0.0) from P and not B(x == P.x) within 1 from P"
     " emit Q(y = 1)":
-        "rule 'rule 1': what it emits has no attribute of its trigger A, by which others are joined with P",
+        "rule 'rule 1': P, which others are joined with, has no attribute of its trigger A",
     "from A and each B(x == A.x) within 9 events from A emit Q(y = 1)": "counts the events of all keys",
     "from A emit Q(y = A.y) at most once in 5": "rule 'rule 1': `at most once in 5` is for all of them together",
     "from A and each B(x == A.x) within 1 from A emit Q(y = 1)"
     " from A and each B(x == A.y) within 1 from A emit Q(y = 2)":
-        "rule 'rule 2': `each B(x == A.y) within 1 from A` needs A by y, and what stands before it needs it by x",
+        "rule 'rule 2': `each B(x == A.y) within 1 from A` needs A by y, and the part before it needs it by x",
 }  # fmt: skip
 
 

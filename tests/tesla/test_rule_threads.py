@@ -103,17 +103,17 @@ def test_what_cannot_be_split_says_why():
     counted = "from A[$x = x] and each B(x == $x) within 5 events from A emit Z(n = $x)"
     assert split_of(counted).in_turn.startswith("rule 'r0' counts events")
     again = "from Q[$x = x] and absent B(x == $x) within 2 after Q emit Q(x = $x, s = Q.s)"
-    assert split_of(again).in_turn.startswith("rule 'r0' waits for what must not come since an absence was reported")
+    assert split_of(again).in_turn.startswith("rule 'r0' waits for an absence after an absence was reported")
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         ("from A and each B within 2 from A emit Z(n = 1) consuming B", "'r0' consumes events"),
-        ("from A emit Z(n = 1) at most once in 3", "'r0' is silent after what it has emitted"),
-        ("from A and absent B within 3 after A emit Z(n = 1)", "'r0' waits for what must not come"),
-        ("from A and not B within forever from A emit Z(n = 1)", "'r0' looks back for ever"),
-        ("from P and each A within 2 from P emit P(x = 1, f = 1.0)", "leads back to themselves: 'r0'"),
+        ("from A emit Z(n = 1) at most once in 3", "'r0' is silent after each composite"),
+        ("from A and absent B within 3 after A emit Z(n = 1)", "'r0' waits for an absence"),
+        ("from A and not B within forever from A emit Z(n = 1)", "'r0' has an unbounded lookback"),
+        ("from P and each A within 2 from P emit P(x = 1, f = 1.0)", "lead back to themselves: 'r0'"),
     ],
 )
 def test_time_is_not_cut_where_rules_remember_what_they_have_told(text, why):

@@ -51,10 +51,10 @@ TAKEN = (
 )
 LEFT = {
     "from A and each B within 5 from A emit P(x = B.x) consuming B": "r: it consumes events",
-    "from A emit P(x = A.x) at most once in 3 per A.x": "r: it emits something at most once in a time",
+    "from A emit P(x = A.x) at most once in 3 per A.x": "r: it emits composites at most once in a time",
     "from A and absent B within 5 after A emit P(x = A.x)": "r: 'absent' waits for a clock",
     "from A and each B within 9 events from A emit P(x = B.x)": "r: it counts events in a window",
-    "from A and each P within 5 from A emit P(x = A.x)": "r: 'r' reads what it emits",
+    "from A and each P within 5 from A emit P(x = A.x)": "r: 'r' reads its composites",
     "from A and $p = PRODUCT(B.x within 5 from A) emit P(x = $p)": "r: a declared aggregate needs a row",
 }
 

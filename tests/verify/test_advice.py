@@ -90,7 +90,7 @@ def test_a_large_state_is_no_matter_of_visiting_all() -> None:
     visiting, smaller = "all the time for the states, one by one: --engine explicit", limit.advice[0]
     assert first(45) == first(45, induction) == visiting
     assert first(46) == first(46, induction._replace(steps=4)) == first(46, Reached("simulation", "runs")) == smaller
-    assert first(46, induction) == "all the time for the engine that came farthest: --engine induction"
+    assert first(46, induction) == "all the time for the engine that got farthest: --engine induction"
     described = undecided(n=8, q=3).reached[-1]
     assert f" {described.bits} bits" in described.text
 
@@ -159,7 +159,7 @@ def test_numbers_that_the_model_lacks() -> None:
     source = "pipeline p(x: int) -> int { return if x > 3 then x else x + 0 }\npipeline q(x: int) -> int { return x }"
     verdict = replace(check(source, "no-overflow"), outcome=wb.Outcome.UNKNOWN, vacuity=Vacuity("x", "float = 0..9"))
     assert verdict.advice == ("more numbers: --values float=-1..19",)
-    assert replace(verdict, vacuity=Vacuity("x", "--rate")).advice == ("leave --rate out, or let it allow more",)
+    assert replace(verdict, vacuity=Vacuity("x", "--rate")).advice == ("leave out --rate, or raise it",)
     below = replace(verdict, vacuity=Vacuity("x < 0 is never true", "int = 0..3")).advice
     assert below == ("declare what x carries, with numbers below 0: x: -4..3",)
 

@@ -58,7 +58,7 @@ def test_files_are_taken_wherever_programs_are(file: str, capsys: pytest.Capture
 
 WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
     "a property": (lambda p: wb.check(p, "no-overflw"), "there is no property.*did you mean 'no-overflow'"),
-    "no property": (lambda p: wb.check(p, 3), "3 is no property"),  # type: ignore[arg-type]
+    "no property": (lambda p: wb.check(p, 3), "3 is not a property"),  # type: ignore[arg-type]
     "a sense": (lambda p: wb.equiv(p, p, "stepwize"), "did you mean 'stepwise'"),  # type: ignore[arg-type]
     "a sense of tolerance": (lambda p: wb.faults.tolerates(p, None, "x"), "there is no sense"),  # type: ignore[arg-type]
     "an arithmetic": (lambda _: wb.Settings(integers="cheked"), "did you mean 'checked'"),  # type: ignore[arg-type]
@@ -136,7 +136,7 @@ def test_a_name_of_a_pipe_and_of_a_label(text: str, asked: str, outcome: str | N
     if outcome is not None:
         assert wb.check(program, asked).outcome == outcome
         return
-    with pytest.raises(LanguageError, match="is a pipe, and a label") as caught:
+    with pytest.raises(LanguageError, match="is both a pipe and a label") as caught:
         wb.check(program, asked)
     assert ".value for the pipe" in caught.value.hint
 

@@ -215,7 +215,7 @@ def test_rates_are_kept_by_models():
 
 def test_rates_that_say_nothing_are_refused():
     kitchen = load_rules("models/tesla/kitchen.tesla")
-    with pytest.raises(InputError, match="has no unit of time, and windows do"):
+    with pytest.raises(InputError, match="has no unit of time, but windows do"):
         rule_problem(kitchen, "can(Fire)", rated({"": (1, 3)}))
-    with pytest.raises(InputError, match="'Fire' are caused by others"):
+    with pytest.raises(InputError, match="'Fire' is caused by others"):
         rule_problem(kitchen, "can(Fire)", RuleBounds(rates={"Fire": RuleRate(1, 10**6, united=True)}))

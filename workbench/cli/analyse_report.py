@@ -42,7 +42,7 @@ class Section:
 
     @property
     def within_bounds(self) -> bool:
-        """Whether some finding holds within bounds only."""
+        """Whether some finding holds only within bounds."""
         return any(each.within_bounds for each in self.verdicts)
 
     @property

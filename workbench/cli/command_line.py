@@ -1,6 +1,6 @@
 """The command line: the common handling of options, errors and the end of all commands (`cli/commands`).
 
-The rule of this module: whatever happens, a script gets an exit code (0 holds, 1 fails, 2 the input or the
+The rule of this module: in every case a script gets an exit code (0 holds, 1 fails, 2 the input or the
 installation is at fault, 3 undecided, 130 interrupted, 143 ended by SIGTERM), a person gets one message, and
 `WORKBENCH_DEBUG=1` shows the traceback. A command is imported when it is named, and its dependencies when it
 runs, so that it starts fast.
@@ -43,7 +43,7 @@ READ = ("input", "facts", "rules_control")
 """The options that name other files which are read, by their Python names."""
 WRITTEN = ("--output", "--html", "--to-test", "--certificate", "--state", "--bad-rows", "--late-output")
 """The options that name files which are written."""
-EPILOG = """exit codes: 0 success, 1 a property fails or something differs, 2 the input or the installation is at fault,
+EPILOG = """exit codes: 0 success, 1 a property fails or results differ, 2 the input or the installation is at fault,
 3 undecided (`workbench docs` has them by command). WORKBENCH_DEBUG=1 shows the traceback of an error."""
 
 
@@ -65,7 +65,7 @@ class _Parser(PagedParser):
             hint = self._find_named(sys.argv[1:] if args is None else args)._suggest(others[0], self._spellings())
             if all(os.path.exists(word.partition(":")[0]) for word in others):
                 log = hasattr(arguments, "input")
-                hint = "a pattern goes in quotes: --input 'logs/*.csv'" if log else "files go together, before options"
+                hint = "put a pattern in quotes: --input 'logs/*.csv'" if log else "write the files before the options"
             raise UsageError(f"unrecognized arguments: {' '.join(others)}", hint=hint)
         return arguments
 
@@ -87,7 +87,7 @@ class _Parser(PagedParser):
             raise
 
     def _match_argument(self, action: argparse.Action, arg_strings_pattern: str) -> int:
-        """Match the words behind an option; one without its value has a hint about values with dashes."""
+        """Match the words after an option; one without its value has a hint about values with dashes."""
         try:
             return super()._match_argument(action, arg_strings_pattern)
         except argparse.ArgumentError as error:
@@ -97,7 +97,7 @@ class _Parser(PagedParser):
             raise
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        """Return the value of an argument; argparse removes a value `--` that stands behind `=`."""
+        """Return the value of an argument; argparse removes a value `--` after `=`."""
         if not action.option_strings or arg_strings != ["--"]:
             return super()._get_values(action, arg_strings)
         value = self._get_value(action, "--")
@@ -179,7 +179,7 @@ def run(argv: Sequence[str] | None) -> int:
     try:
         code = _run_command(sys.argv[1:] if argv is None else list(argv), program=argv is None)
         number = interrupts.finish()
-    except KeyboardInterrupt:  # it came during the exit, and nothing more is raised
+    except KeyboardInterrupt:  # it came during the exit: nothing more is raised
         code, number = INTERRUPTED, interrupts.came()
     supervised.report_end(128 + number if number else code)
     if number:
@@ -292,7 +292,7 @@ def _openable() -> None:
     for number, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
         if getattr(sys, name) is None:
             with contextlib.suppress(OSError):
-                os.fstat(number)  # another file has this number, unknown to Python
+                os.fstat(number)  # another file has this number, which Python does not know
                 continue
             wrong = os.O_RDONLY if name == "stdout" else os.O_WRONLY
             os.dup2(opened := os.open(os.devnull, wrong), number)

@@ -77,14 +77,14 @@ class PagedParser(argparse.ArgumentParser):
 
 
 class _StoreOnce(argparse.Action):
-    """Stores the value of an option that is not repeatable; a second value would replace the first in silence."""
+    """Stores the value of an option that is not repeatable; a second value would silently replace the first."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: Any, values: Any, spelling: str | None = None
     ) -> None:
-        flag = self.option_strings[-1] if spelling else ""  # not as it is spelt: -o is --output
+        flag = self.option_strings[-1] if spelling else ""  # the canonical spelling: -o is --output
         if flag and isinstance(parser, PagedParser) and parser.once.setdefault(flag, values) != values:
-            hint = "leave one out" + "; a key of two columns needs a column with both" * (flag == "--key")
+            hint = "leave out one" + "; a key of two columns needs a column with both" * (flag == "--key")
             raise UsageError(f"{flag} is given twice: {parser.once[flag]} and {values}", hint=hint)
         setattr(namespace, self.dest, values)
 
@@ -102,7 +102,7 @@ class _Help(argparse.Action):
 def positive(text: str) -> int:
     """Parse a number from 1 on, as the type "positive" of an option."""
     if not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is no positive number")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive number")
     return int(text)
 
 

@@ -1,6 +1,6 @@
 """The command `workbench`: it handles signals first, and then imports the command line (`cli/command_line.py`).
 
-The rule of this module: it imports next to nothing, to shorten the time in which Python handles Ctrl-C itself and
+The rule of this module: it imports very little, to shorten the time in which Python handles Ctrl-C itself and
 prints a traceback.
 """
 

@@ -34,7 +34,7 @@ def list_properties(loaded: Loaded, texts: Sequence[str]) -> list[PropertySyntax
 
 
 def list_file_properties(default: Loaded) -> list[tuple[Loaded, Sequence[PropertySyntax]]]:
-    """Return the properties that a file states, by pipeline; if it states none, those to check on the default one."""
+    """Return the properties in a file, by pipeline; if there are none, those to check on the default pipeline."""
     source = default.source
     loaded = [default if name == default.name else source.get(name) for name in source.complete]
     if any(each.checks for each in loaded):

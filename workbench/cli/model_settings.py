@@ -46,10 +46,10 @@ def rule_settings(args: argparse.Namespace) -> Settings:
     from workbench.verify.ask.environment import Environment
 
     if getattr(args, "inputs", None) not in (None, "free"):
-        hint = "leave it out: in their model one event comes at a step"
+        hint = "leave it out: in a model of rules, one event comes in each step"
         raise InputError(f"--inputs {args.inputs} is not for rules", hint=hint)
     if args.param or args.fault:
-        raise InputError("rules have no parameters and no faults", hint="leave --param and --fault out")
+        raise InputError("rules have no parameters and no faults", hint="leave out --param and --fault")
     return Settings({}, environment=Environment("one", args.fair), **_decision(args))
 
 
@@ -133,7 +133,7 @@ def _bounds_inside(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds |
         _refuse_bounds(args, pipeline)
         return None
     if len(_values_of_inputs(args)) < len(getattr(args, "values", [])):
-        what = f"{pipeline.name} has rules in it, and there --values sets what inputs carry"
+        what = f"{pipeline.name} contains rules, so --values sets the values of inputs"
         raise InputError(what, hint="name an input, or a field of one: --values temp=44..46")
     from workbench.core.fields import Record
     from workbench.processors.held.group import flatten
@@ -162,7 +162,7 @@ def _refuse_bounds(args: argparse.Namespace, pipeline: Pipeline) -> None:
             what, hint = "is for rules", "leave it out"
             if option == "values":
                 what, hint = "of inputs is for rules", _suggest_values(args, pipeline)
-            raise InputError(f"--{option.replace('_', '-')} {what}, and there are none in {pipeline.name}", hint=hint)
+            raise InputError(f"--{option.replace('_', '-')} {what}, but {pipeline.name} contains none", hint=hint)
 
 
 def _suggest_values(args: argparse.Namespace, pipeline: Pipeline) -> str:
@@ -188,8 +188,8 @@ def _facts(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> Mapping[st
             if name in read_any_facts(args)[0]:
                 continue
             if any(rules.declarations[name].fact for rules in rule_sets if name in rules.declarations):
-                hint = f"give them: --facts bank.db, or --facts {name}=FILE.csv; or allow any: --facts-any {name}=2"
-                raise InputError(f"the rules use facts, {name}", hint=hint)
+                hint = f"add --facts bank.db, or --facts {name}=FILE.csv; or allow any facts: --facts-any {name}=2"
+                raise InputError(f"the rules need facts of type {name}", hint=hint)
         return {}
     from workbench.executors.table import Start
     from workbench.runner.rules.facts import read_named_facts

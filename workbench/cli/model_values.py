@@ -48,7 +48,7 @@ def read_time(text: str, option: str) -> int:
     if not number or not int(number) or (unit and unit not in SPELLINGS):
         example = "--tick '1 min'" if option == "--tick" else "--rate 'Temp=3/1 min'"
         raise InputError(
-            f"{option} {text} is no time", hint=f"write {example}, or a number where windows have no units"
+            f"{option} {text} is not a time", hint=f"write {example}, or a number where windows have no units"
         )
     return int(number) * MICROSECONDS.get(SPELLINGS.get(unit, ""), 1)
 
@@ -80,7 +80,7 @@ def read_values(text: str, domains: Mapping[tuple[str, str], Domain]) -> tuple[t
         try:
             values += range(int(low), int(high) + 1) if dots else [_value(low, domain)]
         except ValueError:
-            raise InputError(f"--values {text}: '{item}' is no value of {domain}", hint="write 1..4 or 1,5,9") from None
+            raise InputError(f"--values {text}: {domain} has no value '{item}'", hint="write 1..4 or 1,5,9") from None
     return (type, attribute), values
 
 
@@ -103,7 +103,7 @@ def read_any_facts(args: argparse.Namespace) -> tuple[dict[str, int], frozenset[
         for text in getattr(args, option[2:].replace("-", "_"), None) or []:
             name, _, limit = (each.strip() for each in text.partition("="))
             if not limit.isdigit():
-                raise InputError(f"{option} {text}: at most how many rows?", hint=f"write {option} Line=3")
+                raise InputError(f"{option} {text}: expected TYPE=ROWS", hint=f"write {option} Line=3")
             if name in limits:
                 raise InputError(f"{option} {text}: its number of rows is given twice", hint="state it once")
             limits[name] = int(limit)

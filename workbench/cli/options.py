@@ -67,7 +67,7 @@ def parameter_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FAULT",
-        help="what may go wrong, besides the faults of the file: 'lose y', 'duplicate y at most 2', "
+        help="possible faults, besides those of the file: 'lose y', 'duplicate y at most 2', "
         "'delay y by 3 when y > 2' (repeatable)",
     )
 
@@ -102,7 +102,7 @@ def engine_options(parser: argparse.ArgumentParser, each: str) -> None:
     from workbench.verify.decide.table import engine_rows
 
     parser.add_argument("--engine", choices=engine_rows(), default="auto", help="the model checker (default: auto)")
-    limit_options(parser, f"; each {each} gets its share of what is left", TIMEOUT)
+    limit_options(parser, f"; each {each} gets its share of the rest", TIMEOUT)
     parser.set_defaults(decides=True)
 
 
@@ -128,7 +128,7 @@ def decision_options(parser: argparse.ArgumentParser) -> None:
     domain_options(parser)
     engine_options(parser, "property")
     strictness_options(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object per property, and nothing else")
+    parser.add_argument("--json", action="store_true", help="print only a JSON object per property")
     parser.add_argument("--quiet", action="store_true", help="one line per property")
 
 
@@ -194,7 +194,7 @@ def _capacity(text: str) -> dict[str, int]:
     for item in text.split(","):
         name, equals, number = item.rpartition("=")
         if not number.strip().isdigit() or bool(equals) != bool(name.strip()):
-            raise argparse.ArgumentTypeError(f"'{item}' is no capacity: write -Q 2 or -Q add.left=3")
+            raise argparse.ArgumentTypeError(f"'{item}' is not a capacity: write -Q 2 or -Q add.left=3")
         capacities[name.strip()] = int(number)
     return capacities
 
@@ -205,7 +205,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds")
     return value
 
 
@@ -226,8 +226,8 @@ def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> L
         from workbench.errors import InputError
 
         commands = "run check equiv buffers analyse explain export draw conform rules".split()
-        hint = f"these commands take them: {', '.join(commands)}"
-        raise InputError("these are rules, and this command is for pipelines", where=reference, hint=hint)
+        hint = f"commands for rules: {', '.join(commands)}"
+        raise InputError("these are rules, but this command is for pipelines", where=reference, hint=hint)
     from workbench.cli.progress import Progress
     from workbench.language import load as read
     from workbench.language import parameters
@@ -262,7 +262,7 @@ def program(
     if not is_rules(reference):
         return load(reference, params, faults).pipeline
     if params or faults:
-        raise InputError("rules have no parameters and no faults", hint="leave --param and --fault out")
+        raise InputError("rules have no parameters and no faults", hint="leave out --param and --fault")
     return rules(reference, types)
 
 

@@ -96,7 +96,7 @@ def block(verdict: Verdict, *, brief: bool = True) -> str:
 
     Parameters
     ----------
-    brief: whether the results of examinations follow their ground; else they are on lines of their own.
+    brief: whether the results of examinations follow their grounds; otherwise they have separate lines.
     """
     lines = [headline(verdict)]
     if verdict.outcome is Outcome.WITHIN_BOUNDS:

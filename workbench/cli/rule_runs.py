@@ -19,13 +19,13 @@ INFER_ROWS = 50_000
 def rule_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `workbench run` for rules."""
     group = add_explain_options(parser)
-    group.add_argument("--rules-control", metavar="FILE", help="when to add, replace or remove rules")
+    group.add_argument("--rules-control", metavar="FILE", help="the times at which to add, replace or remove rules")
     group.add_argument("--with-sources", action="store_true", help="write the events of each match, and its id")
     group.add_argument(
         "--pass",
         action="append",
         metavar="TYPE",
-        help="also write the events of this type, before what they cause (repeatable)",
+        help="also write the events of this type, before their effects (repeatable)",
     )
     group.add_argument(
         "--matches", choices=("count", "rows"),
@@ -47,7 +47,7 @@ def add_explain_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGr
     group.add_argument("--time-unit", metavar="UNIT", help="unit of the numbers in it: us, ms, s, min, h or d")
     group.add_argument(
         "--time-format", metavar="auto|FORMAT",
-        help="how dates are written, as strptime has it: '%%d/%%b/%%Y:%%H:%%M:%%S %%z' (default: auto); where given, "
+        help="the format of dates, as for strptime: '%%d/%%b/%%Y:%%H:%%M:%%S %%z' (default: auto); where given, "
         "inputs of numbers take dates as seconds since 1970",
     )  # fmt: skip
     group.add_argument(
@@ -65,8 +65,8 @@ def add_explain_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGr
 
 
 def all_fact_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for facts that rules look up."""
-    group = parser.add_argument_group("facts, which rules look up")
+    """Add the options for facts that rules query."""
+    group = parser.add_argument_group("facts, which rules query")
     fact_options(group)
     fact_cache_options(group)
 
@@ -108,7 +108,7 @@ def fact_cache_options(group: argparse._ArgumentGroup) -> None:
 
 
 def types_of_log(options: RunOptions, say: Callable[[str], object]) -> Mapping[str, Declaration] | None:
-    """Infer the types of the log, if that is asked for."""
+    """Infer the types of the log, if that is requested."""
     if not options.infer:
         return None
     from workbench.runner.rules.log import infer_types

@@ -30,7 +30,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def certificate_option(parser: argparse.ArgumentParser) -> None:
     """Add the option for certificates."""
     parser.add_argument(
-        "--certificate", metavar="FILE.smt2", help="write proofs of what holds, which `workbench certify` confirms"
+        "--certificate", metavar="FILE.smt2", help="write proofs of verdicts; `workbench certify` confirms them"
     )
 
 
@@ -78,7 +78,7 @@ def write(args: argparse.Namespace, verdicts: Sequence[Verdict]) -> None:
 
 
 def _write_certificates(args: argparse.Namespace, verdicts: Sequence[Verdict], stream: IO[str]) -> None:
-    """Write the certificates of verdicts, and print of which there is none."""
+    """Write the certificates of verdicts, and print which verdicts have none."""
     from workbench.budget import Budget
     from workbench.cli.progress import Progress
     from workbench.core.readable import plural

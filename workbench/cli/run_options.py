@@ -29,7 +29,7 @@ def run_options(args: argparse.Namespace, **own: Any) -> RunOptions:
 
 
 def _integers(args: argparse.Namespace) -> Integer | None:
-    """Return the finite integers that -N or --int ask for, or None."""
+    """Return the finite integers that -N or --int request, or None."""
     count, kind = getattr(args, "N", None), getattr(args, "integers", None)
     if count is None and kind is None:
         return None
@@ -42,7 +42,7 @@ def log_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `Reading`, and those for the output format and for following a growing log."""
     reading_options(parser)
     parser.add_argument(
-        "--follow", action="store_true", help="read on as the file grows, also when it is rotated, until stopped"
+        "--follow", action="store_true", help="follow the file as it grows, also when it is rotated, until stopped"
     )
     parser.add_argument(
         "--output-format", choices=format_names(),
@@ -66,12 +66,12 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--strict", action="store_true", help="report columns that no input uses as an error")
     group.add_argument(
         "--null", action="append", metavar=f"{'|'.join(get_args(Null))}|TEXT",
-        help="what an empty cell or a null means: no event at this step, or an error; zero: 0, false or the empty text,"
+        help="the meaning of an empty cell or a null: no event in a step, or an error; zero: 0, false or the empty text"
         " where other fields of its record are present (default: absent); any other TEXT: cells with it are empty, too",
     )  # fmt: skip
     group.add_argument(
         "--bad-rows", default="error", metavar="error|skip|FILE",
-        help="what to do with rows that cannot be read: fail (default), skip and count them, or write them to a file",
+        help="the handling of rows that cannot be read: fail (default), skip and count them, or write them to a file",
     )  # fmt: skip
     group.add_argument("--header", metavar="NAME,...", help="the columns of a CSV file without a header line")
     group.add_argument(
@@ -86,7 +86,7 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--quote", metavar="CHAR", help="the quote character of CSV cells; '' for none (default: \")")
     group.add_argument("--decimal", metavar="CHAR", help="the decimal mark of numbers: --decimal , (default: .)")
     group.add_argument(
-        "--thousands", metavar="CHAR", help="what separates thousands in numbers: --thousands , (default: nothing)"
+        "--thousands", metavar="CHAR", help="the separator of thousands in numbers: --thousands , (default: none)"
     )
     group.add_argument("--encoding", metavar="NAME", help="encoding of the text: latin-1, cp1252 (default: utf-8)")
     group.add_argument("--skip-lines", type="positive", metavar="N", help="leave out the first N lines of the file")
@@ -96,7 +96,7 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
 
 def backend_option(parser: argparse._ActionsContainer, text: str, default: str = AUTO) -> None:
     """Add `--backend`, and its former name for rules."""
-    help = f"what runs the program (default: {default}). {text}"
+    help = f"the backend that runs the program (default: {default}). {text}"
     parser.add_argument("--backend", metavar="NAME", default=default, help=help)
     parser.add_argument("--engine", metavar="NAME", help="for rules: the former name of --backend")
 
@@ -104,7 +104,7 @@ def backend_option(parser: argparse._ActionsContainer, text: str, default: str =
 def backend_options(parser: argparse.ArgumentParser) -> None:
     """Add `--backend`, and the options of all backends, each with the names of its backends."""
     rows = _run_rows()
-    backend_option(parser, "With auto, it is what fits the program and the log")
+    backend_option(parser, "With auto, it is chosen by the program and the log")
     group = parser.add_argument_group("options of some backends")
     flags: dict[str, list[tuple[BackendOption, str]]] = {}
     for row in rows:

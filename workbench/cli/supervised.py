@@ -1,8 +1,8 @@
 """Commands with limits run in a child process, which this process supervises.
 
-The child interrupts itself at its limits (`workbench.budget`) and prints what it knows. If it cannot be interrupted,
-because foreign code holds Python's lock or memory takes seconds to be released, it is killed a moment later, and this
-process prints the rest: the phase that was reported last, and a line for each missing verdict.
+The child interrupts itself at its limits (`workbench.budget`) and prints the known results. If it cannot be
+interrupted, because foreign code holds Python's lock or memory takes seconds to be released, it is killed a moment
+later, and this process prints the rest: the phase that was reported last, and a line for each missing verdict.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def attend(seconds: float | None, memory_mb: int | None, *, terminal: bool = Fal
 
 
 def report_missing(verdicts: Sequence[str | Mapping[str, Any]], worst: int) -> None:
-    """Tell the parent, if there is one, what to print if this process is killed.
+    """Send the parent, if there is one, the lines to print if this process is killed.
 
     Parameters
     ----------
@@ -76,13 +76,13 @@ def report_missing(verdicts: Sequence[str | Mapping[str, Any]], worst: int) -> N
 
 
 def report_end(code: int) -> None:
-    """Tell the parent that everything is printed, and only the end of the process remains."""
+    """Report to the parent that everything is printed, and only the end of the process remains."""
     _report(code=code)
 
 
 def _report(**report: Any) -> None:
     if _REPORTS:
-        with contextlib.suppress(OSError):  # a parent that is gone
+        with contextlib.suppress(OSError):  # the parent is gone
             os.write(_REPORTS[0], json.dumps(report).encode() + b"\n")
 
 

@@ -21,7 +21,7 @@ class ContractKind(StrEnum):
     """The side that a contract binds."""
 
     ASSUME = "assume"
-    """Whoever feeds the pipeline."""
+    """The environment, which feeds the pipeline."""
     GUARANTEE = "guarantee"
     """The pipeline, as long as no assumption is broken."""
 

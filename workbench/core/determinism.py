@@ -6,7 +6,7 @@ may be left open, which the processor then declares (`Processor.determinism`):
 - *tolerance*: it adds or multiplies floats in sequence, and an executor that groups them differently rounds
   differently. Declared by cumulations whose function `rounds` (`+` and `*` on floats).
 
-The rule of this module: a contract is what an operator leaves open to executors, not a licence. An executor that does
+The rule of this module: a contract states what an operator leaves open; it permits no errors. An executor that does
 not regroup is compared exactly; and only floats are ever compared with a tolerance, never decisions based on them.
 """
 

@@ -145,11 +145,11 @@ class Integer(Domain):
             raise DomainError(f"integers 0..N-1 need N >= 1, not {self.n}")
 
     lo: ClassVar[int] = 0
-    """The smallest value."""
+    """The smallest value of the domain."""
 
     @property
     def hi(self) -> int:
-        """The largest value."""
+        """The largest value of the domain."""
         return self.n - 1
 
     @property
@@ -322,7 +322,7 @@ class ModelScope:
 
 
 LOOKED_AT = "the model does not have a value that is read here"
-LOOKS = "of what rules emit a model has numbers, truth values and names: no times, and nothing that may be null"
+LOOKS = "a model has the numbers, truth values and names that rules emit: no times, and nothing that may be null"
 
 
 class Label(str):
@@ -362,8 +362,8 @@ def outside(what: str, value: Value, domain: Domain, otherwise: str, more: int =
 
 
 def see_domain(domain: object, name: str) -> None:
-    """Raise TypingError if the domain of this name is none, but a type of Python, for example."""
+    """Raise TypingError if the domain of this name is not one: a Python type, for example."""
     if not isinstance(domain, Domain):
         text = domain.__name__ if isinstance(domain, type) else repr(domain)
         instead = text.upper() if text in ("bool", "int", "float", "str") else "INT"
-        raise TypingError(f"{name}={text} is no domain", hint=f"write a domain: {name}=wb.{instead}")
+        raise TypingError(f"{name}={text} is not a domain", hint=f"write a domain: {name}=wb.{instead}")

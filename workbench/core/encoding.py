@@ -10,7 +10,7 @@ from workbench.errors import Refused
 
 
 def encode(domain: Domain, value: Value) -> int:
-    """Return the integer that represents a value of a scalar domain, which is neither of texts nor of floats."""
+    """Return the integer that represents a value of a scalar domain, which has neither texts nor floats."""
     return domain.labels.index(value) if isinstance(domain, Enum) else int(value)
 
 

@@ -59,7 +59,7 @@ class Fault:
             )
         if self.at_most is not None and self.at_most < 1:
             raise PipelineError(
-                f"a fault happens to at least one event, not to {self.at_most}", where=self.where, hint="leave it out"
+                f"the limit of a fault is at least one event, not {self.at_most}", where=self.where, hint="leave it out"
             )
 
     def resolve(self, over: Domain | ModelScope) -> Fault:

@@ -45,7 +45,7 @@ class Tuple(Domain):
 
     @property
     def scalars(self) -> int:
-        """The number of values in it that are no tuples, at any depth."""
+        """The number of scalar values in it, at any depth."""
         return self.__dict__["_scalars"]  # type: ignore[no-any-return]
 
     @property
@@ -191,7 +191,7 @@ class Map(Domain):
 class Nullable(Domain):
     """The values of a domain, and null, which is Python's None: `int?`. It runs, and models do not support it.
 
-    It is for fields of records: a null on a pipe is an event, whereas in a log it is none.
+    It is for fields of records: a null on a pipe is an event, but a null in a log means that there is no event.
     """
 
     of: Domain

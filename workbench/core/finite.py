@@ -14,7 +14,7 @@ FRACTION = (
 )
 """The advice about fractions, which models have only inside functions."""
 ADVICE: tuple[tuple[type[Domain], str], ...] = (
-    (Nullable, "a model has no null: take it out before with value_or(NAME, 0)"),
+    (Nullable, "a model has no null: replace it first, with value_or(NAME, 0)"),
     (Integers, "choose one with -N, or a finite type such as 0..7"),
     (
         Reals,
@@ -32,7 +32,7 @@ def obstacle(domain: Domain, held: tuple[type[Domain], ...] = (), *, computed: b
 
     Parameters
     ----------
-    held: unbounded types that are no obstacle outside maps.
+    held: unbounded types that are not an obstacle outside maps.
     computed: whether its values are computed from inputs that are finite, so that its floats are fractions.
     """
     for part in within(domain):

@@ -113,11 +113,11 @@ class Function:
         return self.associative is not None and self.associative(domain)
 
     def is_rounding(self, domain: Domain) -> bool:
-        """Whether on the values of this domain it would be associative without rounding."""
+        """Whether only rounding keeps the function from being associative on the values of this domain."""
         return self.rounds is not None and self.rounds(domain)
 
     def start_in(self, domain: Domain) -> Value | None:
-        """Return the start value of a cumulation over `domain`, or None if the function names none."""
+        """Return the start value of a cumulation over `domain`, or None if the function has none."""
         return self.start(domain) if callable(self.start) else self.start
 
     def specialise(self, domains: Sequence[Domain]) -> TypedFunction:
@@ -207,7 +207,7 @@ class TypedFunction:
         self.result = result
         """The domain of the results."""
         self.failure = failure
-        """The reason why its table could not be made, or an empty string."""
+        """The reason why its table could not be computed, or an empty string."""
         self.obliged = obliged
         """Whether neither types nor conditions prove that its results are in their range."""
 
@@ -248,10 +248,10 @@ class TypedFunction:
         return run
 
     def into(self, domain: Domain, conditions: Sequence[Term] = (), *, checked: bool = False) -> TypedFunction:
-        """Return this function with its results as values of a domain; itself where they cannot be, by `fits`.
+        """Return this function with its results converted to a domain; unchanged where `fits` does not allow that.
 
         Whole numbers become floats; numbers that are in a range wherever the `conditions` are true are of that
-        range. With `checked` other numbers are, too, and one that leaves the range ends the run.
+        range. With `checked`, other numbers are converted, too, and one that leaves the range ends the run.
         """
         if self.body is None or (not isinstance(domain, Reals) and (self.function.opaque or fits(self.result, domain))):
             return self
@@ -330,7 +330,7 @@ def on_values(function: Function | TypedFunction) -> Callable[..., Any]:
 
 
 def require_typed(function: Function | TypedFunction) -> TypedFunction:
-    """Return a function that has been typed, as those of a typed processor have."""
+    """Return a function that has been typed, as the functions of a typed processor are."""
     assert isinstance(function, TypedFunction)
     return function
 
@@ -346,7 +346,7 @@ def same_domain(a: Domain, b: Domain) -> bool:
 
 
 def fits(result: Domain, domain: Domain) -> bool:
-    """Whether results of one domain can be kept as values of another without being changed."""
+    """Whether results of one domain are values of another without being changed."""
     if same_domain(result, domain) or (result.numeric and domain.numeric and not domain.finite):
         return True
     if isinstance(result, Range) and isinstance(domain, Range | Integer):

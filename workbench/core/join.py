@@ -45,7 +45,7 @@ class Brim(NamedTuple):
 def bound_fronts(capacities: Sequence[int], arrivals: Sequence[Sequence[Any]]) -> int:
     """Return the maximum number of fronts that a step can consume, given the capacities and the arrivals.
 
-    It is at least two where several events come: a pipe that can carry several is shown as such.
+    It is at least two where several events come: a pipe that can carry several events shows lists.
     """
     widest = max(map(len, arrivals))
     return min(widest, max(2, min(q + len(events) for q, events in zip(capacities, arrivals, strict=True))))

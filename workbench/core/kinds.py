@@ -22,7 +22,7 @@ from workbench.errors import Overflow, PipelineError
 T = TypeVar("T")
 
 Push = Callable[[State, Any], Stepped]
-"""`Processor.step`, or the step that an executor has in its place."""
+"""`Processor.step`, or the step that an executor uses instead."""
 
 
 # --- on steps ---------------------------------------------------------------------------------------------------
@@ -37,7 +37,7 @@ class Tick(NamedTuple):
     events: tuple[Maybe, ...]
     """The events of its first input: as many slots as events can come, the absent ones last."""
     strike: Callable[[int, Any], Maybe]
-    """Queries an oracle, by its number from 0, about this step; the second argument states whether it is possible."""
+    """Queries an oracle, by its number from 0, about this step; its second argument: whether a strike is possible."""
     ends: Any
     """Whether the input streams end with this step."""
 
@@ -138,13 +138,13 @@ class Functional(Processor):
 
 @dataclass(frozen=True)
 class Lacking:
-    """A value that a model lacks, where the processor of the model has come to it."""
+    """A value that a model lacks, emitted in the replay of a model's run."""
 
     value: Value | None
 
 
 class Keeping(Processor):
-    """A processor with queues inside it, which are called after it: `queue(NAME.QUEUE)`.
+    """A processor with queues inside it, whose names begin with its own: `queue(NAME.QUEUE)`.
 
     Class attributes
     ----------------
@@ -204,7 +204,7 @@ class Deferring(Keeping):
 
     @property
     def boundless(self) -> bool:
-        """Whether positions wait, in unbounded number."""
+        """Whether an unbounded number of positions can wait."""
         return self.defers and self.capacity is None
 
     def first(self, max_fronts: int) -> Processor:
@@ -268,7 +268,7 @@ class PendingVerdicts(Deferring):
         """Return the verdict on the first position of these streams; None while it is unknown."""
 
 
-# --- made of a file ----------------------------------------------------------------------------------------------
+# --- read from a file ----------------------------------------------------------------------------------------------
 
 
 class FileProcessor(Processor):
@@ -291,7 +291,7 @@ class FileProcessor(Processor):
 
 
 class Each(Protocol):
-    """The way to step the copies of a held processor: does the same work for each of some jobs.
+    """A way to step the copies of a held processor: it does the same work for each job.
 
     It yields the results in the order of the jobs; an error is raised where its result would come.
     """

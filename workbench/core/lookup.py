@@ -1,7 +1,7 @@
 """Choices by a number: constant tables, arrays, and shifts by a number of places.
 
-The rule of this module: a choice is a tree of comparisons of the index, as deep as the logarithm of the number of
-items. Models and compiled code need no more.
+The rule of this module: a choice is a tree of comparisons of the index, whose depth is the logarithm of the number of
+items, so models and compiled code need no operator for it.
 """
 
 from __future__ import annotations

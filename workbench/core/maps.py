@@ -73,7 +73,7 @@ def _sum_domain(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 
 def _check_map_type(op: Operator, args: tuple[Term, ...]) -> Domain:
-    """Return the domain of the map; new keys and values must be of its own domains."""
+    """Return the domain of the map; TypingError if a new key or value is not of the map's domains."""
     domain = _map_of(op, args[0])
     for own, arg in zip((domain.key, domain.value), args[1:], strict=False):
         _check_contained(op, own, arg.domain)
@@ -85,7 +85,7 @@ def _check_contained(op: Operator, own: Domain, arg_domain: Domain) -> None:
     if unify(f"'{op.symbol}'", own, arg_domain) != own:
         raise TypingError(
             f"'{op.symbol}' stores values of {arg_domain} in a map of {own}",
-            hint="ranges are exact; use 'int mod N' or 'int' where arithmetic shall stay in the domain",
+            hint="ranges are exact; use 'int mod N' or 'int' where arithmetic must stay in the domain",
         )
 
 
@@ -103,7 +103,7 @@ _SUM = Operator("map_sum", 1, "sum_values", _total, lambda m: sum(m.values()), "
 
 
 def _is_expanded(op: Operator, m: Any) -> bool:
-    """Whether a map is represented key by key; TypingError for a value that is no map."""
+    """Whether a map is represented key by key; TypingError for a value that is not a map."""
     if isinstance(m, Term):
         _map_of(op, m)
     elif not isinstance(m, Entries | FrozenMap):
@@ -120,7 +120,7 @@ def _word(op: Operator, value: Any, domain: Domain) -> Any:
     """Convert a key or value of a map that only runs to one term, also if it is a tuple."""
     value = _literal(value, domain)
     if isinstance(value, Entries) or (isinstance(domain, Map) and domain.finite):
-        raise TypingError(f"'{op.symbol}' of {domain} in a map of any size", hint="let both have finitely many keys")
+        raise TypingError(f"'{op.symbol}' of {domain} in a map of any size", hint="give both a finite type of keys")
     if not isinstance(value, tuple):
         return value
     if not isinstance(domain, Tuple) or len(domain.fields) != len(value):

@@ -56,7 +56,7 @@ class Array(Domain):
     ----------
     length: None if it grows with what is written: such an array is endless, its positions grow, and code keeps
         the last of its entries (`EXTENT`).
-    blank: whether all are the domain's default at first; they need not be where only written values are read.
+    blank: whether all values are the domain's default at first, as is needed unless only written values are read.
     """
 
     element: Domain
@@ -198,7 +198,7 @@ class RowFold(Operator):
     """
 
     def leaves_word(self, args: tuple[Term, ...]) -> Term:
-        """Return whether a sum leaves a word on the way, which its addends decide as well."""
+        """Return whether the sum, or a partial sum, is outside a word of 64 bits."""
         value = args[-1]
         is_small = value.op is CAST and value.args[0].domain.finite  # small values would have to be too many
         return FALSE if self is not SUM_ROWS or is_small else SUM_ROWS_OVERFLOWS.build(args)

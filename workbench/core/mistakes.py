@@ -20,7 +20,7 @@ class FollowUp(LanguageError):
     """The error for a consequence of a mistake that has been stored already."""
 
     def __init__(self, what: str = "this depends on a mistake elsewhere", **fields: object) -> None:
-        del fields  # its place and its hint are those of the mistake
+        del fields  # the mistake has the place and the hint
         super().__init__(what)
 
 

@@ -39,7 +39,7 @@ _ROWS: dict[str, Operator] = {}
 
 
 def _restore_row(name: str, values: dict[str, Any]) -> Operator:
-    """Return the operator of a name; one that this process does not have is made."""
+    """Return the operator of a name; create one that this process does not have."""
     for module in ("named_operators", "maps", "memory"):  # they have rows
         importlib.import_module(f"workbench.core.{module}")
     return _ROWS.get(name) or Operator(**values)
@@ -74,14 +74,14 @@ class Operator:
         _ROWS.setdefault(self.name, self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Travel to another process by name: there, too, code asks whether an operator is this row of the table."""
+        """Pickle the operator by name, since code compares operators by identity in every process."""
         if _ROWS[self.name] is not self:
             return super().__reduce_ex__(protocol)
         return _restore_row, (self.name, {each.name: getattr(self, each.name) for each in fields(self)})
 
     @property
     def mirror(self) -> str:
-        """The sign of a comparison with its operands exchanged."""
+        """The sign of the comparison after its operands are exchanged."""
         return self.symbol.translate(_MIRRORED)
 
     def implies(self, other: Operator) -> bool:

@@ -87,8 +87,7 @@ class Pipeline(Displayed):
     outputs: output name to the pipe it shows.
     capacities: queue name (also of a queue inside a group) to its capacity; absent queues are unbounded when
         running.
-    faults: the faults on its pipes (also inside groups), those of one pipe in the order in which its events
-        meet them.
+    faults: the faults on its pipes (also inside groups), those of one pipe in the order in which its events pass them.
     contracts: its assumptions and guarantees; no run depends on them.
 
     Raises
@@ -110,7 +109,7 @@ class Pipeline(Displayed):
     """The typed processor of every node, by the node's name."""
 
     kind: ClassVar[str] = "pipeline"
-    """Its name in messages; a subclass that is the graph of something else overrides it."""
+    """The kind of program in messages; a subclass for the graph of another program overrides it."""
 
     def __post_init__(self) -> None:
         for name, domain in self.inputs:
@@ -191,7 +190,7 @@ class Pipeline(Displayed):
                 width = processor.bound_events(domains, processor.bound_fronts(bounds))
             if width is not None:
                 last = 0 if isinstance(processor, Clocked) else processor.finishes
-                # at the end it first emits for late inputs, if there are any, and then its last events
+                # at the end it first processes late inputs, if there are any, and then emits its last events
                 width = max(1, width + last if self.late.intersection(node.inputs) else max(width, last))
             widths.update(dict.fromkeys(node.outputs, width))
         return widths
@@ -270,9 +269,9 @@ class Pipeline(Displayed):
                 pipe = node.inputs[position]
                 if {counts, units.get(pipe, "any")} == {"us", "numbers"}:
                     raise PipelineError(
-                        f"'{pipe}' is the time of rules whose windows have units, and of rules whose windows have none",
+                        f"'{pipe}' is the time of rules whose windows have units, and of rules without units",
                         where=node.where,
-                        hint="give all of them units",
+                        hint="give all windows units",
                     )
                 units[pipe] = counts if units.get(pipe, "any") == "any" else units[pipe]
         return {name: units[name] for name, _ in self.inputs if name in units}
@@ -489,5 +488,5 @@ def graph_of(program: Program) -> Pipeline:
     """Return the graph of a program; PipelineError for another object."""
     graph = getattr(program, "pipeline", None)
     if not isinstance(graph, Pipeline):
-        raise PipelineError(f"a program is expected, not {program!r}", hint="wb.load(FILE), or wb.parse(TEXT).get()")
+        raise PipelineError(f"expected a program, not {program!r}", hint="wb.load(FILE), or wb.parse(TEXT).get()")
     return graph

@@ -52,7 +52,7 @@ class Events(tuple[Value, ...]):
 
 
 class Remembered(ABC):
-    """A part of a state that is no plain data; a step also accepts its saved form."""
+    """A part of a state that is not plain data; a step also accepts its saved form."""
 
     __slots__ = ()
 
@@ -82,7 +82,7 @@ Emission = Maybe | Burst | Events
 """The emission of a processor on one output."""
 
 RANGE_REMEDIES = "a bound where the number is computed, as in min(n + 1, 9), a condition (when, if), or a larger range"
-"""What helps where a number leaves its range."""
+"""The remedies for a number that leaves its range."""
 OBLIGATION_HINT = f"`workbench check -p stays-in-range` finds such runs; try {RANGE_REMEDIES}"
 """The advice for a number that leaves its range, in a processor that `has_obligations`."""
 NOTHING = Maybe(False, None)
@@ -127,7 +127,7 @@ def show_carried(events: list[Value], width: int | None) -> Value | None:
     return events[0] if width == 1 else events
 
 
-SHAPE = "a step gives `state, (emission, ...)`: an emission for each output, each a Maybe, a Burst or Events"
+SHAPE = "a step returns `state, (emission, ...)`: an emission for each output, each a Maybe, a Burst or Events"
 
 
 def misshapen(result: Any, parts: int | None, outs: int) -> str:
@@ -139,10 +139,10 @@ def misshapen(result: Any, parts: int | None, outs: int) -> str:
     outs: the number of outputs.
     """
     if not isinstance(result, tuple) or len(result) != 2 or not all(isinstance(part, tuple) for part in result):
-        return f"its step gives no state and emissions, each a tuple: {result!r}"
+        return f"its step does not return a state and emissions, each a tuple: {result!r}"
     state, emissions = result
     if parts is not None and len(state) != parts:
-        return f"its step gives a state of {len(state)}, where `slots` names {parts}"
+        return f"its step returns a state of {len(state)}, where `slots` names {parts}"
     kinds = Maybe | Burst | Events | Repeated | Scattered
     if len(emissions) != outs or not all(isinstance(each, kinds) for each in emissions):
         return f"its step gives no state and emissions for its outputs, of which it has {outs}: {result!r}"
@@ -232,7 +232,7 @@ class Processor(ABC):
         entries of the streams of its denotation.
     lockstep: whether every front makes every output carry exactly one event.
     singly: whether its machine is defined only for steps in which one of its inputs carries an event.
-    shifts: whether its shift is intended by the user.
+    shifts: whether the user intends its shift.
     constants: the labels of enumerations that it creates itself; a text that calls it may use them.
     """
 
@@ -292,7 +292,7 @@ class Processor(ABC):
     def clocks(self) -> Mapping[int, str]:
         """The inputs that carry the time of the step, by number, and its unit (`Port.clock`).
 
-        A builder need not connect them: by default they read the stream `time`, an input unless the pipeline makes it.
+        A builder need not connect them: by default they read the stream `time`, an input unless a node emits it.
         """
         return {}
 
@@ -313,7 +313,7 @@ class Processor(ABC):
 
     @property
     def fact_types(self) -> tuple[str, ...]:
-        """The types of facts that it queries, which a run is to give."""
+        """The types of facts that it queries, which a run must provide."""
         return ()
 
     def merge_arrivals(self, arrivals: Sequence[Sequence[Value]]) -> list[tuple[Any, ...]]:
@@ -461,8 +461,8 @@ class Processor(ABC):
         named, values = self.slots(inputs), self.initial()
         if len(named) != len(values):
             raise Refused(
-                f"{self}: `initial` gives a state of {len(values)}, and `slots` names {len(named)}",
-                hint="give the name and the finite domain of each part of `initial()` in `slots`",
+                f"{self}: `initial` returns a state of {len(values)}, and `slots` names {len(named)}",
+                hint="list the name and the finite domain of each part of `initial()` in `slots`",
             )
         slots = tuple(Slot(name, domain, value) for (name, domain), value in zip(named, values, strict=True))
         return Machine(slots, self.step, self.finish if self.finishes else None)

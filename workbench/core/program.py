@@ -30,7 +30,7 @@ class Port:
     oracle: whether events on this input are choices of the environment, not arrivals.
     optional: whether a log may lack it.
     shared: whether a file of a log may lack it, as another file has a column for it.
-    copied: whether it is no input, but a time, a key or a copy for the output, so that an empty one is no missing
+    copied: whether it is not an input, but a time, a key or a copy for the output, so that an empty one is no missing
         event.
     clock: whether it carries the time of each step, and the unit of its numbers: `us`; `numbers` if the log
         determines the unit, which is not needed; `any` if the unit makes no difference. Empty: it is no clock.
@@ -170,6 +170,6 @@ class Ports:
 def unknown(
     of: str, kind: str, name: str, known: Iterable[str], where: Location | str = "", extra: str = ""
 ) -> PipelineError:
-    """Return the error for a name that nothing of this kind in a program has."""
+    """Return the error for an unknown name of an object of this kind in a program."""
     hint = did_you_mean(name, known) or "there are: none"
     return PipelineError(f"{of} has no {kind} '{name}'{extra}", where=where, hint=hint)

@@ -77,7 +77,7 @@ def is_whole(domain: Domain) -> bool:
 
 
 class _Sums(Fold[Sum]):
-    """Decomposes whole numbers into sums of terms that are no sums, as far as arithmetic is exact."""
+    """Decomposes whole numbers into sums of terms that are not sums, as far as arithmetic is exact."""
 
     def default(self, term: Term, *args: Any) -> Sum:
         if term.is_const and is_whole(term.domain):
@@ -220,7 +220,7 @@ class _Ranges:
         return reduce(_shift, (_scale(within, factor) for factor, within in ranges), nothing)
 
     def _find_term_bounds(self, term: Term, case: Case) -> Interval:
-        """Return the range of a term that is no sum: from its type, and from the narrowed ranges of its arguments."""
+        """Return the range of a term that is not a sum: from its type, and the narrowed ranges of its arguments."""
         own = (term.domain.lo, term.domain.hi) if isinstance(term.domain, Range | Integer) else WHOLE
         if self.levels >= MAX_LEVELS or self.steps <= 0:
             return own

@@ -1,8 +1,8 @@
 """Values that a running pipeline computes, whether or not anything depends on them.
 
-An executor is strict: the inner processors of a window compute each of their events, and one that leaves its checked
-domain ends the run. The term of a step is lazy: it lacks what has been simplified away. A step on symbols that runs
-inner processors marks their events (`mark_computed`), and `Computed` states when these leave a checked domain.
+An executor is strict: the inner processors of a window compute each of their events, and an event that leaves its
+checked domain ends the run. The term of a step is lazy: it lacks what has been simplified away. A step on symbols that
+runs inner processors marks their events (`mark_computed`), and `Computed` states when these leave a checked domain.
 """
 
 from __future__ import annotations

@@ -288,7 +288,7 @@ def intern(op: Operator | None, args: tuple[Term, ...], domain: Domain, payload:
 
 
 def python_value(value: Any) -> Any:
-    """Convert numpy scalars in a constant to Python values; TypingError for a mutable value, which is no constant."""
+    """Convert numpy scalars in a constant to Python values; TypingError for a mutable value."""
     try:
         hash(value)
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""Functions of texts. They are total: a text that is no number becomes null, and a part beyond a text is empty."""
+"""Functions of texts. They are total: a text that is not a number becomes null, and a part beyond a text is empty."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def regex(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        raise TypingError(f'"{pattern}" is no regular expression: {error}') from error
+        raise TypingError(f'"{pattern}" is not a regular expression: {error}') from error
 
 
 def matches(text: str, pattern: str) -> bool:

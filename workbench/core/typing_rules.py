@@ -58,7 +58,7 @@ def literal_domain(value: Any, like: Domain | None = None, *, compared: bool = F
         if value not in like and isinstance(like, Integer):
             what, hint = f"the constant {value} is not in the domain {like}", "use a domain that has this value"
             if isinstance(value, str):
-                what, hint = f'the text "{value}" stands beside a number of {like}', "write a number, or to_text(NAME)"
+                what, hint = f'the text "{value}" is used with a number of {like}', "write a number, or to_text(NAME)"
             elif isinstance(value, float):
                 hint = FRACTION
             raise outside(what, value, like, hint, more=compared)
@@ -131,7 +131,7 @@ def _show_declared(domain: Domain) -> str:
 def _null_hint(*domains: Domain) -> str:
     """Return the advice about operands of these domains, if one may be null."""
     odd = next((each.of for each in domains if isinstance(each, Nullable)), None)
-    return "" if odd is None else f"write value_or(NAME, {0 if odd.numeric else 'VALUE'}) for what may be null"
+    return "" if odd is None else f"write value_or(NAME, {0 if odd.numeric else 'VALUE'}) for a value that may be null"
 
 
 def _suggest(a: Domain, b: Domain) -> str:
@@ -150,8 +150,8 @@ def numeric(op: Operator, args: tuple[Term, ...]) -> Domain:
     """Return the common domain of numeric arguments."""
     for arg in args:
         if not arg.domain.numeric:
-            text = "to_int(NAME) and to_float(NAME) make a number of a text"
-            truth = "write (if NAME then 1 else 0) for what is true or false"
+            text = "to_int(NAME) and to_float(NAME) convert a text to a number"
+            truth = "write (if NAME then 1 else 0) for a truth value"
             if op.result is order:
                 truth = f"leave the comparison out: it is a condition by itself; or {truth}"
             hint = truth if isinstance(arg.domain, Bool) else text if is_text(arg.domain) else _null_hint(arg.domain)
@@ -229,7 +229,7 @@ def bitwise(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:
             whole_number(op, arg.domain)
             if isinstance(arg.domain, Integer) and not has_bits(arg.domain):
                 wide = replace(arg.domain, n=1 << arg.domain.hi.bit_length())
-                what = f"'{op}' works on bits, and the numbers of {_show_declared(arg.domain)} are no power of two"
+                what = f"'{op}' works on bits, and {_show_declared(arg.domain)} is not of 2^k values"
                 hint = f"declare {wide} or 0..{wide.hi} where the type is written, else -N {wide.n}"
                 raise TypingError(what, hint=hint)
             if isinstance(arg.domain, Range) and not has_bits(arg.domain):
@@ -247,7 +247,7 @@ def fill_bits(a: Range, b: Range) -> Range:
 
 
 def both_bits(a: Range, b: Range) -> Range:
-    """Return the range of the numbers made of the bits that two numbers from 0 on share."""
+    """Return the range of the bitwise conjunctions of numbers in two ranges from 0 on."""
     return Range(0, min(a.hi, b.hi))
 
 
@@ -270,10 +270,10 @@ def is_text(domain: Domain) -> bool:
 
 
 def only_texts(op: Operator, args: Iterable[Term]) -> None:
-    """Refuse arguments that are no texts."""
+    """Refuse arguments that are not texts."""
     for arg in args:
         if not (is_text(arg.domain) or isinstance(arg.domain, Anything)):
-            hint = "to_text(NAME) makes a text of the number" if arg.domain.numeric else _null_hint(arg.domain)
+            hint = "to_text(NAME) converts a number to a text" if arg.domain.numeric else _null_hint(arg.domain)
             raise TypingError(f"'{op.symbol}' needs texts, not values of {arg.domain}", hint=hint)
 
 
@@ -349,7 +349,7 @@ def logic(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 
 def advise_condition(domain: Domain, value: str = "NAME") -> str:
-    """Return the advice about a value that is no condition, where one is needed."""
+    """Return the advice about a value that is not a condition, where one is needed."""
     operand = f"({value})" if value.startswith("if ") else value
     if isinstance(domain, Texts | SomeTexts):
         return f'compare it, e.g. {operand} = "text"'

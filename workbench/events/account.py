@@ -24,7 +24,7 @@ BLANK, KEYLESS, UNDECLARED = "blank lines", "rows without a key", "rows of undec
 MAX_KINDS = 4
 """The maximum number of kinds of bad rows that are listed with their counts."""
 _REPORTING = Lock()
-"""Held while something is reported once that several threads may report at the same time."""
+"""The lock for reports that several threads may make, and that appear once."""
 _WHOSE = re.compile(r"((?:column|input) '[^']*': )?(.*)", re.DOTALL)
 _VALUE = re.compile(r"'[^']*'|\"[^\"]*\"|[+-]?\d\S*")
 """A pattern for values in the reason for a bad row."""
@@ -40,7 +40,7 @@ class BadRow(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The reason without the values of this row."""
+        """The reason, with placeholders for the values of this row."""
         match = _WHOSE.fullmatch(self.reason)
         assert match is not None, "the pattern takes any text"
         whose, what = match.groups("")
@@ -177,7 +177,7 @@ class Reporter:
     reported_once: set[str] = field(default_factory=set)
 
     def report_once(self, text: str, kind: str = "") -> None:
-        """Report a fact about all files of a log, the first time only; or the first one of its kind."""
+        """Report a fact about all files of a log once, or only the first fact of its kind."""
         with _REPORTING:
             known = (kind or text) in self.reported_once
             self.reported_once.add(kind or text)

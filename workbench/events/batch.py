@@ -140,9 +140,9 @@ class LogBatch:
     rows: the events of each row.
     columns: the events of each input, as compiled code takes them.
     occurrences: events of rules in the order of time, as a block or one by one, where rules run.
-    left: the number of rows behind the batch that have been decoded.
+    left: the number of decoded rows after the batch.
     file: the origin of the rows, for messages.
-    failed: the error of the row behind the last one.
+    failed: the error of the row after the last one.
     """
 
     numbers: Sequence[int]
@@ -157,7 +157,7 @@ class LogBatch:
         return len(self.numbers)
 
     def before(self, end: int) -> LogBatch:
-        """Return the rows before an index, without the error behind them."""
+        """Return the rows before an index, without the error that follows them."""
         return replace(self.part(slice(end)), failed=None)
 
     def part(self, rows: slice) -> LogBatch:
@@ -199,7 +199,7 @@ class LogBatch:
 
 
 def take(rows: Iterator[T], count: int, errors: type[E]) -> tuple[list[T], E | None]:
-    """Take up to `count` rows, and the error of the row behind them, if it cannot be read."""
+    """Take up to `count` rows, and the error of the next row, if it cannot be read."""
     first_rows, failed = list[T](), None
     try:
         first_rows.extend(itertools.islice(rows, count))
@@ -242,6 +242,6 @@ def column_steps(columns: Columns, domains: Mapping[str, Domain]) -> Iterator[di
 
 
 def rows_of(lists: Mapping[str, Sequence[Value | None]]) -> Iterator[dict[str, Value]]:
-    """Yield rows of these values; None is no event."""
+    """Yield rows of these values; None means no event."""
     for row in zip(*lists.values(), strict=True):
         yield {name: value for name, value in zip(lists, row, strict=True) if value is not None}

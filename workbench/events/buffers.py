@@ -18,7 +18,7 @@ from workbench.events.text_column import StoredTexts, TextColumn
 from workbench.events.values import dump_json
 
 MANY = 1000
-"""The number of texts from which they are left in their buffers."""
+"""Minimum number of texts that are left in their buffers."""
 
 
 def numbers_to_arrow(domain: Domain, array: Any, there: Any = None, *, quoted: bool = False) -> Any:

@@ -21,11 +21,11 @@ _OTHER_MARK = str.maketrans(",.", ".,")
 
 
 def certain_delimiter(line: str, quote: str, default: str, decimal: str, fed: Callable[[Sequence[str]], int]) -> str:
-    """Return the delimiter of a header: `default`, unless exactly one other character gives more inputs a column.
+    """Return the delimiter of a header: `default`, unless with exactly one other character more inputs have a column.
 
     Parameters
     ----------
-    decimal: the decimal mark, which is no delimiter.
+    decimal: the decimal mark, which is not a delimiter.
     fed: returns the number of inputs with a column among names; less than 0: a required input has none.
     """
     input_counts = dict[str, int]()
@@ -64,7 +64,7 @@ def read_cell(cell: str, domain: Domain, reading: Reading) -> Value | None:
     if reading.decimal != ",":
         return from_text(text, domain)
     if "." in text:
-        hint = "--decimal , takes a comma for the decimal mark, --thousands . points between thousands"
+        hint = "--decimal , reads commas as decimal marks, --thousands . points between thousands"
         raise UnreadableError(describe_domain(inner), hint)
     if text.count(",") > 1:
         raise UnreadableError(
@@ -74,7 +74,7 @@ def read_cell(cell: str, domain: Domain, reading: Reading) -> Value | None:
 
 
 def _ungroup(cell: str, reading: Reading) -> str | None:
-    """Return the text of a number without separators of thousands; None if one stands elsewhere."""
+    """Return the text of a number without separators of thousands; None if one is elsewhere."""
     if not reading.thousands or reading.thousands not in cell:
         return cell
     mark, decimal = re.escape(reading.thousands), re.escape(reading.decimal or ".")

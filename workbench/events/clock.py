@@ -66,7 +66,7 @@ class Clock:
         self.reader = DateReader(self.column, self.format, self.year)
         self.unit = SPELLINGS.get(self.unit or "", self.unit)
         if self.unit is not None and self.unit not in MICROSECONDS:
-            raise InputError(f"'{self.unit}' is no unit of time", hint=did_you_mean(self.unit, MICROSECONDS))
+            raise InputError(f"'{self.unit}' is not a unit of time", hint=did_you_mean(self.unit, MICROSECONDS))
 
     def read(self, cell: str | datetime) -> int:
         """Return the time of a text, or of a cell in a typed column; UntimedError if it is none."""
@@ -108,17 +108,17 @@ class Clock:
 
         Raises
         ------
-        InputError: it is no duration, has a unit where times have none, or has none where times are dates.
+        InputError: it is not a duration, has a unit where times have none, or has none where times are dates.
         """
         match = re.fullmatch(rf"\s*([0-9]+\.?[0-9]*)\s*({'|'.join(SPELLINGS)})?\s*", text)
         if match is None:
             raise InputError(
-                f"'{text}' is no duration", hint="write 10s, 1.5 min, or a number in the unit of the times"
+                f"'{text}' is not a duration", hint="write 10s, 1.5 min, or a number in the unit of the times"
             )
         if not match[2] and self.dates:
             raise InputError(f"{text.strip()} of what?", hint=f"times are dates: write {match[1]}s")
         if match[2] and self.unit is None and not self.dates:
-            raise InputError(f"{text} of which times?", hint=f"name the unit of the log's numbers: {NAME_UNIT}")
+            raise InputError(f"{text} in which unit?", hint=f"name the unit of the log's numbers: {NAME_UNIT}")
         return int(-(-Decimal(match[1]) * MICROSECONDS.get(SPELLINGS.get(match[2]) or self.unit or "", 1) // 1))
 
 
@@ -139,15 +139,15 @@ def _instant(date: datetime) -> tuple[str, int]:
     kind, epoch = ("naive", _EPOCH) if date.tzinfo is None else ("aware", _EPOCH_UTC)
     time = (date - epoch) // _TICK
     if not FIRST <= time <= LAST:
-        raise UntimedError("a date that is of the years 1 to 9999 in UTC, too")
+        raise UntimedError("a date in the years 1 to 9999, also in UTC")
     return kind, time
 
 
 def with_clock(ports: Ports, clock: Clock | None) -> Ports:
     """Adapt the ports of a program for a reader: the time of steps has the form of the log (`Port.clock`).
 
-    Without a clock, or for numbers without a unit, numbers are taken as they are. The consumer checks whether times go
-    back: where rows belong to keys, other rows may come between.
+    Without a clock, or for numbers without a unit, numbers are taken as they are. The consumer checks whether times
+    decrease: between the rows of a key there may be rows of others.
     """
     if clock is None or not any(port.clock for port in ports.inputs):
         return ports
@@ -203,13 +203,13 @@ class Times(Domain):
                 )
             self.last[:] = [time]
         if self.kind == "us" and not self.clock.dates and self.clock.unit is None:
-            raise UntimedError(f"a date, or a number of which it is known what it counts ({NAME_UNIT})")
+            raise UntimedError(f"a date, or a number in a known unit ({NAME_UNIT})")
         if self.kind == "numbers" and self.clock.dates:
-            raise UntimedError("a number, for the windows of the rules have no units")
+            raise UntimedError("a number, since the windows of the rules have no units")
         return time
 
     def follow(self, times: Any) -> bool:
-        """Whether an array of times can be those of the next rows; if so, record the last one."""
+        """Whether these can be the times of the next rows; if so, record the last one."""
         if self.clock.late is None and len(times):
             if (self.last and times[0] < self.last[0]) or (times[1:] < times[:-1]).any():
                 return False

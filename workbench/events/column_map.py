@@ -75,7 +75,7 @@ class ColumnMap:
 
 
 def leaves(columns: ColumnPlaces, domain: Domain, path: str = "") -> Iterator[tuple[int, Domain, str]]:
-    """Yield the single columns, each with its domain and with its name behind that of the input (`path`)."""
+    """Yield the single columns, each with its domain and its name, which begins with that of the input (`path`)."""
     if isinstance(columns, int):
         yield columns, domain, path
     elif columns is not None and isinstance(domain, Tuple):
@@ -144,7 +144,7 @@ def match(names: Sequence[str], ports: Ports, reading: Reading, *, what: str = "
 
 
 def see_inputs(ports: Ports, reading: Reading) -> list[str]:
-    """Return the names for which the user may choose a column: inputs, and the fields of inputs.
+    """Return the names for which the user may choose a column: of inputs, and of their fields.
 
     Raises
     ------
@@ -173,7 +173,7 @@ class _Matching:
         )
         if self.reading.strict and column_map.ignored:
             name = column_map.ignored[0]
-            what = f"{self.what} '{name}' is no input of the {self.ports.kind}"
+            what = f"{self.what} '{name}' is not an input of the {self.ports.kind}"
             raise InputError(what, hint=did_you_mean(name, self.paths))
         optional = {port.name for port in self.ports.inputs if port.optional}
         own = {port.name for port in self.ports.inputs if not (port.copied or port.clock)}

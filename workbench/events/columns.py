@@ -2,7 +2,7 @@
 
 The rule of this module: four types of Arrow columns are enough. Truth values, whole numbers and floats are `boolean`,
 `long` and `double`; all else is `string`: labels and texts as they are, tuples, records, maps and other values as JSON
-text. A null is no event. What is not plainly right is left to code that reads events one by one.
+text. A null means no event. Cells in doubt are left to code that reads events one by one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def has_array(domain: Domain) -> bool:
 
 
 def to_column(domain: Domain, values: Sequence[Value | None], whose: str) -> Any:
-    """Build an Arrow array of events; None is no event.
+    """Build an Arrow array of events; None means no event.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def to_column(domain: Domain, values: Sequence[Value | None], whose: str) -> Any
     except (pa.ArrowInvalid, OverflowError, TypeError) as error:
         odd = next(v for v in values if isinstance(v, float) or not (v is None or -(2**63) <= v < 2**63))
         raise DomainError(
-            f"{odd!r} on {whose} is no whole number of 64 bits, which a column has for {domain}",
+            f"{odd!r} on {whose} is not a whole number of 64 bits, which a column has for {domain}",
             hint="declare it as float" if isinstance(odd, float) else "use CSV or JSON lines, without Spark",
         ) from error
 

@@ -84,7 +84,7 @@ class CsvTables:
         quoted = bool(self._quote) and self._quote.encode() in lines
         names = [str(i) for i in range(len(self._columns.names))]
         try:
-            pa.enable_signal_handlers(False)  # Arrow's own handlers would take signals, and may lose them
+            pa.enable_signal_handlers(False)  # Arrow's own handlers would intercept signals, and may lose them
             return arrow.read_csv(
                 pa.BufferReader(lines),
                 arrow.ReadOptions(use_threads=False, column_names=names, block_size=len(lines) + 1),
@@ -115,7 +115,7 @@ def odd_floats(table: Any) -> list[str]:
 
 
 def are_spelt(table: Any, texts: Any) -> bool:
-    """Whether infinite floats and NaN are spelt so in the texts of their columns."""
+    """Whether infinite floats and NaN have accepted spellings in the texts of their columns."""
     for name, column in zip(texts.column_names, texts.columns, strict=True):
         odd = column.filter(pc.invert(pc.is_finite(table[name])))
         if not pc.all(pc.match_substring_regex(odd, ODD_FLOAT), min_count=0).as_py():
@@ -124,7 +124,7 @@ def are_spelt(table: Any, texts: Any) -> bool:
 
 
 def has_blanks(table: Any) -> bool:
-    """Whether some text is blank, which is no event where cells are texts."""
+    """Whether some text is blank, which means no event where cells are texts."""
     columns = [one_piece(column) for column in table.columns if is_text_type(column.type)]
     text_arrays = [column.dictionary if pa.types.is_dictionary(column.type) else column for column in columns]
     return any(_some_blank(texts_of(column)) for column in text_arrays)

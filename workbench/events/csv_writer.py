@@ -1,6 +1,6 @@
 """Write CSV.
 
-The rule of this module: `formats/csv` reads a row as it was written, with commas between cells whatever the log has,
+The rule of this module: `formats/csv` reads a row as it was written, with commas between cells whatever the input has,
 unless the user names another delimiter.
 """
 

@@ -136,7 +136,7 @@ class RowsReader(JsonReader):
 
     def cells(self, row: Any) -> Sequence[Any]:
         if not isinstance(row, Mapping):
-            hint = "give each input a column by name, {'x': [1, 2]}, or rows such as {'x': 1}; a file by its path"
+            hint = "pass columns by input name, {'x': [1, 2]}, or rows such as {'x': 1}, or the path of a file"
             raise InputError(f"expected a mapping from inputs to events, not {short(repr(row))}", hint=hint)
         return self.cells_of(dict(row), "")
 
@@ -152,7 +152,7 @@ class ArraysReader(RowReader):
 
     Parameters
     ----------
-    data: all of one length. None in a list is no event, and so is a masked entry of an array.
+    data: all of one length. None in a list means no event, and so is a masked entry of an array.
     """
 
     def __init__(self, program: Ported, reading: Reading, reporter: Reporter, data: Mapping[str, Any]) -> None:
@@ -164,7 +164,7 @@ class ArraysReader(RowReader):
         lengths = {names[i]: len(cells) for i, cells in self._given.items()}
         if len(set(lengths.values())) > 1:
             details = ", ".join(f"'{name}' has {length}" for name, length in lengths.items())
-            raise InputError(f"the columns have different numbers of rows: {details}", hint="None is no event in a row")
+            raise InputError(f"the columns have different numbers of rows: {details}", hint="None means no event")
         self._length = next(iter(lengths.values()), 0)
 
     def rows(self, lines: io.TextIOWrapper, file_name: str) -> Iterator[tuple[int, Sequence[Any]]]:
@@ -207,12 +207,12 @@ def _sequence(cells: Any, name: str) -> Any:
     sequence = cells if isinstance(cells, Sequence) else cells.to_numpy() if hasattr(cells, "to_numpy") else cells
     if isinstance(sequence, str) or getattr(sequence, "ndim", 1) != 1 or not hasattr(sequence, "__getitem__"):
         shape = f"an array of {sequence.ndim} dimensions" if hasattr(sequence, "ndim") else short(repr(sequence))
-        raise InputError(f"column '{name}' is {shape}", hint="give an array of one dimension, or a list")
+        raise InputError(f"column '{name}' is {shape}", hint="pass an array of one dimension, or a list")
     return sequence
 
 
 def _values(cells: Any) -> Sequence[Any]:
-    """Return the Python values of an array or a list; times as such, of which numpy makes numbers if they are finer."""
+    """Return the Python values of an array or a list; times stay times, though numpy converts fine ones to numbers."""
     if getattr(getattr(cells, "dtype", None), "kind", "") in ("m", "M"):
         cells = cells.astype(f"{cells.dtype.kind}8[us]")
     return list(cells.tolist() if hasattr(cells, "tolist") else cells)

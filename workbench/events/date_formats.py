@@ -16,7 +16,7 @@ from typing import Any
 from workbench.errors import InputError, did_you_mean
 
 AUTO = "auto"
-"""The setting by which the form of a text determines its format."""
+"""The setting that infers the format of a text from its form."""
 FINEST = "a time no finer than a microsecond"
 AHEAD = timedelta(hours=14)
 """The greatest offset of a time zone before UTC."""
@@ -45,7 +45,7 @@ _YEAR_DIRECTIVE = re.compile(r"%[YyGcx]")
 
 
 class UntimedError(ValueError):
-    """The error for a text that is no time; the message describes what was expected."""
+    """The error for a text that is not a time; the message describes what was expected."""
 
     def __init__(self, expected: str, hint: str = "") -> None:
         super().__init__(expected)
@@ -199,7 +199,7 @@ def _ambiguous(day: int, month: int, year: str, text: str) -> UntimedError:
     rest = _CLOCK_TEXT.sub(_directives, text[match.end("year") :].removesuffix(match["zone"] or ""))
     rest += "%z" if match["zone"] else ""
     formats = (f"'%{one}{match[2]}%{other}{match[2]}%Y{rest}'" for one, other in ("dm", "md"))
-    what = f"a date that has one meaning (this is {' or '.join(readings)}, and no row near it decides)"
+    what = f"a date that has one meaning (this is {' or '.join(readings)}, and no row nearby decides)"
     return UntimedError(what, f"write --time-format {' or --time-format '.join(formats)}")
 
 
@@ -222,7 +222,7 @@ def _check_format(format: str) -> None:
     if "%" not in format:
         hint = did_you_mean(format, [AUTO])
         hint = hint if hint.startswith("did") else "write --time-format '%d/%b/%Y:%H:%M:%S %z', for example"
-        raise InputError(f"--time-format {format}: this is no format of times", hint=hint)
+        raise InputError(f"--time-format {format}: this is not a format of times", hint=hint)
     try:
         datetime.strptime(datetime(2000, 1, 1, tzinfo=UTC).strftime(format), format)
     except (ValueError, re.error) as error:

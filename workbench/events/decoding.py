@@ -1,7 +1,7 @@
 """Decode blocks of a log into batches, and count their rows.
 
-The rule of this module: a row is counted when it has been decoded, in a column or singly, so that consumers of rows
-count none of them, and `--head` means the same to all.
+The rule of this module: a row is counted when it has been decoded, in a column or singly, so that consumers count no
+rows, and `--head` means the same to all.
 """
 
 from __future__ import annotations

@@ -52,10 +52,10 @@ def format_of(path: str | Path, option: str = "--format") -> str | None:
 
     hint = f"the formats are {', '.join(known)}; if the file has one of them, name it: {option} csv"
     if is_database(path) and option == "--format":
-        hint = f"facts are read from a database, --facts {path}, and events from files; {hint}"
+        hint = f"a database has facts, --facts {path}; events are read from files; {hint}"
     if suffix in FOREIGN and option == "--format":
         hint = f"unpack it, or save its table as CSV; {hint}"
-    raise InputError(f"'{suffix}' is no format of events", where=str(path), hint=hint)
+    raise InputError(f"'{suffix}' is not a format of events", where=str(path), hint=hint)
 
 
 def check_page_name(path: str | Path) -> None:
@@ -99,7 +99,7 @@ def open_bytes(path: str | Path, stdin: IO[bytes] | None = None) -> Iterator[io.
 
 @contextmanager
 def sought(stream: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Give a stream with random access: compressed data are copied to a temporary file."""
+    """Yield a stream with random access: compressed data are copied to a temporary file."""
     if not isinstance(getattr(stream, "raw", None), Decompressed):
         yield stream
         return
@@ -145,7 +145,7 @@ def _raw(stream: IO[bytes]) -> io.RawIOBase:
 
 @contextmanager
 def replacing(target: Path, stays: Callable[[], bool] | None = None) -> Iterator[Path]:
-    """Give an empty file beside `target`, with its suffix, that takes its name at the end, or is removed.
+    """Yield an empty file beside `target`, with its suffix, which takes its name at the end, or is removed.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def replacing(target: Path, stays: Callable[[], bool] | None = None) -> Iterator
     name = target.with_name(f".{os.urandom(4).hex()}.{target.name}")
     half_written[str(name)] = stays is not None
     work().report()
-    try:  # includes the creation: an interrupt at any time leaves nothing behind
+    try:  # includes the creation: an interrupt at any time leaves no file
         try:
             name.touch(exist_ok=False)
         except OSError as error:
@@ -178,7 +178,7 @@ def replacing(target: Path, stays: Callable[[], bool] | None = None) -> Iterator
 
 
 def is_stream(path: str | Path) -> bool:
-    """Whether this is the standard output (`-`), a pipe or a device, which are written as events come."""
+    """Whether this is the standard output (`-`), a pipe or a device, to which events are written as they come."""
     return str(path) == "-" or (os.path.exists(path) and not os.path.isfile(path))
 
 
@@ -232,7 +232,7 @@ def destination(
     ----------
     stays: as in `replacing`.
     appended: whether text is appended to the file, under its own name.
-    appearing: gives the file its name when this stack is closed, after the file is complete; None: at once.
+    appearing: this stack, when closed, gives the complete file its name; None: at once.
 
     Raises
     ------

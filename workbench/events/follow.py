@@ -112,16 +112,16 @@ def find_followed_file(log: Any) -> str:
 
     Raises
     ------
-    InputError: the log is no text file, or several files.
+    InputError: the log is not a text file, or several files.
     """
     files = list_named_files(log) or []
     path = str(files[0]).rpartition("=")[2] if files and not os.path.exists(files[0]) else str(*files[:1])
     several = len(files) > 1 or os.path.isdir(path) or (glob.has_magic(path) and not os.path.exists(path))
     refused = (
         (not files, "data in memory does not grow", "give the path of a file"),
-        (several, "it is for one file", "name the file that is written"),
+        (several, "only one file can be followed", "name the file that is written"),
         (Path(path).suffix in COMPRESSIONS, "a compressed file does not grow line by line", "name one that is text"),
-        (path == "-" or is_stream(path), "a pipe is read as it comes anyway", "leave it out"),
+        (path == "-" or is_stream(path), "a pipe is always read as it comes", "leave it out"),
     )
     for is_refused, what, hint in refused:
         if is_refused:
@@ -130,7 +130,7 @@ def find_followed_file(log: Any) -> str:
 
 
 def await_followed_file(log: Any, say: Callable[[str], object]) -> None:
-    """Wait until the file to follow is there; `say` reports once that it is not."""
+    """Wait until the file to follow exists; `say` reports once that it does not."""
     path = find_followed_file(log)
     if not os.path.exists(path):
         say(

@@ -68,7 +68,7 @@ def decode_column(domain: Domain, column: Any, *, stored: bool = False) -> Event
     ):
         try:
             column = column.cast(target_type)
-        except pa.ArrowInvalid:  # some numbers are no floats
+        except pa.ArrowInvalid:  # some numbers are not floats
             return None
     if column.type != target_type:
         return None
@@ -105,7 +105,7 @@ def decode_texts(column: Any) -> EventArray | None:
 
 
 def _tells_apart(kind: Any) -> bool:
-    """Whether values of this type have the same texts as in rows."""
+    """Whether values of this type are distinguished here exactly as they are in rows."""
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     return bool(text or pa.types.is_boolean(kind) or pa.types.is_integer(kind))
 

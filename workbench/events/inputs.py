@@ -1,7 +1,7 @@
 """The files of a log: the inputs that a user names, in their order.
 
 The rule of this module: a folder or a pattern stands for its files in natural order (`log2` comes before `log10`), and
-one that stands for none is an error.
+if there are none, that is an error.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def log_files(log: LogPath | Sequence[LogPath]) -> list[LogPath]:
     """
     files = [file for each in list_named_files(log) or () for file in _files(each)]
     if files.count("-") > 1:
-        raise InputError("the standard input can be read once", hint="give --input - once")
+        raise InputError("the standard input can be read once", hint="write --input - once")
     return files
 
 
@@ -86,7 +86,7 @@ def see_apart(
 def read_files(log: object) -> Iterator[str]:
     """Yield the files of a log, also where a type of events precedes them (`Smoke=smoke.csv`), or a name follows.
 
-    A name is that of a table of facts (`bank.db:lines`), or of a pipeline.
+    The name is that of a table of facts (`bank.db:lines`), or of a pipeline.
     """
     for each in list_named_files(log) or ():
         path = str(each) if os.path.exists(each) else str(each).rpartition("=")[2]
@@ -98,7 +98,7 @@ def read_files(log: object) -> Iterator[str]:
 ROTATED = re.compile(r"[.-][0-9][0-9T:-]*")
 """The endings of rotated files: `.1`, `-20261124`; compressed ones have a further ending."""
 MAX_ROTATIONS = 9999
-"""The greatest number of a rotation; a greater number behind a name is a date."""
+"""The greatest number of a rotation; a greater number after a name is a date."""
 
 
 def _sort_log(files: Iterable[LogPath]) -> list[LogPath]:
@@ -138,19 +138,19 @@ def _files(entry: LogPath) -> list[LogPath]:
 
 
 def suggest_file(path: str) -> str:
-    """Return a hint for the name of a file that is not there: one beside it with a similar name; empty if none has."""
+    """Return a hint for a missing file: a file in its folder with a similar name; empty if there is none."""
     name, _, file = path.partition("=")
     if name.isidentifier() and os.path.exists(file):
         return f"{name}=FILE is for rules, for events of one type; inputs of a pipeline are columns: --input {file}"
     if all(map(os.path.exists, several := path.split(","))):
-        return f"each file has an option: {' '.join(f'--input {each}' for each in several)}"
+        return f"each file needs an option: {' '.join(f'--input {each}' for each in several)}"
     beside = os.listdir(_folder(path)) if os.path.isdir(_folder(path)) else []
     close = did_you_mean(os.path.basename(path), beside)
     return close if close.startswith("did") else ""
 
 
 def _inside(folder: Path) -> Iterator[LogPath]:
-    """Yield the files in a folder, and in those of its folders that Spark makes for parts, as `batch=00000007`."""
+    """Yield the files in a folder, and in the folders that Spark creates there for parts, such as `batch=00000007`."""
     for each in folder.iterdir():
         if each.name[0] not in "._" and each.is_file():
             yield each

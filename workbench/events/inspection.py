@@ -1,6 +1,6 @@
 """Inspect the first rows of a log: the columns, and the inputs that they belong to.
 
-The rule of this module: nothing is run, and a missing column is no error; errors of cells are those of a run.
+The rule of this module: nothing is run, and a missing column is not an error; errors of cells are those of a run.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class InspectedColumn:
     kind: its type in the file; for texts, what the first rows contain.
     nulls: the number of empty cells.
     inputs: the inputs that use it: `x: int`, `e.user: int`.
-    wrong: the error of the first cell that is no event; empty if there is none.
+    wrong: the error of the first cell that cannot be read; empty if there is none.
     """
 
     name: str
@@ -104,7 +104,7 @@ def samples(
     for file in log_files(path):
         with _leniently(file, program, reading) as (reader, lines, file_name):
             kinds, cells = reader.sample(lines, file_name, count)
-            known = {} if reader.typed else kinds  # those of typed columns are named by the format
+            known = {} if reader.typed else kinds  # the format names the types of typed columns
             if not reader.typed:
                 cells = {name: [plain_cell(cell, reading) or None for cell in some] for name, some in cells.items()}
             yield file_name, cells, partial(_column_kind, known, reader.typed)
@@ -163,7 +163,7 @@ def _wrong(reader: RowReader, domain: Domain, cells: Sequence[Any]) -> str:
 
 
 def guess_type(cells: Sequence[Any], typed: bool = False) -> str:
-    """Return the type of texts, or of typed data, in which a text is a text."""
+    """Guess the type of cells; in `typed` data, a text is a text."""
     kinds = dict.fromkeys(_kind(cell, typed) for cell in cells if cell is not None and (typed or cell != ""))
     if kinds.keys() == {"whole numbers", "numbers"}:
         return "numbers"

@@ -42,7 +42,7 @@ class LineReader(RowReader):
             first += count
 
     def lines_block(self, lines: bytes, file_name: str, first: int, count: int) -> LogBlock:
-        """Return a block of `count` whole lines, behind the first `first` lines of the file."""
+        """Return a block of `count` whole lines, after the first `first` lines of the file."""
         return LogBlock(partial(self.line_steps, lines, file_name, first), rows=count)
 
     def line_steps(self, lines: bytes, file_name: str, first: int) -> Iterator[InputEvents]:

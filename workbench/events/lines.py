@@ -25,7 +25,7 @@ QUOTE, LINE, RETURN = b'"\n\r'
 
 
 def arriving(stream: io.BufferedReader) -> Iterator[tuple[bytes, bool]]:
-    """Yield the bytes of a stream, by block of a file or as they arrive in a pipe, and whether they are the last.
+    """Yield the bytes of a stream, in blocks from a file or as they arrive in a pipe, and whether they are the last.
 
     The last bytes are empty.
     """
@@ -79,8 +79,8 @@ def whole_lines(stream: io.BufferedReader, file_name: str) -> Iterator[bytes]:
 class BegunRow:
     """The bytes of a row whose end has not arrived.
 
-    Bytes behind a long row wait while none of them can end it, so that it is not rescanned for each. Where quotation
-    marks are in doubt, they may wait longer than necessary, but not beyond the length of a line.
+    Bytes after the start of a long row wait while none of them can end it, so that it is not rescanned for each. Where
+    quotation marks are in doubt, they may wait longer than necessary, but not beyond the length of a line.
     """
 
     def __init__(self, file_name: str) -> None:
@@ -103,7 +103,7 @@ class BegunRow:
         return None
 
     def _may_end(self, data: bytes) -> bool:
-        """Whether the bytes contain the end of a line behind an even number of quotation marks."""
+        """Whether the bytes contain the end of a line after an even number of quotation marks."""
         if b'"' not in data:
             return not self._odd and b"\n" in data
         import numpy as np
@@ -140,14 +140,14 @@ def whole_rows(data: bytes, between: str, quote: str = '"') -> int | None:
     if not (np.isin(text[opening], ends).all() and np.isin(text[closing], [*ends, RETURN]).all()):
         return None
     cut = data.rfind(b"\n") + 1
-    if np.searchsorted(marks, cut) % 2:  # the cut lies in a cell
+    if np.searchsorted(marks, cut) % 2:  # the cut is in a cell
         cuts: Any = np.flatnonzero(text[1:-1] == LINE) + 1
         cut = int(cuts[np.searchsorted(marks, cuts) % 2 == 0].max(initial=0))
     return None if _returns(data[:cut]) else cut
 
 
 def _returns(data: bytes) -> bool:
-    """Whether some lines end in another way than others, as cells might, too."""
+    """Whether some lines end otherwise than others, as line ends in cells may."""
     return b"\0" in data or (b"\r" in data and data.replace(b"\r\n", b"").count(b"\r") > 0)
 
 
@@ -187,7 +187,7 @@ class RetainedRow(list[str]):
 
     Attributes
     ----------
-    text: the row as it stands in the file.
+    text: the row as it is in the file.
     """
 
     def __init__(self, cells: Iterable[str], text: str) -> None:
@@ -196,7 +196,7 @@ class RetainedRow(list[str]):
 
 
 class OddLine(InputError):
-    """The error for a line that is no row; `text` is the line as it stands in the file."""
+    """The error for a line that is not a row; `text` is the line as it is in the file."""
 
     def __init__(self, what: str, text: str) -> None:
         super().__init__(what)
@@ -204,7 +204,7 @@ class OddLine(InputError):
 
 
 class RetainedLines:
-    """Lines with a memory of those of the last row; of a bad row only the first is dropped.
+    """Lines that remember those of the last row: of a bad row, only the first is dropped.
 
     Attributes
     ----------

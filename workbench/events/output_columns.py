@@ -1,6 +1,6 @@
 """Convert the arrays of compiled code to Arrow columns of outputs, and these to rows.
 
-The rule of this module: `columns.kind` defines the type of a column; a null is no event, and tuples are JSON text.
+The rule of this module: `columns.kind` defines the type of a column; a null means no event, and tuples are JSON text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def outputs_to_table(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) 
     Parameters
     ----------
     outputs: name to events (`session.OutputEvents`), with `steps` if there are several outputs.
-    domains: the domains of the outputs. A null is no event.
+    domains: the domains of the outputs. A null means no event.
     """
     return pa.table(outputs_to_columns(outputs, domains)[1], list(domains))
 

@@ -118,7 +118,7 @@ def write_outputs(
     live: bool,
     stays: Stays | None = None,
 ) -> Iterator[SplitWriter]:
-    """Give a writer of the rows of each output into its file; other outputs are not written.
+    """Yield a writer of the rows of each output to its file; other outputs are not written.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def write_outputs(
     """
     for name, file in files.items():
         if name not in outputs:
-            hint = did_you_mean(name, outputs) or "here all rows go to one file"
+            hint = did_you_mean(name, outputs) or "without names of outputs, all rows go to one file"
             what = f"{of} has no output '{name}': --output {name}={file}"
             raise InputError(what, hint=f"{hint}; a file that is called so is ./{name}={file}")
     with ExitStack() as appearing:

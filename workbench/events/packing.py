@@ -45,7 +45,7 @@ def _gunzip(stream: io.BufferedReader) -> Callable[[Any], int]:
         while True:
             if member.eof:
                 data = member.unused_data.lstrip(b"\0")
-                while not data:  # zeros may stand between members, and behind the last one
+                while not data:  # zeros may precede and follow members
                     packed = stream.read1(PACKED)
                     if not packed:
                         return 0
@@ -56,7 +56,7 @@ def _gunzip(stream: io.BufferedReader) -> Callable[[Any], int]:
                 if not data and not full:
                     data = stream.read1(PACKED)
                     if not data:
-                        raise EOFError("it ends in the middle")
+                        raise EOFError("it is truncated")
             content = member.decompress(data, len(buffer))
             full = len(content) == len(buffer)
             if content:
@@ -167,7 +167,7 @@ class PackedFile(io.RawIOBase):
         return self._target.tell()
 
     def put(self, piece: bytes) -> None:
-        """Write a piece behind all that has been written."""
+        """Append a piece."""
         self._settle()
         self._target.write(piece)
         self._last = b""
@@ -210,7 +210,7 @@ def decompress_stream(stream: io.BufferedReader) -> io.BufferedReader:
 
 
 def ready_bytes(stream: IO[str], pieces: Sequence[Bytes]) -> Callable[[], None]:
-    """Compress bytes, if need be, and return a function that writes them behind the text of a `destination`."""
+    """Compress bytes, if need be, and return a function that appends them to the text of a `destination`."""
     raw: Any = cast(io.TextIOWrapper, stream).buffer
     packed = raw.packed(b"".join(pieces)) if isinstance(raw, PackedFile) else None
 

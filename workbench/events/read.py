@@ -80,7 +80,7 @@ def read_blocks(
             log_reader(byte_stream, file, program, reading, reporter) as (reader, lines, file_name),
         ):
             yield from count_blocks(reader.blocks(lines, file_name), file_name, reading, reporter.account)
-            if not enough(reading, reporter.account):  # errors about all rows are found when they have been taken
+            if not enough(reading, reporter.account):  # errors about the whole log are found after all rows
                 yield LogBlock(partial(_read_end, reader, file_name), rows=0)
 
 
@@ -95,13 +95,13 @@ def _read_end(reader: RowReader, file_name: str) -> Iterator[InputEvents]:
 def _files(
     path: LogPath | Sequence[LogPath], program: Ported, reading: Reading, account: Account, stdin: IO[bytes] | None
 ) -> Iterator[tuple[LogPath, AbstractContextManager[io.BufferedReader]]]:
-    """Yield the files of a log, and a context that opens each, as long as rows are read."""
+    """Yield the files of a log, each with a context that opens it, as long as rows are read."""
     see_inputs(program.ports, reading)
     streams: Iterator[tuple[LogPath, AbstractContextManager[io.BufferedReader]]]
     if reading.follow is None:
         streams = ((file, open_bytes(file, stdin)) for file in log_files(path))
     else:
-        # between a rotation and the first line behind it there is no file of that name
+        # between a rotation and the next line there is no file of that name
         (name,) = [reading.follow.path] if reading.follow.older else log_files(path)
         streams = ((name, io.BufferedReader(file, BUFFER)) for file in reading.follow.files())
     while not enough(reading, account) and (entry := next(streams, None)) is not None:
@@ -115,7 +115,7 @@ def share_columns(path: object, ports: Ports, reading: Reading, key: str | None 
 
     Parameters
     ----------
-    path: the log, which has several files, or is no file.
+    path: the log, which has several files, or is not a file.
     key: the column of keys, which each file needs, like the times.
     """
     names = {port.name for port in ports.inputs if not (port.optional or port.clock or port.name == key)}
@@ -177,7 +177,7 @@ def _open_log(
 def log_reader(
     stream: io.BufferedReader, path: LogPath, program: Ported, reading: Reading, reporter: Reporter
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
-    """Give the reader of a file of a log, its lines, and its name for messages."""
+    """Yield the reader of a file of a log, its lines, and its name for messages."""
     file_name, dropped = display_name(path), DroppedLines()
     encoding = reading.encoding or find_marked_encoding(stream)
     if encoding and not reading.encoding:

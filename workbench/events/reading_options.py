@@ -39,7 +39,7 @@ class Reading:
     only_64_bits: whether whole numbers have at most 64 bits, as in compiled code.
     format: the format of the files; None: that of their names or first bytes.
     clock: the form of the times of steps; None: numbers that are taken as they are.
-    dated: whether a date in place of a number is read as seconds since 1970, in the form that the clock has.
+    dated: whether a date in place of a number is read as seconds since 1970, in the form of the clock.
     header: the names of columns in files (CSV) that begin with a row; empty: they begin with a line of names.
     pattern: the pattern that each line of a text matches as a whole, with a named group for each column.
     xml: the name of the XML elements that are rows.
@@ -49,8 +49,8 @@ class Reading:
     thousands: the separator of thousands in numbers of texts; empty: none.
     nulls: further texts of empty cells.
     encoding: the encoding of a text; empty: UTF-8, or that of its first bytes.
-    skip_lines: the number of lines at the beginning of a text that are no rows.
-    comment: the beginning of lines of a text that are no rows.
+    skip_lines: the number of lines at the beginning of a text that are not rows.
+    comment: the beginning of lines of a text that are not rows.
     follow: reads a file that grows.
     """
 
@@ -89,7 +89,7 @@ def nulls_of(nulls: str | Iterable[str]) -> tuple[Null, tuple[str, ...]]:
     texts = tuple(word for word in words if word not in meanings)
     for text in texts:
         if (hint := did_you_mean(text, get_args(Null))).startswith("did"):
-            raise InputError(f"there is no meaning '{text}' of nulls", hint=hint)
+            raise InputError(f"nulls have no meaning '{text}'", hint=hint)
     if len(set(meanings)) > 1:
         raise InputError(
             f"--null is given two meanings for empty cells: {' and '.join(meanings)}", hint="leave one out"

@@ -51,7 +51,7 @@ class LogBlock:
     ----------
     steps: reads the rows one by one, with all checks and messages.
     columns: reads the events of all inputs, if all cells are clearly events or empty; None if rows must be read singly.
-    rows: the number of rows, lines that are no steps included; None if it is unknown before reading.
+    rows: the number of rows, lines that are not steps included; None if it is unknown before reading.
     file: the origin of the rows, for messages.
     """
 
@@ -75,7 +75,7 @@ class RowReader(ABC):
     columns: the map from columns to inputs; None before the first row.
     takers: the functions that read the event of each input from the cells of a row.
     part: the part of the file that is read.
-    dropped: the lines of a text that are no rows.
+    dropped: the lines of a text that are not rows.
     """
 
     noun = "column"
@@ -96,8 +96,8 @@ class RowReader(ABC):
         for name, domain in self.domains.items():
             if isinstance(domain, Nullable):
                 self.reporter.report_once(
-                    f"input '{name}' is of type {domain}, but in a log a null or an empty cell is no event; fields of"
-                    " records may be null, --null zero reads it as a value, and --null error refuses it"
+                    f"input '{name}' is of type {domain}, but a null or an empty cell of a log means no event; fields"
+                    " of records may be null, --null zero reads it as a value, and --null error refuses it"
                 )
         for domain in self.domains.values():
             if isinstance(domain, Times) and reporter is not None:
@@ -147,12 +147,12 @@ class RowReader(ABC):
 
         Raises
         ------
-        InputError: it is no row; the caller adds the place.
+        InputError: it is not a row; the caller adds the place.
         """
         return cast("Sequence[Any]", row)
 
     def step(self, row: Any) -> InputEvents | None:
-        """Return the events of a row; None for a row that is no step.
+        """Return the events of a row; None for a row that is not a step.
 
         Raises
         ------
@@ -297,7 +297,7 @@ class RowReader(ABC):
         return f"column '{self.columns.names[column]}'"
 
     def _report_shared_columns(self) -> None:
-        """Report a column that is given for two inputs: seldom intended where these have files of their own."""
+        """Report a column that two inputs read, which is rarely intended where each has a file of its own."""
         clocks = {port.name for port in self.ports.inputs if port.clock}
         readers: dict[str, str] = {}
         for path, column in self.reading.columns.items():
@@ -305,7 +305,7 @@ class RowReader(ABC):
                 self.reporter.report_once(f"inputs {first} and {path} read the same column '{column}'")
 
     def _empty(self, path: str) -> InputError:
-        return InputError(f"'{path}' is empty", hint="without --null error there is no event then")
+        return InputError(f"'{path}' is empty", hint="without --null error, this means no event")
 
     def located(self, rows: Iterator[tuple[int, Any]], file_name: str) -> Iterator[InputEvents]:
         """Yield the steps of these rows.
@@ -342,7 +342,7 @@ class RowReader(ABC):
         return f"{file_name}:{self.in_file(number)}"
 
     def text(self, number: int, row: Any) -> str:
-        """Return a row as it stands in the file."""
+        """Return a row as it is in the file."""
         del number
         return str(row).rstrip("\r\n")
 

@@ -1,8 +1,8 @@
 """The table of formats, which all code about several formats uses.
 
 The rule of this module: a format is one file in `events/formats`, or in the folder `formats` of an extension, with its
-reader, its writer and a `ROW`, and has the name of its file. So its name is known before it is imported. The formats of
-plugins come in other ways.
+reader, its writer and a `ROW`, and has the name of its file. So its name is known before it is imported. Plugins
+register their formats.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FORMATS = "workbench.events.formats"
 USUAL = "csv"
 """The default format."""
 PIPED = "jsonl"
-"""The format for pipes and terminals to which another one cannot be written."""
+"""The format for pipes and terminals if the chosen one cannot be written to them."""
 PYARROW = {"pyarrow": install_extra("lab")}
 
 
@@ -45,7 +45,7 @@ class FormatRow:
     takes: the options of a `Reading` that only such formats have.
     needs: the Python packages that it requires, and how each is installed.
     row_bytes: the approximate size of an uncompressed row in bytes.
-    spark: its name in Spark, if it differs; for a format that is no text, only if Spark writes it.
+    spark: its name in Spark, if it differs; for a format that is not text, only if Spark writes it.
     rank: its place among the others.
     """
 

@@ -18,7 +18,7 @@ class StoredTexts(Sequence[str]):
 
     Attributes
     ----------
-    begins, ends: arrays with the first byte of each text, and the byte behind its last one.
+    begins, ends: arrays with the first byte of each text, and the byte after its last one.
     letters: the bytes (UTF-8) of the texts, and of gaps between them.
     """
 
@@ -69,7 +69,7 @@ class StoredTexts(Sequence[str]):
 
 @dataclass(frozen=True, eq=False)
 class TextColumn:
-    """A sequence of texts; `numpy.asarray` converts it to an array.
+    """A sequence of texts, stored as numbers; `numpy.asarray` converts it to an array.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ ENCODINGS = "utf-8", "utf-16", "latin-1", "cp1252", "iso8859-15", "cp1251", "cp4
 
 
 def resolve_reading(reading: Reading) -> Reading:
-    """Replace the names of characters, encodings and patterns in a reading by what they stand for.
+    """Replace the names of characters, encodings and patterns in a reading by their meanings.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def delimiter_of(text: str, option: str = "--delimiter") -> str:
 
     Raises
     ------
-    InputError: it is no delimiter.
+    InputError: it is not a delimiter.
     """
     delimiter = DELIMITERS.get(text, text).replace("\\t", "\t")
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n' or delimiter.isalnum():

@@ -1,4 +1,4 @@
-"""Convert the bytes of texts for readers: to UTF-8, and without the lines that are no rows.
+"""Convert the bytes of texts for readers: to UTF-8, and without the lines that are not rows.
 
 The rule of this module: dropped lines are remembered, so that messages number lines as the file has them.
 """
@@ -18,17 +18,17 @@ _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class DroppedLines:
-    """The lines of a file that are no rows."""
+    """The lines of a file that are not rows."""
 
     def __init__(self) -> None:
         self._at: list[int] = []
 
     def add(self, lines_before: int) -> None:
-        """Note a dropped line behind `lines_before` lines that are kept."""
+        """Note a dropped line after `lines_before` retained lines."""
         self._at.append(lines_before)
 
     def number(self, line: int) -> int:
-        """Return the number in the file of a kept line, given its number among the kept lines."""
+        """Return the number in the file of a retained line, given its number among the retained lines."""
         return line + bisect_left(self._at, line)
 
 
@@ -107,7 +107,7 @@ def find_marked_encoding(stream: io.BufferedReader) -> str:
 def text_stream(
     stream: io.BufferedReader, encoding: str, skip: int, comment: str, dropped: DroppedLines
 ) -> io.BufferedReader:
-    """Return a text in UTF-8, without the lines that are no rows."""
+    """Return a text in UTF-8, without the lines that are not rows."""
     if encoding:
         stream = io.BufferedReader(Recoded(stream, encoding))
     return io.BufferedReader(FilteredLines(stream, skip, comment, dropped)) if skip or comment else stream

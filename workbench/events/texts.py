@@ -61,7 +61,7 @@ def cell_texts(column: Any, between: str) -> Any:
 
 
 class Letters:
-    """All letters in a column of texts: a scan of them together is faster than one of each text."""
+    """All bytes of a column of texts: scanning them together is faster than scanning each text."""
 
     def __init__(self, column: Any) -> None:
         import numpy as np

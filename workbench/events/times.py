@@ -1,7 +1,7 @@
 """Convert times of rows to and from columns of Arrow.
 
-The rule of this module: a column gives the times that `Clock.read` gives for its cells one by one, or None: cells that
-are not plainly times, or not of one kind, are left to readers of single rows.
+The rule of this module: a column has the times that `Clock.read` returns for its cells, or None: cells that are not
+plainly times, or of different kinds, are left to readers of single rows.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _times(column: Any, clock: Clock) -> tuple[str, Any]:
 
 
 def _one_by_one(column: Any, clock: Clock) -> Any:
-    """Return the times in a column of texts in other forms than Arrow's; None if one is no time of 64 bits."""
+    """Return the times in a column of texts in other forms than Arrow's; None if one is not a time of 64 bits."""
     if not is_text_type(column.type):
         return None
     try:

@@ -1,6 +1,6 @@
 """Read and write formats of typed columns in batches of Arrow.
 
-The rule of these formats: a column for each input, a null is no event; a cell is a typed value of JSON lines. Written
+The rule of these formats: a column for each input; a null means no event, a cell is typed as in JSON lines. Written
 columns are those of `columns`; columns to read may also have structs, lists and maps for records, tuples and maps.
 """
 
@@ -113,12 +113,12 @@ class TypedReader(RowReader):
         """Yield successive rows: the number of the first one, their columns, and their number."""
         with self._sought(cast(IO[bytes], lines.buffer)) as file:
             if not (self.streamed or file.seekable()):
-                hint = "give the file, or write CSV, JSON lines or a stream of Arrow"
+                hint = "name the file, or use CSV, JSON lines or a stream of Arrow"
                 raise InputError(f"{self.called} cannot be read from a pipe", where=file_name, hint=hint)
             yield from self._take_batches(file, file_name)
 
     def _sought(self, file: IO[bytes]) -> contextlib.AbstractContextManager[IO[bytes]]:
-        """Give the file with random access, if the format needs that."""
+        """Yield the file with random access, if the format needs it."""
         return contextlib.nullcontext(file) if self.streamed else sought(file)
 
     def _take_batches(self, file: IO[bytes], file_name: str) -> Iterator[tuple[int, BatchColumns, int]]:
@@ -292,7 +292,7 @@ class TypedWriter(RowWriter):
                 self._put(rows)
 
     def _put(self, rows: Sequence[Mapping[str, Value]]) -> None:
-        """Write rows; if one does not fit its column, write those before it."""
+        """Write rows; if one does not fit its column, write only those before it."""
         import pyarrow as pa
 
         try:

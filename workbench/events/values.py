@@ -1,7 +1,7 @@
 """Convert values of a domain to and from JSON data and the texts of CSV cells.
 
 The rule of this module: it alone defines the form of a cell, for every reader, and a domain's values read back as they
-were written. `UnreadableError` has what was expected; the reader adds the place.
+were written. `UnreadableError` states what was expected; the reader adds the place.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}")
 DATE_REMEDY = "--time-format auto reads dates in inputs of numbers as seconds since 1970"
 GROUPED = re.compile(r"[+-]?[0-9]{1,3}([.,][0-9]{3})+([.,][0-9]+)?")
 NOTHING = frozenset(("na", "n/a", "-", "null", "none", "nil", "nan", "?", "(null)", "\\n", "missing"))
-"""Texts that many logs have where there is no number."""
+"""Texts that many logs have in place of a missing number."""
 DEEPEST = 200
 """Maximum nesting of a JSON value of any type."""
 TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
 class UnreadableError(ValueError):
-    """The error for a text that is no value of the domain; the message describes what was expected."""
+    """The error for a text that is not a value of the domain; the message describes what was expected."""
 
     def __init__(self, expected: str, hint: str = "") -> None:
         super().__init__(expected)
@@ -110,7 +110,7 @@ def parse_json(text: str) -> Any:
 
     Raises
     ------
-    ValueError: it is no JSON; the message has the reason.
+    ValueError: it is not JSON; the message has the reason.
     """
     try:
         try:
@@ -209,7 +209,7 @@ def padding(domain: Domain) -> Value | None:
 def from_json(data: Any, domain: Domain) -> Value:
     """Convert JSON data to a value of the domain; values of Python are converted in the same way, also inside of it."""
     if data is None and not isinstance(domain, Nullable | Anything | Times):
-        raise UnreadableError(describe_domain(domain), f"what may be null is declared with a ?, as {domain}?")
+        raise UnreadableError(describe_domain(domain), f"declare a value that may be null with a ?, as {domain}?")
     return _member(_read_typed(data, domain), domain)
 
 
@@ -227,7 +227,7 @@ def _member(value: Value, domain: Domain) -> Value:
         if domain.numeric and (isinstance(value, date) or (isinstance(value, str) and DATE.match(value))):
             hint = DATE_REMEDY
         if isinstance(domain, KeyTexts) and isinstance(value, dict | list):
-            hint = "a key is a text or a number, no object"
+            hint = "a key is a text or a number, not an object"
         raise UnreadableError(describe_domain(domain), hint)
     return value
 
@@ -237,7 +237,7 @@ def date_to_seconds(cell: Any, domain: Domain, clock: Clock) -> Value | None:
 
     Raises
     ------
-    UnreadableError: it is no date, or has a fraction of a second where numbers are whole.
+    UnreadableError: it is not a date, or has a fraction of a second where numbers are whole.
     """
     numbers = domain.of if isinstance(domain, Nullable) else domain
     cell = datetime.combine(cell, time()) if isinstance(cell, date) and not isinstance(cell, datetime) else cell
@@ -277,7 +277,7 @@ def _read_typed(data: Any, domain: Domain) -> Value:
 def _whole_text(data: str) -> str:
     """Check that a text can be encoded."""
     if not is_encodable(data):
-        raise UnreadableError("a text of whole characters", "half of a surrogate pair is no character of Unicode")
+        raise UnreadableError("a text of whole characters", "half of a surrogate pair is not a character of Unicode")
     return data
 
 

@@ -107,7 +107,7 @@ def _search_path(row: Element, path: str) -> Sequence[Element | str]:
     try:
         return row.findall(path)
     except (SyntaxError, TypeError, LookupError, ValueError) as error:  # the errors for a wrong bracket
-        raise InputError(f"'{path}' is no path in XML", hint="for example position/x or @id") from error
+        raise InputError(f"'{path}' is not a path in XML", hint="for example position/x or @id") from error
 
 
 def plain_elements(path: str) -> Callable[[Element], PathElements | None]:

@@ -1,7 +1,7 @@
 """The interface of every executor, and the check that runs before the first event.
 
 The rule of this module: an executor refuses a pipeline as a whole, before it has seen an event, with the
-reason that the processor's class declares (`Processor.refusal`). Nothing is refused half-way or approximated.
+reason that the processor's class declares (`Processor.refusal`). Nothing is refused during a run, or approximated.
 """
 
 from __future__ import annotations

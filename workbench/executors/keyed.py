@@ -1,6 +1,6 @@
 """A program that runs once for each key of a log: the run that a row belongs to, and the sessions that step the runs.
 
-The rule of this module: keys are numbered from 0 in order of arrival, and a row steps the run of its own key only.
+The rule of this module: keys are numbered from 0 in order of arrival, and a row steps only the run of its own key.
 Outputs come in the order of the rows that cause them; the end of the log ends the runs in the order of their keys.
 """
 
@@ -22,7 +22,7 @@ from workbench.executors.snapshot import join_states, split_states
 
 
 def locate_error(key: str, value: str, row: int | None, log: str, error: WorkbenchError) -> WorkbenchError:
-    """Return the error with the place where it occurred: a row, or the end of the log.
+    """Return the error with its place: a row, or the end of the log.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def locate_error(key: str, value: str, row: int | None, log: str, error: Workben
 
 def keyless(key: str, row: int, log: str, others: Collection[str] = ()) -> InputError:
     """Return the error for a row without a key; `others` are columns of the log."""
-    what = f"row {row} has no '{key}', so that it belongs to no key"
-    hint = "give it one, leave the row out, or name another column: --key NAME"
+    what = f"row {row} has no '{key}', so it belongs to no key"
+    hint = "add one, leave out the row, or name another column: --key NAME"
     likely = did_you_mean(key, others)
     return InputError(what, where=log, hint=f"{likely} Otherwise {hint}" if likely.startswith("did") else hint)
 
@@ -66,7 +66,7 @@ class Partition:
 
     def __post_init__(self) -> None:
         if self.column in self.ports.outputs_by_name:
-            raise InputError(f"an output of {self.ports.of} is called '{self.column}', as the column of keys is")
+            raise InputError(f"an output of {self.ports.of} and the column of keys are both called '{self.column}'")
 
     @property
     def key(self) -> Port:
@@ -203,7 +203,7 @@ class KeyedRuns(ABC):
 
     @abstractmethod
     def steps(self, key: int) -> int:
-        """Return how many steps a key has made."""
+        """Return the number of steps of a key."""
 
     @abstractmethod
     def save(self, key: int) -> bytes:

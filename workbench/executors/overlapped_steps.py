@@ -65,7 +65,7 @@ class Overlapped(Reference):
 
         Raises
         ------
-        What `step` raises at a step, after the records of the steps before it.
+        The errors of `step`, after the records of the steps before it.
         """
         if not self._overlaps:
             yield from map(self.step, steps)

@@ -19,16 +19,16 @@ class Pending(Protocol[T_co]):
     """Work that has been started."""
 
     def wait_for(self) -> T_co:
-        """Return the result once it is there; raises what the work raised. May be called again."""
+        """Wait for the result and return it, or raise the error of the work. May be called again."""
 
 
 class Done(Generic[T]):
-    """Work that is done at once, in the caller: the fallback of non-blocking calls.
+    """Work that is run at once, in the caller: the fallback of non-blocking calls.
 
     Parameters
     ----------
     work: called at once, in the caller's thread.
-    carries: errors that are kept for `wait_for`. Others are raised at once: Ctrl-C must reach the thread that works.
+    carries: errors that are stored for `wait_for`. Others are raised at once: Ctrl-C must reach the thread that works.
     """
 
     __slots__ = ("_error", "_value")
@@ -74,7 +74,7 @@ class Submitted(Generic[T]):
 
     @property
     def done(self) -> bool:
-        """Whether the result is there."""
+        """Whether there is a result."""
         return self._future.done()
 
     def wait_for(self) -> T:

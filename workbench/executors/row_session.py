@@ -75,7 +75,7 @@ class RowSession(Session):
         output = self.step_batch(LogBatch(range(1), [{clock: time + 1}]))
         if output.failed is not None:
             output.failed = output.failed.retold(f"--until: {output.failed.what}", where=output.failed.where)
-            output.failed.hint = "name a later time, or leave --until out"
+            output.failed.hint = "name a later time, or leave out --until"
         return output
 
     def save(self) -> bytes:

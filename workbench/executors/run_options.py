@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 AUTO = "auto"
 """The value of `backend` that selects one by the program and the log."""
 PIPELINES, RULES, TIMES = "pipelines", "rules", "rules and pipelines with a clock"
-CLOCKS, FACTS = "rules and pipelines with rules in them", "programs that look facts up"
+CLOCKS, FACTS = "rules and pipelines with rules in them", "programs that query facts"
 """The kinds of programs that an option may be restricted to; rules have a clock, and may query facts."""
 
 
@@ -43,7 +43,7 @@ def _rename_option(flag: str, default: Any = None) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """The options of `workbench run`, which say how a program runs, by their names there."""
+    """The options of `workbench run`, which define how a program runs, by their names there."""
 
     input: Any = None
     """The log: files, or Python data."""
@@ -52,7 +52,7 @@ class RunOptions:
     outputs: Mapping[str, str] | tuple[()] = _rename_option("--output NAME=FILE", ())
     """The files of single outputs, by output name, in place of `output`."""
     progress: bool = False
-    """Whether to show progress even where no terminal is."""
+    """Whether to show progress even without a terminal."""
     backend: str = AUTO
     """The backend; `auto`: chosen by the program and the log."""
     seconds: float | None = _rename_option("--timeout")
@@ -65,7 +65,7 @@ class RunOptions:
     strict: bool = False
     """Whether a column that no input uses is an error."""
     null: str | Sequence[str] = "absent"
-    """`absent`: a null, a None or an empty cell is no event at this step; `error`: it is an error; `zero`: where other
+    """`absent`: a null, a None or an empty cell means no event in a step; `error`: it is an error; `zero`: where other
     fields of its record are there, it is 0, false or the empty text. Any other text: a cell with it is empty, too."""
     bad_rows: str | Path = "error"
     """The treatment of rows that cannot be read: `error`, `skip`, or the name of a file to write them to."""
@@ -96,7 +96,7 @@ class RunOptions:
     skip_lines: int = 0
     """Number of lines to skip at the beginning of each text file."""
     comment: str = ""
-    """The prefix of comment lines, which are no rows."""
+    """The prefix of comment lines, which are not rows."""
     follow: bool = False
     """Whether the log is a growing file, which is read until the run is stopped."""
 
@@ -147,7 +147,7 @@ class RunOptions:
     stream: bool = False
     """Whether the input is a growing folder."""
     checkpoint: str = ""
-    """The folder in which a stream keeps its state."""
+    """The folder in which a stream saves its state."""
     once: bool = False
     """Whether a stream ends once all files that exist have been processed."""
     files: int | None = None
@@ -163,7 +163,7 @@ class RunOptions:
     year: int | None = _of(TIMES)
     """The year of times that have none; without it, the latest year in which they are not in the future."""
     late: str | int | float | None = _of(TIMES)
-    """Allowed lateness: how late events may arrive."""
+    """Allowed lateness: the time for which events are held back for out-of-order input."""
     late_output: str | Path | None = _of(TIMES)
     """The file for events beyond the allowed lateness."""
     infer: bool = _of(RULES, default=False)
@@ -223,7 +223,7 @@ class RunOptions:
         return (outputs or {"--output": self.output}) | {flag: getattr(self, flag_name(flag)) for flag in _WRITTEN}
 
     def reading(self, program: Ported | None = None, follower: Follower | None = None) -> Reading:
-        """Return how to read the log; for a program with a clock, with the time column.
+        """Return the options for reading the log; for a program with a clock, with the time column.
 
         Parameters
         ----------
@@ -283,7 +283,7 @@ LEAST = {"head": 0, "seconds": 0, "memory_mb": 1, "infer_rows": 1, "threads": 1,
 
 def check_value(name: str, value: Any) -> None:
     """Raise InputError if an option has a value of a wrong type, or a number that makes no sense."""
-    # the types are texts, and some of their names would have to be imported to evaluate them
+    # the types are texts: evaluating them would require imports of some names
     kinds = [each.partition("[")[0] for each in str(OPTIONS[name].type).split(" | ")]
     if not all(kind in KINDS for kind in kinds):
         return
@@ -291,9 +291,9 @@ def check_value(name: str, value: Any) -> None:
     if not isinstance(value, allowed) or (isinstance(value, bool) and "bool" not in kinds):
         words = " or ".join(dict.fromkeys(KINDS[kind][1] for kind in kinds if kind != "None"))
         more = "; a key of two columns needs a column with both" * (name == "key")
-        raise InputError(f"the option {name} cannot be {value!r}", hint=f"it is {words}{more}")
+        raise InputError(f"the option {name} cannot be {value!r}", hint=f"expected {words}{more}")
     if name in LEAST and value is not None and value < LEAST[name]:
-        raise InputError(f"the option {name} cannot be {value!r}", hint=f"it is a number from {LEAST[name]} on")
+        raise InputError(f"the option {name} cannot be {value!r}", hint=f"expected a number of at least {LEAST[name]}")
 
 
 _WRITTEN = ("--bad-rows", "--late-output", "--html", "--state")
@@ -325,7 +325,7 @@ def output_files(output: Any) -> dict[str, Any]:
         return {"output": files[""], "outputs": None}
     if "" in files or not files:
         hint = "--output NAME=FILE for each output, or --output FILE for all"
-        raise InputError(f"no output is named for {files.get('', 'a file')}", hint=hint)
+        raise InputError(f"{files.get('', 'a file')} has no output", hint=hint)
     return {"output": None, "outputs": files}
 
 

@@ -49,12 +49,12 @@ class BatchOutput:
     rows: each row as the events of the outputs, in their order.
     columns: the events of each output, and their steps where there are several outputs.
     lists: the events of the only output.
-    table: an Arrow table of rows; a null is no event.
+    table: an Arrow table of rows; a null means no event.
     causes: the row of the batch, from 0 on, that caused each of `rows`, or of the table, if `tells_causes`.
-    computed: how many rows of the batch have run.
-    ignored: how many rows belong to nothing that runs, by the reason.
-    events_in: how many events of the batch were for the program; None: all.
-    events_out: how many events were emitted.
+    computed: the number of rows of the batch that have run.
+    ignored: the number of rows that belong to no run, by the reason.
+    events_in: the number of events of the batch for the program; None: all.
+    events_out: the number of emitted events.
     failed: the error after that; the row that raised it and the rows after it have not run.
     notes: lines for the user, after the rows.
     """
@@ -92,7 +92,7 @@ class Session(ABC):
     numbered: whether it needs row numbers.
     tells_causes: whether it reports which rows caused the output; columns then have their steps, counted from
         the first row of the batch, and there are no lists.
-    threads: how many threads may read, run and write a log for it.
+    threads: the number of threads that may read, run and write a log for it.
     stops_at_errors: whether its state after an error is that before the failing row; otherwise some rows have run in
     part, or out of order.
     """
@@ -107,7 +107,7 @@ class Session(ABC):
     stops_at_errors: bool = True
 
     def block_size(self, rows: int) -> int:
-        """Return how many rows of a block of `rows` it takes at once; 0: as many as of Python values."""
+        """Return the number of rows of a block of `rows` that it takes at once; 0: as many as of Python values."""
         return rows
 
     @property
@@ -135,7 +135,7 @@ class Session(ABC):
 
     @abstractmethod
     def end(self) -> BatchOutput:
-        """End the streams of the program; rules emit nothing because of it."""
+        """End the streams of the program; rules emit nothing at the end."""
 
     def advance_clock(self, time: int) -> BatchOutput:
         """Advance the clock up to and including `time`.
@@ -145,7 +145,7 @@ class Session(ABC):
         Refused: the program has no clock of its own.
         """
         del time
-        raise Refused(f"{self.outputs.of} has no clock", hint="leave --until out")
+        raise Refused(f"{self.outputs.of} has no clock", hint="leave out --until")
 
     def save(self) -> bytes:
         """Return the state between two batches, for `restore` of a session of the same program.
@@ -154,7 +154,7 @@ class Session(ABC):
         ------
         Refused: the state has no form as data.
         """
-        raise Refused(f"the state of {self.outputs.of} cannot be saved in such a run", hint="leave --state out")
+        raise Refused(f"the state of {self.outputs.of} cannot be saved in such a run", hint="leave out --state")
 
     def restore(self, state: bytes) -> None:
         """Resume from a saved state.
@@ -171,7 +171,7 @@ class Session(ABC):
         return ()
 
     def share(self, pool: Pool) -> None:  # noqa: B027 - most have nothing to share
-        """Give costly work to a pool that also reads and writes the log."""
+        """Run costly work in a pool that also reads and writes the log."""
 
 
 def spread(outputs: Mapping[str, Sequence[Value]], *, idle: bool = False) -> Iterator[dict[str, Value]]:

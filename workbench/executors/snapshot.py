@@ -29,7 +29,7 @@ from workbench.core.processor import Burst, Maybe, Remembered
 from workbench.errors import Location, Refused, StateError
 from workbench.stored import checksum
 
-HINT = "go on with the pipeline, the backend and the version of workbench that it was made by; or start afresh"
+HINT = "use the pipeline, the backend and the version of workbench that saved it; or start afresh"
 
 TUPLES: dict[str, Callable[[Sequence[Value]], Value]] = {
     "tuple": tuple,
@@ -50,7 +50,7 @@ def fingerprint(backend: str, flat: Pipeline, *form: Any) -> bytes:
     Parameters
     ----------
     flat: the pipeline without groups.
-    form: further values that must be the same.
+    form: further values that must be equal.
     """
     nodes = [(n.name, n.processor, n.inputs, n.outputs) for n in flat.nodes]
     description = describe((backend, flat.inputs, nodes, flat.outputs, dict(flat.capacities), form))

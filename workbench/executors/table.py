@@ -77,7 +77,7 @@ class Start:
     options: options of the run; one that is not given has the default of the backend.
     oracle: decides when faults strike.
     closing: resources to close at the end of the run.
-    stays: returns how many bytes of an output file to keep: those of earlier runs, when this run resumes from them.
+    stays: returns the number of bytes of an output file to keep: those of the earlier runs that this run resumes.
     follower: reads the followed log from where earlier runs have read it, when this run resumes from them.
     report: shows the user a message, apart from the output.
     warn: shows a message that the output may not be the intended one.
@@ -111,7 +111,7 @@ class Start:
             unless.pop_all()
 
     def await_log(self) -> None:
-        """Wait for a file to follow that is not there yet, unless there are older ones to read."""
+        """Wait until the file to follow exists, unless there are older ones to read."""
         if self.options.follow and not (self.follower and self.follower.older):
             from workbench.events.follow import await_followed_file
 
@@ -171,10 +171,10 @@ class BackendRow:
     form: the form in which it runs processors, which they may refuse.
     options: options of `workbench run` that only some backends have, this one included.
     lacks: by kind of program, the options for such programs that this backend does not support.
-    instead: by option, what to do where it is not supported, besides leaving it out or choosing another backend.
+    instead: by option, the advice where it is not supported, besides leaving it out or choosing another backend.
     needs: required Python packages and programs, and how to install each.
     uses: optional ones.
-    missing: returns what rules need that this machine lacks; empty where they run.
+    missing: returns the requirements of rules that this machine lacks; empty where they run.
     estimate: approximate seconds that a run takes, for `auto`, which chooses the fastest; None: never this one.
     compared: how `conform` compares it; without a contender of its own, step by step.
     rank: its position in lists.
@@ -312,11 +312,11 @@ def _rename_options(values: Mapping[str, Any], say: Callable[[str], object]) -> 
     engine, backend = options.pop("engine", None), options.get("backend") or AUTO
     if engine is not None:
         if backend not in (AUTO, engine, "spark"):
-            raise InputError(f"two backends: {backend} and {engine}", hint="leave --engine out")
-        say("what runs rules is a backend, too: --backend instead of --engine")
+            raise InputError(f"two backends: {backend} and {engine}", hint="leave out --engine")
+        say("write --backend instead of --engine: engines of rules are backends")
         options["worker_backend" if backend == "spark" else "backend"] = engine
     elif new := ALIASES.get(backend):
-        say(f"the {backend} backend is called {new} now")
+        say(f"the {backend} backend is now called {new}")
         options["backend"] = new
         if backend == "parallel" and options.get("threads") is None:
             options["threads"] = os.cpu_count()
@@ -343,7 +343,7 @@ def refuse_missing(row: BackendRow) -> None:
 
 
 def refuse_options(rows: Sequence[BackendRow], program: Program, options: RunOptions, *, graph: bool = True) -> None:
-    """Refuse options that are not for this program, or for no backend of `rows`; InputError says what they are for.
+    """Refuse options that are not for this program, or for no backend of `rows`; the InputError names their programs.
 
     Parameters
     ----------
@@ -367,7 +367,7 @@ def refuse_options(rows: Sequence[BackendRow], program: Program, options: RunOpt
         users = [f"--backend {each.name}" for each in backend_rows().values() if each.has_option(first, kind)]
         if not users:
             raise InputError(f"for {PIPELINES if kind == RULE_SET else RULES} only: {foreign}", hint="leave it out")
-        users = users[:1] if first in lacks else users  # nearly all have what one lacks
+        users = users[:1] if first in lacks else users  # nearly all backends have an option that one lacks
         hint = row.instead.get(first) or f"leave it out, or add {' or '.join(users)}"
         raise InputError(f"not for the {row.name} backend: {foreign}", hint=hint)
 

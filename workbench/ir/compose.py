@@ -69,7 +69,7 @@ def compose(pipeline: Program, capacity: int | Mapping[str, int] = DEFAULT_CAPAC
 
 @phase("composing the model")
 def outline(pipeline: Program, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, arrays: bool = False) -> System:
-    """Compose the same system with counters of queues only: their contents are made when needed (`System.seen`)."""
+    """Compose the same system with counters of queues only: their contents are built when needed (`System.seen`)."""
     flat = flatten(pipeline)
     if not isinstance(capacity, int):
         flat = with_capacities(flat, capacity)
@@ -147,15 +147,15 @@ class _Crawl:
         if name in self.pipeline.clocks:
             raise Refused(
                 f"input '{name}' is the time of steps, which a model does not have",
-                hint="check the pipelines in front of what reads it, and behind it, by themselves",
+                hint="check the parts before and after its readers as pipelines of their own",
             )
         if not self.held.fits(domain, maps=self.arrays):
             why, hint = self.held.obstacle(domain, computed=False)
             raise Refused(f"input '{name}' carries {domain}, {why}: the model needs finite domains", hint=hint)
         if self.arrays and any(isinstance(part, Map) and part.finite for part in within(domain)):
             raise Refused(
-                f"input '{name}' carries {domain}: maps that come in are no columns",
-                hint="let the pipeline make the map, with slice",
+                f"input '{name}' carries {domain}: code by column does not read maps",
+                hint="let the pipeline build the map, with slice",
             )
         event = Maybe(var(f"{name}:present", BOOL), var(f"{name}:value", domain))
         self.inputs.append(Input(name, domain, *event))
@@ -179,7 +179,7 @@ class _Crawl:
         named = f"`{node.processor}` (processor '{node.name}')"
         if self.arrays and unbounded and stored is None and not many:
             raise Refused(
-                f"{named} can emit any number of events in a step, and there has to be a bound",
+                f"{named} can emit any number of events in a step, and a model needs a bound",
                 hint=_WAITING if isinstance(node.processor, Deferring) else "give its input a finite domain",
             )
         machine = stored.machine(cells) if stored else self._machine(node, domains)

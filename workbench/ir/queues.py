@@ -1,8 +1,8 @@
 """The queues of a join as a part of a system, with or without the events that wait in them.
 
-What a join does depends on how many events wait, and not on which. So a system is made with the counters alone, and
-the contents of queues are made when something reads them (`System.holding`): a question that does not costs the same
-for every capacity.
+What a join does depends on how many events wait, and not on which. So a system is made with the counters alone, and the
+contents of queues are built when something reads them (`System.holding`): a property that reads none costs the same for
+every capacity.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Queues:
         return Holding(self.join, self.names, self.arrivals, tuple(fires for fires, _ in rounds), block)
 
     def step_slots(self, slots: Sequence[Slot], run: QueueStep, *, blind: bool = False) -> QueuePart:
-        """Return the part that a step of the queues makes of their slots; `blind`: leave events of fronts undefined."""
+        """Return the part for one step of the queues, given their slots; `blind`: leave events of fronts undefined."""
         wires = Wires()
         state = tuple(var(f"{self.name}:{slot.name}", slot.domain) for slot in slots)
         result = run(state, lambda local, term: wires.share(f"{self.name}:{local}", term))

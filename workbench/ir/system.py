@@ -191,7 +191,7 @@ class System:
     strict: frozenset[str] = frozenset()
     """Definitions: a number leaves its checked domain inside a processor (`core.strict_values`)."""
     leaving: frozenset[str] = frozenset()
-    """Those of them from which on nothing is known of the processor."""
+    """Those of them after which nothing more is known about the processor."""
     holding: Mapping[str, Holding] = field(default_factory=dict, compare=False)
     """The instances of queues with lengths only, and how to make the rest."""
     kind: str = "pipeline"

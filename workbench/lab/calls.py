@@ -1,4 +1,4 @@
-"""Calls of functions with those named values that their parameters ask for."""
+"""Call functions with those named values that are among their parameters."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Comparison of two runs of a suite: changes beyond noise.
 
 Measurements (times, memory, and the outputs that the suite declares as such) are compared by medians; a difference
-counts if it is larger than a tenth, and than three times the dispersion of the repetitions: the median of their
-distances from their median, scaled to a standard deviation. A point that was measured once has no dispersion, and only
-a factor of two counts. Everything else, statuses and outputs, is a result and compared exactly; floats, which may be
-added up in another order, are compared up to `SAME`.
+counts if it exceeds a tenth and three times the dispersion of the repetitions: the median of their distances from their
+median, scaled to a standard deviation. A point that was measured once has no dispersion, and only a factor of two
+counts. Everything else, statuses and outputs, is a result and compared exactly; floats, which may be added up in
+another order, are compared up to `SAME`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Comparison:
         parts = [f"{plural(self.points, 'point')} in both runs, {plural(len(self.changes), 'change')}"]
         parts += [f"{self.only_before} only in the first"] * bool(self.only_before)
         parts += [f"{self.only_after} only in the second"] * bool(self.only_after)
-        parts += [f"{self.once} measured once, where only a factor of two stands out from noise"] * bool(self.once)
+        parts += [f"{self.once} measured once, where only a factor of two counts"] * bool(self.once)
         parts += [f"{self.unreliable} on a loaded machine, whose timings were not compared"] * bool(self.unreliable)
         return "; ".join(parts)
 

@@ -42,7 +42,7 @@ class Output:
 class Limits:
     """The limits of one point: seconds of wall-clock time, CPU seconds, megabytes (2**20 bytes) of memory.
 
-    They apply to the whole process tree; None is no limit.
+    They apply to the whole process tree; None means no limit.
     """
 
     seconds: float | None = 60.0
@@ -105,7 +105,7 @@ class Experiment:
             unknown = (list_required(function) - set(axes) - extra) if function else set()
             if unknown:
                 raise SuiteError(
-                    f"experiment '{self.name}' takes '{sorted(unknown)[0]}', which is no axis of its region",
+                    f"experiment '{self.name}' takes '{sorted(unknown)[0]}', which is not an axis of its region",
                     hint=f"the axes are {', '.join(axes)}; prerequisites are named in `needs`",
                 )
         for name in [*axes, *self.outputs]:

@@ -59,7 +59,7 @@ class Lab:
         for name in self.suite.depends:
             part = self.top / name
             if not part.exists():
-                raise SuiteError(f"suite '{self.suite.name}' depends on '{name}', which is not there", where=str(part))
+                raise SuiteError(f"suite '{self.suite.name}' depends on '{name}', which is missing", where=str(part))
             parts += [part] if part.is_file() else [path for path in part.rglob("*") if path.is_file()]
         return hashlib.sha256(f"{program or hash_workbench()} {_hash_files(parts)}".encode()).hexdigest()[:12]
 
@@ -193,7 +193,7 @@ def tasks(lab: Lab, code: str, selection: Selection) -> list[Measurement]:
                     measurements.append(Measurement(experiment.name, point, repetition, key, code))
     for key, met in keys.items():
         if not met:
-            raise SuiteError(f"no point has the key '{key}'", hint="of what is selected, in the suite as it is now")
+            raise SuiteError(f"no point has the key '{key}'", hint="its point is not selected, or not in the suite now")
     return measurements
 
 
@@ -252,5 +252,5 @@ class SweepPlan:
 
 
 def default_jobs() -> int:
-    """Return how many measurements run at once with little interference: one for each two cores."""
+    """Return the number of measurements that run at once with little interference: one per two cores."""
     return max(1, cores() // 2)

@@ -69,7 +69,7 @@ class Region:
         """Return the region without points at which the condition holds: `region.excluding(lambda q, n: q > n)`."""
         unknown = names_of(condition) - set(self.axes)
         if unknown:
-            raise SuiteError(f"the condition reads '{sorted(unknown)[0]}', which is no axis of the region")
+            raise SuiteError(f"the condition reads '{sorted(unknown)[0]}', which is not an axis of the region")
         return Region._of(Product(part.axes, (*part.excluded, condition)) for part in self._parts)
 
     def where(self, **choices: Scalar | Iterable[Scalar]) -> Region:
@@ -90,7 +90,7 @@ class Region:
     def __add__(self, other: Region) -> Region:
         """Return the union of two regions with the same axes; each point occurs once."""
         if set(self.axes) != set(other.axes):
-            raise SuiteError(f"regions with axes {sorted(self.axes)} and {sorted(other.axes)} cannot be put together")
+            raise SuiteError(f"regions with axes {sorted(self.axes)} and {sorted(other.axes)} cannot be combined")
         return Region._of((*self._parts, *other._parts))
 
     def __iter__(self) -> Iterator[dict[str, Scalar]]:
@@ -138,7 +138,7 @@ def _values(name: str, axis_range: Any) -> tuple[Scalar, ...]:
     try:
         values = tuple(dict.fromkeys((type(v), v) for v in axis_range))
     except TypeError:
-        raise SuiteError(f"the range of '{name}' is no list of values: {axis_range!r}") from None
+        raise SuiteError(f"the range of '{name}' is not a list of values: {axis_range!r}") from None
     if not values:
         raise SuiteError(f"the range of '{name}' is empty")
     for _, value in values:

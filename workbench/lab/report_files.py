@@ -29,7 +29,7 @@ PAGE = "index.html"
 
 def environment() -> Any:
     """Return the environment of the templates; raise LabError if jinja2 is not installed."""
-    jinja2 = package("reports are made with jinja2", "jinja2")
+    jinja2 = package("reports need jinja2", "jinja2")
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True,
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,

@@ -100,7 +100,7 @@ def _unsound(table: Any) -> dict[int, str]:
 
 
 def _wrong(name: str, value: Any) -> str:
-    """Return what is wrong with a value of a column; usually empty."""
+    """Return the error in a value of a column; empty if there is none."""
     if value is None:
         return f"it has no '{name}'"
     if name == "status":
@@ -109,7 +109,7 @@ def _wrong(name: str, value: Any) -> str:
         whole = isinstance(json.loads(value), dict)
     except (ValueError, RecursionError):
         whole = False
-    return "" if whole else f"its '{name}' is no JSON object"
+    return "" if whole else f"its '{name}' is not a JSON object"
 
 
 def as_text(data: Mapping[str, Any]) -> str:

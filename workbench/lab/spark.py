@@ -124,7 +124,7 @@ def _follow(lab: Lab, tasks: Sequence[Measurement], done: Any, spark: Any) -> It
         thread.join(10)
         raise
     if isinstance(ended[0], Exception):
-        hint = "stored results stay; run the same command again to go on"
+        hint = "stored results stay; run the same command again to continue"
         raise error_in(ended[0]) or LabError(f"Spark gave up: {summarize(ended[0])}", hint=hint) from ended[0]
     if pending:
         raise LabError(

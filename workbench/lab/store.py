@@ -2,7 +2,7 @@
 
 A file is written under another name, synced to the disk, and renamed, so it exists completely or not at all. Names are
 unique and end in a hash of the content; a file that does not match its hash is reported and left out, and so is a row
-that is not a result. Of several results of the same measurement the newest counts, so there are no duplicates,
+that is not a result. Of several results of the same measurement, the newest counts, so there are no duplicates,
 whoever wrote them. A file is removed only if another has all of its measurements (`Contents`), so concurrent writers
 never lose one.
 """
@@ -25,7 +25,7 @@ from workbench.lab.result import Result
 from workbench.lab.rows import arrow, as_text, flat, schema, sound, unflat
 from workbench.stored import FORM, other_form
 
-REPAIR = "`workbench lab run` measures again what is in no other file; then such files can be deleted"
+REPAIR = "`workbench lab run` repeats the measurements that no other file has; then such files can be deleted"
 FORM_KEY = b"workbench.form"
 """The key in a file's schema for the format version of its rows."""
 NEWER = "a newer workbench may have written such rows, and reads them; `workbench lab run` measures those points again"
@@ -160,10 +160,10 @@ class ResultStore:
     def _unwritable(self, error: OSError) -> LabError:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         what = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
-        remedy = "free some space" if full else "see to it that it can be written, or choose another folder with --data"
+        remedy = "free some space" if full else "make the folder writable, or choose another with --data"
         return LabError(
             f"results cannot be stored: {what}", where=str(self.folder),
-            hint=f"earlier results stay; {remedy}, and run the same command again to go on",
+            hint=f"earlier results stay; {remedy}, and run the same command again to continue",
         )  # fmt: skip
 
     # --- reading --------------------------------------------------------------------------------------------

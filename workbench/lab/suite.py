@@ -56,7 +56,7 @@ class Suite:
 
     def __init__(self, name: str, title: str, doc: str = "", *, depends: Iterable[str] = ()) -> None:
         if not _NAME.fullmatch(name):
-            raise SuiteError(f"a suite cannot be called '{name}'", hint="letters, digits, _ and -")
+            raise SuiteError(f"a suite cannot be called '{name}'", hint="use letters, digits, _ and -")
         self.name, self.title, self.doc = name, title, doc
         self.depends = tuple(depends)
         self.experiments: dict[str, Experiment] = {}
@@ -103,7 +103,7 @@ class Suite:
     def _prerequisite(self, make: Callable[..., None]) -> Prerequisite:
         prerequisite = self.prerequisites.get(make.__name__)
         if prerequisite is None or prerequisite.make is not make:
-            raise SuiteError(f"'{make.__name__}' is no prerequisite of the suite", hint="decorate it")
+            raise SuiteError(f"'{make.__name__}' is not a prerequisite of the suite", hint="decorate it")
         return prerequisite
 
     # --- evaluation -----------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class Suite:
     def _add(self, known: dict[str, _Named], item: _Named, form: re.Pattern[str] = _NAME) -> _Named:
         name, what = item.name, type(item).__name__.lower()
         if not form.fullmatch(name):
-            raise SuiteError(f"suite '{self.name}': a {what} cannot be called '{name}'", hint="letters, digits, _")
+            raise SuiteError(f"suite '{self.name}': a {what} cannot be called '{name}'", hint="use letters, digits, _")
         if name in known:
             raise SuiteError(f"suite '{self.name}' has two of {what} '{name}'")
         known[name] = item

@@ -72,14 +72,14 @@ def load_suite(path: Path) -> Suite:
     name = f"workbench_suite_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise SuiteError("this is no Python file", where=str(path))
+        raise SuiteError("this is not a Python file", where=str(path))
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:
         line = Location(error.filename or str(path), error.lineno or 0, error.offset or 1, (error.text or "").rstrip())
-        raise SuiteError(f"the suite is no Python: {error.msg}", where=line) from error
+        raise SuiteError(f"the suite is not valid Python: {error.msg}", where=line) from error
     except Exception as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         what, hint = f"{type(error).__name__}: {error}", ""

@@ -31,8 +31,8 @@ _INTERNAL = frozenset({"integers", "max_times", "ways"})
 
 FOREIGN_NAMES = {
     **evaluate.FOREIGN_FUNCTIONS,
-    "int": "cast(x, int) makes whole numbers of other numbers, and value_or(to_int(x), 0) of texts; 5 is one already",
-    "sum": "a sum is cumulate(x, +), of a window window(x, 3, cumulate(+))",
+    "int": "cast(x, int) converts other numbers, and value_or(to_int(x), 0) texts; 5 is a whole number already",
+    "sum": "a sum is cumulate(x, +), that of a window is window(x, 3, cumulate(+))",
     "count": "a count is cumulate(turn(x, 1), +)",
     **dict.fromkeys(("avg", "average", "mean"), "a mean is window(x, 3, cumulate(+)) / 3"),
     **dict.fromkeys(("rolling", "moving"), "the last three events are window(x, 3, cumulate(+)), with any function"),
@@ -46,14 +46,14 @@ FOREIGN_NAMES = {
     **dict.fromkeys(("distinct", "unique", "dedup", "drop_duplicates"), "changes(x) drops repeated events"),
     **dict.fromkeys(("merge", "union", "concat"), "multiplex(x, y) has the events of both"),
     **dict.fromkeys(
-        ("join", "zip"), "(x, y) pairs the i-th events of two streams, and combine_latest(x, y, f) the latest ones"
+        ("join", "zip"), "(x, y) pairs the i-th events of two streams, combine_latest(x, y, f) takes the latest"
     ),
     **dict.fromkeys(
         ("groupby", "group_by", "keyBy", "key_by", "partition_by"),
         "slice(x, key, inner) has a copy of inner for each key; run --key COLUMN has one of the whole pipeline",
     ),
     "map": "a function is applied by its name: square(x), with function square(v) = v * v",
-    "diff": "the difference to the event before is trim(x, 1) - x",
+    "diff": "the difference from the event before is trim(x, 1) - x",
     "first": "the first event is prefix(x, 1)",
     "last": "the last event is keep_last(x), and window(x, 3, ...) has the last three",
 }
@@ -113,7 +113,7 @@ def signature(cls: type[Processor]) -> str:
 def keyword_argument(cls: type[Processor], e: s.Expression, scope: Evaluator) -> str | None:
     """Return the parameter that `name = value` sets, or None if that is a comparison of streams.
 
-    A constant of the same name, as in `until(x, y, pending = pending)`, is no stream to compare.
+    A constant of the same name, as in `until(x, y, pending = pending)`, is not a stream to compare.
     """
     if isinstance(e, s.Operation) and e.operator == "=" and isinstance(e.operands[0], s.Identifier):
         name = e.operands[0].name
@@ -200,11 +200,11 @@ class Reader(Evaluator):
         function = self.functions.get(name) if name else None
         if function is None:
             names = [*evaluate.words(self.functions), *self.scope]
-            raise e.error(f"{what} must be a function, and '{e}' is none", self._suggest_function(name or "", names))
+            raise e.error(f"{what} must be a function, and '{e}' is not", self._suggest_function(name or "", names))
         return function
 
     def _suggest_function(self, name: str, names: list[str]) -> str:
-        """Return a hint for a place that needs a function; `name` is what was written, empty if that is no name."""
+        """Return a hint for where a function is needed; `name` is what was written, empty if that is not a name."""
         if name in FOREIGN_NAMES:
             return FOREIGN_NAMES[name]
         operators = f"functions are + - * div mod = != < <= > >= -> and or not, {', '.join(names)}"
@@ -213,7 +213,7 @@ class Reader(Evaluator):
         return f"{hint} Or {above}" if hint.startswith("did you mean") else f"{above}; {hint}"
 
     def inner(self, what: str, e: s.Expression) -> Processor:
-        """Read a processor as a parameter; the subclass that knows pipelines reads those."""
+        """Read a processor as a parameter; a subclass that knows pipelines also reads pipelines."""
         raise e.error(f"{what} is a processor, not '{e}'")
 
 

@@ -127,7 +127,7 @@ class Body(StreamReader):
             self.bind(name, self._give_name(item, name, where), where)
 
     def _give_name(self, item: Any, name: str, where: Location) -> Any:
-        """Return the value under the user's name; a second name for a pipe adds a passthrough."""
+        """Give a value the user's name, and return it; a second name for a pipe adds a passthrough."""
         self._check_free(name, where)
         if not isinstance(item, BuiltStream):
             return item
@@ -157,12 +157,12 @@ class Body(StreamReader):
         if below is not None:
             hint = f"it is defined in line {below.where.line}; move that line up"
             if below.where.line == e.where.line:
-                hint = "it is defined behind this, on the same line; move its definition to the front"
+                hint = "it is defined later on this line; move its definition to the front"
             if below is self.statement:
                 hint = "a stream cannot be defined by itself; use cumulate for what depends on earlier events"
             return e.error(f"'{e.name}' is used before it has a value", hint)
         if e.name == TIME:
-            hint = "make it an input: time: int; rules read it, whether it is named or not"
+            hint = "make it an input: time: int; rules read the time even if no input is named"
             return e.error(f"there is no stream or parameter '{TIME}'", hint)
         if e.name in self.file.callables():
             return e.error(f"'{e.name}' is not a stream", f"apply it to streams: {e.name}(...)")

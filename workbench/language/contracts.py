@@ -53,7 +53,7 @@ def contract(
 
 
 def _name_contract(syntax: s.PipelineSyntax, statement: s.ContractSyntax, pipeline: Pipeline) -> str:
-    """Return the name of a contract's stream: its kind and number, as far as no pipe or processor is called so."""
+    """Return the name of a contract's stream: its kind and a number, such that no pipe or processor has that name."""
     number = 1 + [each is statement for each in syntax.contracts if each.kind == statement.kind].index(True)
     name, names = f"{statement.kind}{number}", {*pipeline.domains, *(node.name for node in pipeline.nodes)}
     while name in names or name in dict(pipeline.outputs):
@@ -62,14 +62,14 @@ def _name_contract(syntax: s.PipelineSyntax, statement: s.ContractSyntax, pipeli
 
 
 def _check_names(statement: s.ContractSyntax, syntax: s.PipelineSyntax, pipeline: Pipeline, known: set[str]) -> None:
-    """Raise LanguageError for a pipe of the pipeline that the contract cannot speak of."""
+    """Raise LanguageError for a pipe of the pipeline that the contract cannot read."""
     pipes = {*pipeline.domains, *dict(pipeline.outputs)}
     for part in s.walk(statement.condition):
         if isinstance(part, s.Identifier) and part.name in pipes - known:
             if statement.kind == ContractKind.ASSUME:
-                what = f"an assumption speaks of inputs, and '{part.name}' is none of {syntax.name}"
+                what = f"an assumption reads only inputs, and '{part.name}' is not an input of {syntax.name}"
                 hint = did_you_mean(part.name, dict(pipeline.inputs), "its inputs are: ")
                 raise part.error(what, hint if part.name not in dict(pipeline.outputs) else "write guarantee")
             ports = [*dict(pipeline.inputs), *dict(pipeline.outputs)]
-            what = f"a guarantee speaks of inputs and outputs, and '{part.name}' is none of {syntax.name}"
+            what = f"a guarantee reads only inputs and outputs, and '{part.name}' is neither in {syntax.name}"
             raise part.error(what, did_you_mean(part.name, ports, "they are: ") + "; or return it, too")

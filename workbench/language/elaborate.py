@@ -1,7 +1,7 @@
 """Elaboration: from the tree of a file to pipelines of the core.
 
-Every name that the user defines becomes the name of a pipe and, where it has one output, of its processor. The
-processors in between get names from the Builder, never one that the user defines elsewhere in the pipeline.
+Every name that the user defines becomes the name of a pipe and, where it has one output, of its processor. Other
+processors get names from the Builder, never one that the user defines elsewhere in the pipeline.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Elaborator:
             [Enum(words) for words in (*label_sets, *states) if words],
         )
         self.own = frozenset({*functions, *(f.name for f in file.functions)})
-        """Functions that take precedence over processors of the same name; those of the library do not."""
+        """Functions that take precedence over processors of the same name, unlike those of the library."""
         self.mistakes = mistakes
         self.functions = define_functions(file, {**LIBRARY, **functions}, self.labels, mistakes)
         self._made: dict[tuple[str, str], Pipeline | None] = {}
@@ -65,7 +65,7 @@ class Elaborator:
         return [*self.pipelines, *PROCESSORS, *words(self.functions)]
 
     def is_pipeline(self, name: str) -> bool:
-        """Whether a name refers to a pipeline of this file (inside `p`, the processor `p` keeps its name)."""
+        """Whether a name refers to a pipeline of this file (inside `p`, `p` means the processor of that name)."""
         return name in self.pipelines and not (self._open[-1:] == [name] and name in PROCESSORS)
 
     # --- parameters ---
@@ -109,7 +109,7 @@ class Elaborator:
         value = params.get(name, default)
         if isinstance(value, bool) != isinstance(default, bool) or isinstance(value, str) != isinstance(default, str):
             raise LanguageError(
-                f"the parameter '{name}' of {syntax.name} is of the kind of {_show_value(default)}, "
+                f"the parameter '{name}' of {syntax.name} is a value like {_show_value(default)}, "
                 f"not {_show_value(value)}",
                 where=where if where.line else parameter.where,
             )
@@ -130,7 +130,7 @@ class Elaborator:
                 raise item.error(f"the parameter '{name}' is given twice")
             value = scope.value(item.value)
             if isinstance(value, BuiltStream):
-                hint = "parameters are constants; streams stand in the parentheses"
+                hint = "parameters are constants; streams go in the parentheses"
                 raise item.error(f"the parameter '{name}' is a stream, '{item.value}'", hint)
             values[name] = value
         return values
@@ -190,7 +190,7 @@ class Elaborator:
         if len(streams) != len(names):
             location = next(x.where for x in syntax.statements if isinstance(x, s.Return))
             returns = plural(len(streams) or "no", "stream")
-            what = f"pipeline {syntax.name} returns {returns}, its head declares {len(names)}"
+            what = f"pipeline {syntax.name} returns {returns}, but its head declares {len(names)}"
             raise LanguageError(what, where=location, hint="write one type after '->' for each stream that is returned")
         outputs = dict(zip(names, streams, strict=True))
         pipeline = body.builder.build(outputs, doc=syntax.doc)
@@ -252,7 +252,7 @@ def _check_output(
         hint += "; / divides floats, and div whole numbers"
     if isinstance(declared, Enum) and isinstance(carried, Texts):
         hint = f"several types have such constants: write the 'if' in the pipeline, or {hint}"
-    raise port.error(f"pipeline {syntax.name} is declared to give {declared}, but what it returns is {carried}", hint)
+    raise port.error(f"pipeline {syntax.name} is declared to return {declared}, but it returns {carried}", hint)
 
 
 def _is_part(carried: Domain, declared: Domain) -> bool:

@@ -26,7 +26,7 @@ from workbench.language import syntax as s
 
 @contextmanager
 def at(where: Location) -> Iterator[None]:
-    """Give errors from below this place, unless they have a place in the text already."""
+    """Add this location to errors raised in the context that have none."""
     try:
         yield
     except WorkbenchError as error:
@@ -40,23 +40,23 @@ RESERVED = frozenset("pipeline function check return if then else and or not div
 
 
 FOREIGN_FUNCTIONS = {
-    "int": "value_or(to_int(x), 0) makes a whole number of a fraction or a text; 5 is one already",
-    "float": "value_or(to_float(x), 0.0) makes a float of a text; x / 1 makes one of a whole number",
-    "str": "to_text(x) makes a text",
+    "int": "value_or(to_int(x), 0) converts a fraction or a text; 5 is a whole number already",
+    "float": "value_or(to_float(x), 0.0) converts a text to a float, x / 1 a whole number",
+    "str": "to_text(x) converts a number to a text",
     "bool": "a comparison is true or false: x != 0",
     "len": "the number of letters is length(x)",
     **dict.fromkeys(("coalesce", "ifnull", "nvl", "fillna"), "a value in place of null is value_or(x, 0)"),
     **dict.fromkeys(("where", "iff", "ifelse"), "a choice is written if b then x else y"),
     **dict.fromkeys(
         ("lag", "pre", "prev", "previous"),
-        "only streams have events before: a pipeline has insert(x, 0), and a machine a variable that remembers one",
+        "only streams have earlier events: write insert(x, 0) in a pipeline, or a variable in a machine",
     ),
 }
 """Functions that other languages have, with a hint how to write each in this one."""
 
 
 def words(names: Iterable[str]) -> list[str]:
-    """Return the names that can be written as names: no signs, no reserved words."""
+    """Return the names that are neither signs nor reserved words."""
     return [name for name in names if name.isidentifier() and name not in RESERVED]
 
 
@@ -79,7 +79,7 @@ def apply_untyped(function: Function, arguments: Sequence[Any]) -> Any:
         return function(*arguments) if function.opaque else function.build(*arguments)
     except WorkbenchError:
         raise
-    except Exception:  # Python's own: constants have no types among themselves
+    except Exception:  # as Python computes it: constants alone have no types
         if is_symbolic(tuple(arguments)):
             raise
         return compute(function, arguments)
@@ -171,7 +171,7 @@ class Evaluator:
         if hint.startswith("did you mean"):
             return hint
         if name.lower() in ("null", "none"):
-            return "no word means null: is_null(x) tests for it, and value_or(x, 0) replaces it"
+            return "null has no literal: is_null(x) tests for it, and value_or(x, 0) replaces it"
         constant = did_you_mean(name.lower(), ("true", "false"), fits=fits)
         return constant if constant.startswith("did you mean") and len(name) > 3 else hint
 
@@ -181,7 +181,7 @@ class Evaluator:
         return next((each for each in inside if any(part is e for part in each.parts)), None)
 
     def test_around(self, e: s.Expression) -> Callable[[str], bool]:
-        """Return the test whether the operation or function around `e` has a meaning with a name in its place."""
+        """Return a test: whether the operation or function around `e` has a meaning with a name in place of `e`."""
         around = self.around(e)
         function = None if around is None else self.function_of(around)
         if around is None or function is None:
@@ -376,9 +376,9 @@ def recursive(kind: str, cycle: Sequence[str], where: Location) -> LanguageError
 
 def _explain_misplaced(e: s.Expression) -> str:
     if isinstance(e, s.Temporal):
-        return "temporal operators stand in ctl(...) and ltl(...)"
+        return "temporal operators belong in ctl(...) and ltl(...)"
     if isinstance(e, s.Instantiation):
         return f"apply it to streams: {e}(...)"
     if isinstance(e, s.Sign):
-        return "an operator alone stands where a function is needed: cumulate(x, +)"
-    return "types stand in the head of a pipeline, and as parameters of processors such as cast"
+        return "an operator alone can only be an argument that is a function: cumulate(x, +)"
+    return "types belong in the head of a pipeline, and in calls of processors such as cast"

@@ -1,6 +1,6 @@
 """Translation of written faults, `delay y by 3 at most 2 when y > 0`, into faults of the core.
 
-In the condition the name of the pipe stands for the event. Besides it, only parameters, functions of the file and
+In the condition the name of the pipe stands for the event. Otherwise only parameters, functions of the file and
 constants of enumerations are allowed: a fault depends on one event.
 """
 
@@ -53,7 +53,7 @@ def faultless(pipeline: Program) -> Pipeline:
         loss = f"lose {next(iter(pipeline.pipeline.every_pipe))}"
         hint = f'write fault {loss} in it, or --fault "{loss}"'
         if pipeline.kind != "pipeline":
-            hint = "faults are those of a pipeline, which may hold the rules"
+            hint = "only pipelines have faults, and a pipeline may contain rules"
         raise PipelineError(f"{pipeline.ports.of} has no faults that it could tolerate", hint=hint)
     return replace(flatten(pipeline, faults=False), name="faultless")
 
@@ -93,7 +93,7 @@ def _number(e: s.Expression | None, scope: Evaluator) -> int | None:
         return None
     value = scope.value(e)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise e.error(f"a number from 1 on is needed, not '{e}'", "write a whole number, such as 2")
+        raise e.error(f"expected a number of at least 1, not '{e}'", "write a whole number, such as 2")
     return value
 
 

@@ -1,9 +1,9 @@
 """Parsing a text into a tree, in any language that has a `Dialect`.
 
-One error reports all mistakes of a text: the syntax errors, or if there are none, those that its builder finds. A
-file with syntax errors is split into *units*: statements, each beginning on its own line, and in some languages items
+One error reports all mistakes of a text: the syntax errors, or if there are none, those that its builder finds. A file
+with syntax errors is split into *units*: statements, each beginning on its own line, and in some languages items
 (pipelines, machines, functions) that contain them. Without items, each unit is parsed by itself. With items, the
-smallest units around a mistake are blanked out that let the parser get further, and the rest is parsed in place.
+smallest units around a mistake whose removal lets the parser continue are blanked out, and the rest is parsed in place.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from workbench.language.lalr import Extent, LalrReader, Reduction, TooDeep, Unre
 from workbench.language.mistakes import Vocabulary, explain
 
 MAXIMUM, READ = 20, 1_000_000
-"""Maximum number of syntax errors that one error reports; and, where there are items, the budget in characters parsed
-that lowers it for long texts, since each mistake costs several passes."""
+"""Maximum number of syntax errors that one error reports; and, where there are items, the budget in parsed characters,
+which lowers it for long texts, since each mistake costs several passes."""
 
 _BRACE = re.compile(r'#[^\n]*|"[^"\n]*"|[{}]')
 
@@ -76,7 +76,7 @@ class Dialect:
 
 
 def read(text: str, file: str, dialect: Dialect, start: str = "") -> Any:
-    """Parse a text and return what its builder makes of it.
+    """Parse a text and return the result of its builder.
 
     Parameters
     ----------
@@ -84,10 +84,10 @@ def read(text: str, file: str, dialect: Dialect, start: str = "") -> Any:
 
     Raises
     ------
-    LanguageError: it cannot be read. InputError: it is no text.
+    LanguageError: it cannot be read. InputError: it is not a text.
     """
     if not isinstance(text, str):
-        raise InputError(f"a text is expected, not {text!r}", hint="give a str; wb.load and load_rules read files")
+        raise InputError(f"expected a text, not {text!r}", hint="pass a str; wb.load and load_rules read files")
     raise_recursion_limit()
     refuse_brackets(text, file)
     builder, tables, rule = dialect.builder(text, file), dialect.reader, start or dialect.starts[0]
@@ -188,7 +188,7 @@ def _mistakes(text: str, file: str, dialect: Dialect, offset: int) -> WorkbenchE
         return mistakes.together()
     while len(mistakes.errors) < min(MAXIMUM, READ // max(len(text), 1)):
         for span in _candidates(units(left, pattern), at):
-            shorter = left[: span[0]] + re.sub(r"[^\n]", " ", left[slice(*span)]) + left[span[1] :]  # lines stay lines
+            shorter = left[: span[0]] + re.sub(r"[^\n]", " ", left[slice(*span)]) + left[span[1] :]  # keeps lines
             following = dialect.find_mistake(shorter)
             if following is None or following > max(span[1], at):
                 break
@@ -231,7 +231,7 @@ def _find_end(text: str, start: int, end: int) -> int:
 
 
 def _candidates(unit_list: list[Unit], at: int) -> Iterator[tuple[int, int]]:
-    """Yield spans to blank out, statements before items; a mistake in first words may belong to the unit before."""
+    """Yield spans to blank out, statements before items; a unit's first words may show the mistake of that before."""
     here = max((i for i, unit in enumerate(unit_list) if unit.start <= at), default=None)
     if here is None:
         return

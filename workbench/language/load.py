@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from workbench.language.source import Loaded, Source
 
 AnyProgram: TypeAlias = "Program | Source | str | Path"
-"""A program, a parsed text, whose default pipeline is meant, or a reference to a file: `FILE` or `FILE:NAME`."""
+"""A program, a parsed text, which stands for its default pipeline, or a reference to a file: `FILE` or `FILE:NAME`."""
 
 
 def parse(
@@ -68,7 +68,7 @@ def read_file(
 
     if str(path).endswith(".tesla"):
         whole = "a rule file is used as a whole: leave ':NAME' out; in Python wb.rules.load_rules reads it"
-        raise InputError("these are rules, and no pipeline", where=str(path), hint=whole)
+        raise InputError("these are rules, not a pipeline", where=str(path), hint=whole)
     text = read_text(path, hint)
     with hide_text(Path(path), describe_other(path)):
         return parse(text, str(path), functions, include, allow_python=allow_python)
@@ -131,14 +131,14 @@ def program_of(program: AnyProgram) -> Program:
 
 
 def _describe_other_object(item: object) -> PipelineError:
-    """Return the error for an object that is no program."""
+    """Return the error for an object that is not a program."""
     from workbench.core.processor import Processor
 
-    hint = "give a pipeline, rules, a file, or a text that wb.parse or wb.rules.parse_rules has read"
+    hint = "pass a pipeline, rules, a file, or the result of wb.parse or wb.rules.parse_rules"
     if callable(item):
         hint = "declare the inputs: @wb.pipeline(x=wb.INT) above def name(x): return ..."
     kind = "a processor" if isinstance(item, Processor) else "something else"
-    return PipelineError(f"a program is expected, and {item!r} is {kind}", hint=hint)
+    return PipelineError(f"expected a program, but {item!r} is {kind}", hint=hint)
 
 
 def parameters(items: Iterable[str]) -> dict[str, Value]:

@@ -96,11 +96,11 @@ class _Machine:
             hint = f"write state {body.states[0].name}: OUTPUT; or leave out '->', and the machine emits its state"
             raise self.syntax.outputs[0].error(f"no state of machine {self.syntax.name} emits anything", hint)
         if not self.syntax.outputs and speaking is not None:
-            what = f"machine {self.syntax.name} does not declare the type of what state {speaking.name} emits"
+            what = f"machine {self.syntax.name} does not declare the type that state {speaking.name} emits"
             raise speaking.error(what, "write machine NAME(...) -> TYPE {")
 
     def _transition(self, t: s.TransitionSyntax) -> Transition:
-        # the source stands for an unknown target: transitions below are judged as usual
+        # the source replaces an unknown target: later transitions are checked as usual
         mistakes, target, unknown = Mistakes(), t.source, t.target
         states = [state.name for state in self.syntax.machine.states] if self.syntax.machine else []
         with self.file.mistakes.apart():
@@ -124,8 +124,8 @@ class _Machine:
             index, value = update.value.index, update.value.value
             hint = f"write {update.name} := ..., or var {update.name}: array(0..7, {own}) = ..."
             if isinstance(own, Map):
-                hint = f"an entry of a map is written so: {update.name} := put({update.name}, {index}, {value})"
-            raise update.error(f"'{update.name}' of {own} is no array", hint)
+                hint = f"an entry of a map is updated by {update.name} := put({update.name}, {index}, {value})"
+            raise update.error(f"'{update.name}' of {own} is not an array", hint)
         return update.name, self._function(update.value, self.domains.get(update.name))
 
     def _action(self, e: s.Expression | None, result: Domain | None = None) -> Function | None:

@@ -24,10 +24,10 @@ _TYPE = frozenset("LEFT MINUS LBRACE NAME INT".split())
 _OPERANDS = frozenset("INT FLOAT STRING TRUE FALSE GENERIC LEFT LBRACE NOT BANG IF".split()) | _TEMPORAL
 
 _AFTER = frozenset("_DOTS SAT CHECKED LEFT".split())
-"""Terminals that can follow an expression in an argument but are seldom meant: a comma is."""
+"""Terminals that can follow an expression in an argument, but are rarely what is missing: a comma is."""
 
 _ELSEWHERE = frozenset({"_UPDATES", "ASSIGN"})
-"""Terminals that have a meaning in machines only, and are slips elsewhere."""
+"""Terminals that have a meaning only in machines, and are slips elsewhere."""
 
 COMMON = {
     "NAME": "a name", "INT": "a whole number", "FLOAT": "a number", "STRING": "a text in quotes",
@@ -57,12 +57,12 @@ SLIPS = {
     "-->": "the arrow is written ->",
     ":=": "a name is defined with =",
     ";": "statements end with the line; leave out the ;",
-    "'": 'texts stand in double quotes: "..."',
+    "'": 'write texts in double quotes: "..."',
     "* ->": "a transition begins with a state; there is no wildcard: write one for each state",
     "**": "there is no power operator: multiply, or write pow(x, 2) for floats",
     "^": "write xor(x, y) for bits, and pow(x, 2) for powers of floats",
     "+=": "a name is defined once: b = a + 1; a machine has variables, n := n + 1",
-    "++": "one more is x + 1; a machine has variables, n := n + 1",
+    "++": "an increment is x + 1; a machine has variables, n := n + 1",
     "??": "a value in place of null is value_or(x, 0)",
 }
 """Common slips, with a hint for each. The search tries longer ones first."""
@@ -78,24 +78,24 @@ PHRASES = {
     r"\bfunction\s+(\w+\s*\([\w\s,]*\))\s*§(?:[{:]|->|return)": r"a function is one expression: function \1 = ...",
     r"\bfunction\s+\w+\s*\([\w\s,]*§:": "leave the type out: functions take values of any type",
     r"\w\s*->\s*\w+(?:\s+when\b[^\n§]*)?\s*(?:§(?:\{|then\b|,\s*\w+\s*:=)|\bdo\s+§)": (
-        "updates stand behind '/', without braces: a -> b when x > 1 / n := 3"
+        "updates follow '/', without braces: a -> b when x > 1 / n := 3"
     ),
     _HEAD + r"[^()]*§->": "a ')' is missing before '->'",
-    _HEAD + r"[^(){}]*\)\s*§(?::|returns\b)": "the type of the output stands behind ->: pipeline NAME(x: int) -> int {",
+    _HEAD + r"[^(){}]*\)\s*§(?::|returns\b)": "the type of the output follows ->: pipeline NAME(x: int) -> int {",
     _HEAD + r"[^(){}]*:[^(){},]*§=": "inputs have no default; a parameter has one: pipeline NAME<k = 3>(x: int)",
     r"\b(?:pipeline|machine)\b[^{]*->(?:[^{]*§return|[^{]*\n\s*§\w|\s*\w+\s*§=)": "put the body in braces: { ... }",
-    r"\b(?:pipeline|machine)\s+\w+\s*§\[": "parameters stand in < >: pipeline NAME<k = 3>(x: int)",
+    r"\b(?:pipeline|machine)\s+\w+\s*§\[": "parameters go in < >: pipeline NAME<k = 3>(x: int)",
     r"(?:\b(?:pipeline|machine|function)\s+|[(,]\s*)\w+§-\w": "names have letters, digits and _",
-    r"->\s*\(\s*\w+\s*§:": "outputs stand without parentheses: -> a: int, b: int",
+    r"->\s*\(\s*\w+\s*§:": "outputs have no parentheses: -> a: int, b: int",
     r"(?:[(,]|\bvar)\s*(int|bool|float|str)\s+§(\w+)": r"the name comes first: \2: \1",
     r":\s*(\w+)\s*§\|": r"what may be null is written \1?",
-    r"\{[^{}\n]*§\"\w": "labels and fields stand without quotes: {red, green}, {price: x}",
+    r"\{[^{}\n]*§\"\w": "labels and fields have no quotes: {red, green}, {price: x}",
     r"\barray\s*(?:§[<\[]|\([^()\n]*§)": "an array has indices, and items of a type: var a: array(0..7, int) = 0",
-    r"\bmap\s*§[<\[]": "types stand in parentheses: map(str, int)",
+    r"\bmap\s*§[<\[]": "types go in parentheses: map(str, int)",
     r"\bmap\s*\(\s*\w+\s*§\)": "a map has a type of keys, and one of values: map(int, bool)",
     r"\bvar\s[^\n]*:\s*(\w+)\s*§\[": r"an array is written array(0..7, \1)",
     r"(?::|\)\s*->)\s*(?!(?:map|array|int)\b)([A-Za-z]\w*)\s*(?:\([^(),]*§\)|§<)": rf"there is no type '\1': {LISTS}",
-    r"(?::|\)\s*->)\s*\w*\s*§\[": f"no type has brackets: {LISTS}",
+    r"(?::|\)\s*->)\s*\w*\s*§\[": f"types have no brackets: {LISTS}",
     r"(?:^|\bcheck )[ ]*[a-z][\w-]*[ ]*(?:\([^§\n]*\)[ ]*)?§,": "one property at a time: repeat -p, or the check line",
     r"\b(forall|exists)\s*\(\s*\w+\s*§(?:in\b|[:|])": (
         r"write \1(x, values, holds) with function values(e) = (e.0, e.1), and pipeline holds, which reads such a value"
@@ -103,26 +103,26 @@ PHRASES = {
     ),
     # machines
     r"\w\s*->\s*\w+\s+(?:§[\[(:]|on\s+§|where\s+§)": "the guard of a transition begins with 'when'",
-    r"(?:^|\n)\s*(?:§if|when\s+§|on\s+§)[^\n]*->": "the guard stands behind the transition: a -> b when x > 3",
+    r"(?:^|\n)\s*(?:§if|when\s+§|on\s+§)[^\n]*->": "the guard follows the transition: a -> b when x > 3",
     r"\b(?:init|initial|start)\s+§\w": "the state that is written first is the initial one",
     r"\bstate\s+\w+\s*§,|\bstates\s+§": "write 'state' for each: state a state b",
     r"\bstate\s+(\w+)\s*(?:§(?:=|->|/)|:\s*§return\b|:?\s*emits?\s+§)": (
-        r"what a state emits stands behind ':', as in state \1: 0"
+        r"what a state emits follows ':', as in state \1: 0"
     ),
-    r"\bstate\s+(\w+)\s*§\{": r"transitions stand below the states: \1 -> b when x > 3",
+    r"\bstate\s+(\w+)\s*§\{": r"transitions come below the states: \1 -> b when x > 3",
     r"\n\s*\w+\s*§,[^\n]*->": "a transition begins with one state: write one for each",
     r"->\s*\w+\s+(?:§else|otherwise\s*§)|\bwhen\b[^\n]*§else|§else\b[^\n]*->": (
         "a transition without 'when', behind the others, is taken where no guard is true"
     ),
     # other languages
     r"(?:^|\n|\{)\s*(?:let|val|const|var|int|bool|float|str)\s+§(\w+)\s*[:=]": (
-        r"no word stands before a name: \1 = ...; a variable of a machine has a type: var \1: int = 0"
+        r"no word precedes a name: \1 = ...; a variable of a machine has a type: var \1: int = 0"
     ),
     _TOP + r"(?:def|fun|fn|func)\b": "a function is written function NAME(x) = ...",
     _TOP + r"(?:node|stream|process|query|select)\b": "write pipeline NAME(x: int) -> int { return x }",
     _TOP + r"(?:enum|type|struct|class)\b": "types have no names: write {red, green} or {price: int} where it is used",
     _TOP + r"(?:import|include|from)\b": (
-        'a file has all pipelines that it uses; functions of Python come by use "FILE.py": NAME'
+        'a file contains all pipelines that it uses; import Python functions with use "FILE.py": NAME'
     ),
     _TOP + r"const\b": "a constant is a parameter of its pipeline: pipeline NAME<k = 3>(x: int)",
     r"\bselect\s+(?:§\w|[^\n]*§from\b)": "inputs are read by their names, and filter(x, x > 3) selects events",
@@ -134,7 +134,7 @@ PHRASES = {
     r"\bcase\s+§when\b|\bif\b[^\n{}:]*§[{:]": "a choice is written if b then x else y",
     r"§(?:elif|elsif|elseif)\b": "write else if",
     r"\blambda\b[^\n]*§": "functions have names: write function f(v) = ... above, and f here",
-    r"(?:^|\n|\{)\s*(?:for|while)\s+§": "there are no loops: a pipeline runs anew for every event; cumulate remembers",
+    r"(?:^|\n|\{)\s*(?:for|while)\s+§": "there are no loops: a pipeline runs for every event, and cumulate remembers",
     r"\bimplies\s+§|§implies\b": "implication is written ->",
     r"\bfby\s+§|\bpre\s+\w+\s*§": "the event before is insert(x, 0), and 0 at first",
     r"\b(\w+)\.(\w+)\s*§\(": r"streams have no methods: write \2(\1, ...)",
@@ -142,17 +142,17 @@ PHRASES = {
     r"\bwindow\s*\([^()\n]*\d\s+§(?:ms|s|sec|min|h|d|seconds?|minutes?|hours?|days?)\b": (
         "a window has a number of events, as window(x, 5, ...); rules have windows of time"
     ),
-    r"\bltl\b[^\n]*(?:§\[\s*\]|\b(?:always|globally|eventually|finally)\s+§)": "always is written G, and eventually F",
+    r"\bltl\b[^\n]*(?:§\[\s*\]|\b(?:always|globally|eventually|finally)\s+§)": "write G for always, F for eventually",
     r"(?:return|=|\()\s*§\[": "a tuple is written (x, y)",
     r"\{\s*\w+\s*§,": "the fields of a record have names: {a: x, b: y}; a tuple is written (x, y)",
 }
-"""Common phrases without a meaning, where § is before the word of the mistake, each with a hint; \\1 is a group."""
+"""Common meaningless phrases, each with a hint: § precedes the word of the mistake, \\1 is a group."""
 NEAR = 1000
-"""Maximum number of characters before and behind a mistake that a phrase may have."""
+"""Maximum length of the parts of a phrase before and after a mistake, in characters."""
 
 
 STATEMENTS = ("return", "check", "assume", "guarantee", "fault", "capacity queue", "NAME =")
-"""How the statements of a pipeline begin."""
+"""The beginnings of the statements of a pipeline."""
 
 
 @dataclass(frozen=True)
@@ -209,13 +209,13 @@ def explain(
 
 
 def _update(error: UnexpectedInput) -> str:
-    """Return a hint for an update of a machine that does not stand behind '/'."""
+    """Return a hint for an update of a machine that does not follow '/'."""
     if not isinstance(error, UnexpectedToken) or error.token.type != "ASSIGN":
         return ""
     expected = frozenset(error.accepts or error.expected)
     # a name after a guard is taken for the source of the next transition
     behind = "_UPDATES" in expected or expected == {"ARROW"}
-    return "updates stand behind '/': a -> b when x > 1 / n := 3; in a guard, equality is written =" if behind else ""
+    return "updates follow '/': a -> b when x > 1 / n := 3; in a guard, equality is written =" if behind else ""
 
 
 def _foreign_letter(error: UnexpectedInput) -> str:
@@ -242,13 +242,13 @@ def _list_expected(error: UnexpectedInput) -> frozenset[str]:
 
 
 def _describe(expected: frozenset[str], names: Mapping[str, str]) -> list[str]:
-    """Name the expected terminals, with one name for a whole family."""
+    """Name the expected terminals, with one name for each family of them."""
     left = set(expected)
     words: list[str] = []
     if left == _TYPE:
         return ["a type"]
     if "LEADING" in left:
-        left = {"NAME"}  # the builder refuses the alternatives
+        left = {"NAME"}  # the builder refuses the other alternatives
     if {"COMMA", "RPAR"} <= left:
         left -= _AFTER
     if len(left & _OPERANDS) > 3:
@@ -303,9 +303,7 @@ def _habit(expected: frozenset[str], actual: str) -> str:
     if actual == "'return'" and "NAME" not in expected and "EQUAL" in expected:
         return "the statement above is not complete"
     if expected == {"PIPELINE", "MACHINE", "FUNCTION", "TABLE", "USE", "CHECK", "MONITOR", "$END"}:
-        return (
-            "a file holds pipelines, machines, functions, tables and checks; statements stand inside the braces of one"
-        )
+        return "a file holds pipelines, machines, functions, tables and checks; statements go inside the braces of one"
     if expected == {"ARROW"} and actual == "':'":
         return "a variable is declared: var n: int = 0"
     if expected == {"ARROW"} and actual in ("'<'", "'<='", "'>'", "'>='"):
@@ -324,7 +322,7 @@ PIPE = Vocabulary(WORDS, SLIPS, PHRASES, _habit)
 
 
 def _statement(expected: frozenset[str], actual: str, before: str) -> str:
-    """Return a hint for a statement that begins with a word that none begins with."""
+    """Return a hint for a statement whose first word begins no statement."""
     begins = "statements begin with: "
     if "RETURN" in expected and re.match(r"'(not\b|[\"0-9])", actual):
         return begins + listed(STATEMENTS)
@@ -344,7 +342,7 @@ _SKIPPED = re.compile(r'#[^\n]*|"[^"\n]*"')
 _PAIRS = {"(": ")", "{": "}", "[": "]"}
 _CLOSERS = {")": "RPAR", "}": "RBRACE", "]": "RSQB"}
 _ENDS = frozenset({"the end of the text", "'pipeline'", "'function'", "'monitor'"})
-"""What may be found where a body has not been closed."""
+"""The words that may be found where a body has not been closed."""
 
 
 def _find_open_bracket(before: str, line: int, expected: frozenset[str], actual: str) -> str:

@@ -35,13 +35,13 @@ def parse_expression(text: str, file: str = "<expression>") -> s.Expression:
 
 
 def parse_check(text: str, file: str = "<property>") -> s.Check:
-    """Parse one property, as it stands after `check`."""
+    """Parse one property, as written after `check`."""
     tree: s.Check = read(text, file, LANGUAGE, "property")
     return tree
 
 
 def parse_trouble(text: str, file: str = "<fault>") -> s.FaultSyntax:
-    """Parse one fault, as it stands after `fault`."""
+    """Parse one fault, as written after `fault`."""
     try:
         tree: s.FaultSyntax = read(text, file, LANGUAGE, "trouble")
     except LanguageError as error:
@@ -124,7 +124,7 @@ class _PipeBuilder(TreeBuilder):
             elif not pipelines:
                 what = "monitor statement" if isinstance(item, s.MonitorSyntax) else "check"
                 hint = "write it inside the braces of a pipeline, or below it"
-                self.mistake(f"this {what} stands above every pipeline", item.where, hint)
+                self.mistake(f"this {what} is above every pipeline", item.where, hint)
             elif isinstance(item, s.MonitorSyntax):
                 last = pipelines[-1]
                 pipelines[-1] = dataclasses.replace(last, monitors=(*last.monitors, item))
@@ -231,7 +231,7 @@ class _PipeBuilder(TreeBuilder):
     def _whole(self, token: Token) -> int:
         limit = sys.get_int_max_str_digits()
         if limit and len(token) > limit:
-            what = f"a whole number of {len(token)} digits; at most {limit} can be read"
+            what = f"a whole number has {len(token)} digits; at most {limit} can be read"
             where = self.locate(token)._replace(text="", length=1)  # the line is too long to show
             self.mistake(what, where, "write it as a product, or let Python read more: PYTHONINTMAXSTRDIGITS=0")
             return 0
@@ -258,7 +258,7 @@ _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
 
 class _PipeDialect(Dialect):
-    """The language of pipelines, in which a bare condition is not a property."""
+    """The dialect of pipelines, with hints for a condition in place of a property."""
 
     def explain(self, text: str, file: str, whole: str, start: str) -> LanguageError:
         """Return the first mistake, with a hint for the property that the line may mean."""
@@ -273,7 +273,7 @@ class _PipeDialect(Dialect):
 
 
 def is_property(text: str) -> bool:
-    """Whether a text can stand after `check`."""
+    """Whether a text can follow `check`."""
     try:
         LANGUAGE.reader.read(text, "property", Reduction)
     except Unread:

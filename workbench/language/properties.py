@@ -37,7 +37,7 @@ class ArgumentRow:
     words: its name in messages; `example`: a property with such an argument.
     read: the function that turns a parsed argument into its value.
     operators: the temporal operators that it may contain.
-    other: the hint for any other operator, a format of the property's `name`, the `operator` and its `logic`.
+    other: the hint for any other operator, a format string over the property's `name`, the `operator` and its `logic`.
     """
 
     words: str
@@ -96,7 +96,7 @@ def elaborate(check: s.Check, constants: Mapping[str, Value]) -> s.PropertySynta
 
 
 _TEMPORAL = re.compile(r"(?:[AE]?[GFX])(?=\s*\(|\s+(?!(?:and|or|mod|div)\b)[A-Za-z!])|[AE](?=\s*\[)")
-"""The temporal operator with which a formula begins; a comparison may begin with an input of that name."""
+"""A temporal operator at the start of a formula; a comparison may begin with an input of that name."""
 
 
 def suggest_property(text: str) -> str:

@@ -47,11 +47,11 @@ def _load(used: s.UsedFunction) -> Function:
         raise used.error(what, "if you trust that file, add --allow-python (allow_python=True in Python)")
     path = find_named(used.file, Path(used.where.file).absolute().parent, used.where)
     if not path.is_file():
-        hint = "name it as it is seen from the folder of this file, or from one of --include"
+        hint = "name it relative to the folder of this file, or to one of --include"
         raise used.error(f"there is no file '{used.file}'", hint)
     namespace = _functions(str(path), path.stat().st_mtime_ns)
     if inspect.isclass(namespace.get(used.name)):
-        hint = "use takes functions; a processor is added by a plugin (docs/reference/plugins.md)"
+        hint = "use takes functions; a plugin adds processors (docs/reference/plugins.md)"
         raise used.error(f"{used.name} is a class", hint)
     if used.name not in namespace:
         own = [name for name, each in namespace.items() if inspect.isfunction(each) and each.__module__ == path.stem]
@@ -84,7 +84,7 @@ def _add_types(used: s.UsedFunction, call: Callable[..., Any]) -> Function:
             'Literal["a", "b"]',
         ) from error
     if any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
-        raise used.error(f"'{used.name}' has arguments that are not positional", "leave * out")
+        raise used.error(f"'{used.name}' has arguments that are not positional", "leave out *")
     *takes, result = domains
 
     @functools.wraps(call)

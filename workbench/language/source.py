@@ -81,7 +81,7 @@ class Source:
             self._refuse()
 
     def _refuse(self) -> NoReturn:
-        """Raise the mistakes found so far, with those in the other pipelines."""
+        """Raise the mistakes found so far, together with those in the other pipelines."""
         if "_elaborator" in vars(self):
             for syntax in self.tree.pipelines:
                 if all(parameter.default is not None for parameter in syntax.parameters):
@@ -189,7 +189,7 @@ class WatchedPipeline:
             paths = [find_named(name, Path(self.file).absolute().parent, self.where) for name in self.names]
         for name, path in zip(self.names, paths, strict=True):
             if not path.is_file():
-                hint = "name it as it is seen from the folder of this file, or from one of --include"
+                hint = "name it relative to the folder of this file, or to one of --include"
                 raise LanguageError(f"there is no file '{name}'", where=self.where, hint=hint)
         return tuple(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path) for path in paths)
 
@@ -308,7 +308,7 @@ def refuse_variables(e: s.Expression, pipeline: Pipeline) -> None:
         if path in variables and path not in known:
             _, machine, position = variables[path]
             hint = _advise_variable(machine, machine.variables[position])
-            raise part.error(f"'{path}' is a variable of the machine, and properties read pipes", hint)
+            raise part.error(f"'{path}' is a variable of the machine, but properties read pipes", hint)
 
 
 def _advise_variable(machine: Moore, variable: Variable) -> str:

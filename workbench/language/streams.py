@@ -204,7 +204,7 @@ class StreamReader(args.Reader):
             return [self._instance(cls, rest, where)]
         with at(where):
             if fields.get("until") is not None:
-                what = f"a slice ends by what it emits, and pipeline {inner.body.name} has several outputs"
+                what = f"the emission of a slice ends it, but pipeline {inner.body.name} has several outputs"
                 raise PipelineError(what, hint="let it return one record of them: return {a: x, b: y}")
             bodies = [showing(inner.body, output) for output, _ in inner.body.outputs]
             return [cls(**fields | {"inner": Group(body)}) for body in bodies]
@@ -222,7 +222,7 @@ class StreamReader(args.Reader):
         count = flags.index(False) if False in flags else len(flags)
         if True in flags[count:]:
             late = e.arguments[count + flags[count:].index(True)]
-            raise late.error(f"the stream '{late}' stands after a parameter", f"write {args.signature(cls)}")
+            raise late.error(f"the stream '{late}' comes after a parameter", f"write {args.signature(cls)}")
         return count
 
     def _check_parameter(self, cls: type[Processor], e: s.Expression) -> None:
@@ -237,7 +237,7 @@ class StreamReader(args.Reader):
             raise FollowUp if first.name in self.lost else error
 
     def _is_stream(self, e: s.Expression, words: frozenset[str]) -> bool:
-        """Whether an argument is a stream; cached, since enclosing expressions ask again."""
+        """Whether an argument is a stream; cached, since enclosing expressions need it again."""
         entry = self._streams.get(id(e))
         if entry is None or entry[0] is not e or entry[1] != words:
             entry = self._streams[id(e)] = e, words, self._has_stream(e, words)
@@ -302,7 +302,7 @@ class StreamReader(args.Reader):
             return Group(self.file.pipeline(e.name, params, e.where))
         if isinstance(e, s.Identifier | s.Call) and e.name in PROCESSORS and e.name not in self.file.own:
             if issubclass(PROCESSORS[e.name], FileProcessor):
-                hint = f"write it outside: {args.signature(PROCESSORS[e.name])}"
+                hint = f"call it outside: {args.signature(PROCESSORS[e.name])}"
                 raise e.error(f"{what} cannot be '{e.name}', which takes streams", hint)
             return self._instance(PROCESSORS[e.name], e.arguments if isinstance(e, s.Call) else (), e.where)
         if isinstance(e, s.Identifier) and e.name in self.functions:
@@ -325,8 +325,8 @@ def _own_name(cls: type[Processor], position: int, e: s.Expression) -> frozenset
 
 def _several(e: s.Expression, value: tuple[Any, ...]) -> LanguageError:
     names = value.names if isinstance(value, NamedStreams) else ()
-    hint = f"take one of them: {e}.{names[0]}" if names else "name them first: a, b = ..."
-    return e.error(f"'{e}' gives {len(value)} streams where one is needed", hint)
+    hint = f"select one of them: {e}.{names[0]}" if names else "name them first: a, b = ..."
+    return e.error(f"'{e}' has {len(value)} streams where one is needed", hint)
 
 
 def is_many(value: Any) -> bool:

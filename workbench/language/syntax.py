@@ -325,7 +325,7 @@ class FaultSyntax(Placed):
 
 @dataclass(frozen=True)
 class ContractSyntax(Placed):
-    """`assume x <= 100`, `guarantee out >= 0`: a condition on the inputs of a pipeline, or on what it makes of them."""
+    """`assume x <= 100`, `guarantee out >= 0`: a condition on the inputs of a pipeline, or on its outputs, too."""
 
     kind: str
     condition: Expression
@@ -345,7 +345,7 @@ class Parameter(Placed):
 
 @dataclass(frozen=True)
 class VariableSyntax(Placed):
-    """`var last: int = 0` in a machine; a map has no start, it begins empty."""
+    """`var last: int = 0` in a machine; a map has no start value: it begins empty."""
 
     name: str
     type: Expression

@@ -1,7 +1,7 @@
 """Cast: numbers moved from one domain to another, by the target domain's own rule.
 
-A range holds exact numbers: one that is not in it is an error, as in a checked domain. No integer is a fraction: one is
-rounded down, as by `div`. NaN is an error, and so is an infinity where numbers are wrapped.
+A range holds exact numbers: one that is not in it is an error, as in a checked domain. Domains of integers have no
+fractions: these are rounded down, as by `div`. NaN is an error, and so is an infinity where numbers are wrapped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Cast(Processor):
     def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         (source,) = inputs
         if not (source.numeric and self.domain.numeric):
-            raise TypingError(f"cannot convert values of {source} to {self.domain}", hint="cast converts numbers")
+            raise TypingError(f"cannot convert values of {source} to {self.domain}", hint="cast converts only numbers")
         return self
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:

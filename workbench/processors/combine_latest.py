@@ -40,7 +40,7 @@ class CombineLatest(Functional, Listening):
             raise PipelineError(
                 f"combine_latest needs a function of at least two arguments, '{self._function}' has"
                 f" {self._function.arity}",
-                hint="apply is for functions of one",
+                hint="use apply for a function of one argument",
             )
 
     @property

@@ -16,7 +16,7 @@ from workbench.errors import check_count
 class CountDecimate(Processor):
     """Emits the first event and every `interval`-th after it.
 
-    With `last`, the last event of the stream is emitted at its end too, unless it has been already.
+    With `last`, the last event of the stream is emitted at its end too, unless it has been emitted already.
     """
 
     interval: int

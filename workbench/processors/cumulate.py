@@ -78,7 +78,7 @@ class Cumulate(Functional):
                 f"which does not fit the accumulated {domain}{self._describe_growth(function.result, events)}",
                 hint=HINT.format(self._function, start)
                 if isinstance(domain, Range)
-                else "the function must give back the accumulator's domain",
+                else "the function must return values of the accumulator's domain",
             )
         return replace(self, function=function, start=fit_value(domain, start), domain=domain)
 
@@ -92,7 +92,7 @@ class Cumulate(Functional):
         return replace(self, function=function, start=self._start(domain), domain=domain)
 
     def _describe_growth(self, reached: Domain, events: Domain) -> str:
-        """Return words for a range that is wider with every event, if it is."""
+        """Describe a range that gets wider with every event; empty if it does not."""
         if not isinstance(reached, Range):
             return ""
         further = specialise_function(self.function, (reached, events)).result

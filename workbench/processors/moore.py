@@ -58,7 +58,7 @@ class Transition:
     target_at: Location | str = field(default="", compare=False)
     """The place of its target in the user's text."""
     unknown: str = field(default="", compare=False)
-    """The target in the user's text, where that is no state and `target` stands for it."""
+    """The target in the user's text, where that is not a state and `target` stands for it."""
 
     def __str__(self) -> str:
         return f"the transition {self.source} -> {self.unknown or self.target}"

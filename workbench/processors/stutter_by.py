@@ -47,7 +47,7 @@ class StutterBy(Processor):
             return state, (emission([value] * times),)
         if self.max_times is None:
             raise Refused(
-                "stutter_by emits any number of events for one",
+                "stutter_by can emit any number of events for one event",
                 hint="limit the repetitions by a finite type, like 0..3",
             )
         slots = [Maybe(GT(times, i), value) for i in range(self.max_times)]

@@ -142,7 +142,7 @@ class Streaming(Truth, PendingVerdicts):
         return super().machine(inputs, horizon)._replace(emits=self._emit)
 
     def _emit(self, state: State, rounds: Sequence[tuple[Any, tuple[Any, ...]]], share: Share) -> tuple[Emission, ...]:
-        """Return the verdicts of the fronts' and of waiting positions: each is that of the next deciding front."""
+        """Return the verdicts on the fronts' and on waiting positions: each is that of the next deciding front."""
         assert self.pending is not None
         (waiting,), positions, known, verdict = state, list[Maybe](), FALSE, FALSE
         for number, (fires, front) in reversed(list(enumerate(rounds, 1))):

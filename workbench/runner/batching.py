@@ -1,6 +1,6 @@
 """Divide the rows of a log into batches for a session.
 
-The rule of this module: readable rows form a batch, and the error of the row behind them is passed on with it.
+The rule of this module: readable rows form a batch, and the error of the row after them is passed on with it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WAIT = 0.05
 
 
 class BatchPace:
-    """The batch size for rows that are read one by one, or come as lists.
+    """Chooses the size of batches of rows that are read one by one, or come as lists.
 
     Parameters
     ----------

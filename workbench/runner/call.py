@@ -69,7 +69,7 @@ def run(
 def run(
     program: AnyProgram | RuleSet, data: Any, *, output: Place | Mapping[str, Place] | None = None, **options: Any
 ) -> Any:
-    """Run a program on data; a row is a step, and a None or null is no event.
+    """Run a program on data; a row is a step, and a None or null means no event.
 
         wb.run(program, {"x": np.arange(10)})["out"]
         wb.run("p.pipe", frame)
@@ -111,7 +111,7 @@ def run(
     limits, include = Budget(options.get("seconds"), options.get("memory_mb")), options.pop("include", ())
     python = options.pop("allow_python", False)
     if limits.is_limited and not list_named_files(data) and output is None and answers_as_it_comes(data):
-        raise InputError("an answer that comes bit by bit has no limits", hint="give a list or a table, or a file")
+        raise InputError("limits do not apply to answers that come row by row", hint="pass a list, a table or a file")
     start = make_start(data, output, options, program)
     with allow(include), allow_python(python):
         program = rules_or_program(program)
@@ -142,7 +142,7 @@ def _ran(program: Program | RuleSet, data: Any, output: Place | Mapping[str, Pla
         return _make_answer(data, outputs, running.session.outputs.outputs_by_name, collected, backend=running.backend)
     except BaseException:
         with running.start.closing:
-            outputs.close()  # nothing reads beyond the error
+            outputs.close()  # no row is read after the error
             raise
 
 

@@ -38,7 +38,7 @@ class CarriedColumn:
     name: the name of the column in the log and in the output.
     is_input: whether the column is an input of the program.
     clock: formats the cells, if they are times.
-    leads: whether the column is the first of the output; it is then read anyway.
+    leads: whether the column is the first of the output; it is then read in any case.
     """
 
     port: Port
@@ -125,8 +125,8 @@ class CarriedColumns:
         added = ([self.key] if self.key else []) + [each.name for each in self.columns] + [ROW] * self.with_row
         for name in added:
             if name in self.ports.outputs_by_name:
-                what = "the number of the row" if name == ROW and self.with_row else "a column that is carried"
-                raise InputError(f"an output of {self.ports.of} is called '{name}', as {what} is")
+                what = "the number of the row" if name == ROW and self.with_row else "a copied column"
+                raise InputError(f"an output of {self.ports.of} and {what} are both called '{name}'")
             if added.count(name) > 1:
                 raise InputError(f"two columns of the output would be called '{name}'", hint="name each column once")
         if self.only_true and not self.flags:
@@ -202,8 +202,8 @@ class CarryingSession(Session):
         yield from self.session.notes()
         names = [ROW] * self._carried.with_row + [each.name for each in self._carried.columns]
         if names and self._uncaused:
-            rows = f"{plural(self._uncaused, 'output row')} came when the log had ended"
-            yield f"{rows}, without {listed(names)}, as no row has caused that"
+            rows = f"{plural(self._uncaused, 'output row')} came after the end of the log"
+            yield f"{rows}, without {listed(names)}, since no row caused that"
 
     def _without_cause(self, output: BatchOutput) -> BatchOutput:
         """Return outputs that no row of the log has caused, and count them."""
@@ -230,7 +230,7 @@ class CarryingSession(Session):
         return replace(batch, rows=rows)
 
     def _add_cells(self, output: BatchOutput, batch: LogBatch | None) -> BatchOutput:
-        """Add cells of the causing rows to the output; without a batch, to that of the end of the log."""
+        """Add cells of the causing rows to the output; without a batch, to the output at the end of the log."""
         if output.columns is not None:
             import pyarrow as pa
 

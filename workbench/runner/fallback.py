@@ -81,13 +81,13 @@ class FallbackSession(Session):
         self.running.share(pool)
 
     def _is_for(self, error: WorkbenchError | None) -> bool:
-        """Whether this error makes the reference executor take over."""
+        """Whether the reference executor takes over after this error."""
         return error is not None and not self._given_way and (error.exceeds_64_bits or error.by_compiled)
 
     def _give_way(self, error: WorkbenchError | None) -> None:
         """Let the reference executor repeat the rows that have been run, and continue from there."""
         if error is not None and error.exceeds_64_bits:
-            self._say(f"the reference backend goes on: {error.what}")
+            self._say(f"continuing on the reference backend: {error.what}")
         self.running, self._given_way, left, reporter = self._reference(), True, self._rows, Reporter()
         with closing(self._read_again(reporter)) as blocks:
             pace = BatchPace(BATCH, waited=False)

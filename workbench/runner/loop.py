@@ -41,10 +41,10 @@ class LogRows:
     Attributes
     ----------
     batches: divides blocks of the log into batches of the size that runs at a time.
-    size: the most rows that are read before the outputs of the first of them are yielded.
+    size: the maximum number of rows that are read before the outputs of the first one are yielded.
     blocks: the blocks of the log, for reading ahead, or for reading rows one by one.
     retain_bad_rows: a context in which bad rows are kept.
-    remark: describes what is odd about the rows, from their account; empty if nothing is.
+    remark: returns a remark on unusual rows, from their account; empty if there are none.
     """
 
     batches: Callable[[BatchPace, Iterator[LogBlock]], Iterator[LogBatch]]
@@ -141,7 +141,7 @@ class LogRun:
         for batch in self._rows.batches(pace, blocks):
             start = monotonic()
             if self._until is not None and len(batch):
-                self._until()  # refused at once where the rows have another kind of times
+                self._until()  # refuses --until at once where the rows have another kind of times
             yield from self._step(batch) if state is None else state.step(batch, self._step)
             if waited:
                 pace.see(len(batch), monotonic() - start)
@@ -216,7 +216,7 @@ class LogRun:
         named = self._named()
         with write_outputs(dict(options.outputs), named, outputs.of, format, live=live, stays=stays) as split:
             if unnamed := [name for name in named if name not in options.outputs]:
-                self.start.report(f"outputs that no file is named for are not written: {listed(unnamed)}")
+                self.start.report(f"outputs without a file are not written: {listed(unnamed)}")
             yield split
 
     def _count(self, batch: LogBatch, output: BatchOutput) -> None:

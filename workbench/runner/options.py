@@ -105,7 +105,7 @@ def make_start(
     ------
     InputError: an option is invalid, or a file would overwrite another one.
     """
-    # the data may be an empty list
+    # None, not falsy: the data may be an empty list
     all_options = replace(run_options({**options, "output": output}, LOG.warning), input=data)
     facts = all_options.facts.values() if isinstance(all_options.facts, Mapping) else [all_options.facts]
     see_apart([data, all_options.rules_control, *facts], all_options.written, [program])

@@ -1,7 +1,7 @@
 """Put the rows of a log in the order of time: rows of several files, and rows that may come late.
 
-The rule of this module: blocks stay blocks, and are ordered as a whole; without blocks, rows go one by one and come in
-the same order. The reader defines what a block and a row are (`PieceForm`).
+The rule of this module: blocks stay blocks, and are ordered as a whole; without blocks, single rows come in the same
+order. The reader defines what a block and a row are (`PieceForm`).
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def read_first(pieces: Iterator[B | Iterator[R]]) -> Iterator[B | Iterator[R]]:
 
 
 class _Head(Generic[B, R]):
-    """The part of a stream that has been read but not yet yielded."""
+    """The part of a stream that has been read, but not yielded."""
 
     def __init__(self, rows: B | list[R]) -> None:
         self._rows, self._from = rows, 0
@@ -171,7 +171,7 @@ class LateRows(Generic[R]):
     ----------
     ports: returns the columns of that file.
     format_row: converts a row to its form in the file.
-    name, noun: the words for a certain row, and for any, in messages.
+    name, noun: the words for one row, and for rows in general, in messages.
     state: the saved state of the run, which counts the late rows of earlier runs.
     """
 
@@ -199,7 +199,7 @@ class LateRows(Generic[R]):
         if path is None:
             what = f"{self._name(row)} of {time} came later than --late {self._clock.late} allows"
             raise InputError(
-                what, where=where, hint="a longer --late waits for it; --late-output FILE saves such rows instead"
+                what, where=where, hint="a greater --late waits for it; --late-output FILE saves such rows instead"
             )
         if self._writer is None:
             from workbench.events.write import write_events

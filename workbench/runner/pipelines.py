@@ -1,7 +1,7 @@
-"""Open a pipeline on a log: choose its backend and its session.
+"""Open a pipeline on a log: choose its backend, and build its session.
 
 The rule of this module: refusals come before the first row, and a backend that `auto` chooses is replaced by the
-reference executor where it cannot go on.
+reference executor where it cannot continue.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ Keeps = Callable[[], AbstractContextManager[None]]
 
 
 def run_pipeline(program: Program, start: Start) -> None:
-    """Run a pipeline with options, which name `input` and `output` besides those of the backends."""
+    """Run a pipeline with options, which name `input` and `output`, and have those of the backends."""
     options = start.options
     if options.backend != AUTO and (whole := backend_row(options.backend).whole) is not None:
         with start.closing:
@@ -78,7 +78,7 @@ def run_pipeline(program: Program, start: Start) -> None:
 
 
 def _describe_gaps(pipeline: Pipeline, account: Account) -> str:
-    """Describe rows that lack an event of a joined input; empty where so many do that it is meant."""
+    """Describe rows that lack an event of a joined input; empty where so many do that it is intended."""
     total = account.computed * len(pipeline.inputs)
     missing = total - account.events_in
     if not 0 < missing <= total * SPARSE or not _joins_all_inputs(pipeline):
@@ -102,7 +102,7 @@ def _joins_all_inputs(pipeline: Pipeline) -> bool:
 
 
 SPARSE = 0.25
-"""The share of missing events up to which a log is taken to have one of each input in every row."""
+"""Maximum share of missing events at which the rows of a log are taken to be complete."""
 
 
 def open_pipeline(program: Program, start: Start) -> LogRun:
@@ -132,7 +132,7 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
         order = opened.order(read, source)
         if order is not None:  # it reads rows ahead, bad ones among them
             if state is not None:
-                raise InputError("--state and --time do not go together for this pipeline", hint="leave one out")
+                raise InputError("--state and --time cannot be combined for this pipeline", hint="leave one out")
             start.closing.enter_context(bad_row_context())
             blocks, again, bad_row_context = order.blocks, partial(order.blocks, again=True), nullcontext
         if opened.auto and twice:
@@ -214,7 +214,7 @@ class OpenedPipeline:
         self.reading = replace(options.reading(self.program, start.follower), only_64_bits=limited, clock=self.clock)
 
     def _choose(self, start: Start, *, twice: bool) -> None:
-        """Choose the fastest backend that runs the program on columns; it may give way if its numbers are too short."""
+        """Choose the fastest backend that runs the program on columns; it may be replaced if numbers are too large."""
         size = run_size(start.options)
         if list_named_files(start.options.input) is None:
             size = replace(size, rows=IN_MEMORY)
@@ -245,7 +245,7 @@ class OpenedPipeline:
         if options.key is None:
             return None
         if other := options.list_present("--steps", "--reassociate", "--fault", "--seed", "--rate", "--until"):
-            raise InputError(f"{other} and --key do not go together")
+            raise InputError(f"{other} and --key cannot be combined")
         named = {self.reading.columns.get(name, name): domain for name, domain in ports.domains.items()}
         domain = named.get(options.key) or source.key_domain(options.key, self.reading) or KeyTexts()
         columns = ChainMap[str, Any](named, self.start.reporter.columns, self.start.reporter.near)
@@ -278,7 +278,7 @@ class OpenedPipeline:
         return CarriedColumns(ports, columns, options.with_row, options.only_true, options.key)
 
     def order(self, ports: Ports, source: LogSource) -> RowOrder | None:
-        """Return what puts rows in the order of time, if the options request it; None to keep their order.
+        """Return the `RowOrder` that puts rows in the order of time, if the options request it, else None.
 
         Parameters
         ----------
@@ -354,7 +354,7 @@ def _read_first(blocks: Generator[LogBlock], start: Start, *, times: bool) -> It
 
 
 def _decode_first(block: LogBlock) -> LogBlock:
-    """Decode the columns of a block ahead, or without columns, its first row."""
+    """Decode the columns of a block ahead of time, or its first row if it has no columns."""
     columns = block.columns()
     if columns is not None:
         return replace(block, columns=lambda: columns)

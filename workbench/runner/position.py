@@ -20,12 +20,12 @@ from workbench.executors.snapshot import describe
 from workbench.stored import checksum
 from workbench.tesla.event_block import EventBlock
 
-OTHER_LOG = "give the same log, which may have grown, or start afresh: name another --state"
+OTHER_LOG = "name the same log, which may have grown, or start afresh with another --state"
 
 
 @dataclass
 class LogPosition:
-    """The rows that have been run. A log that is no file continues with whatever comes, and has no position.
+    """The rows that have been run. A log that is not a file continues with whatever comes, and has no position.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class LogPosition:
         self._left[batch.file] -= count
         file, number = batch.file, self.rows[batch.file]
         if not self._left[file] and row_mark(batch, count - 1, domains) != self.last[file]:
-            raise StateError(f"row {number:,} was another one when it was run", where=file, hint=OTHER_LOG)
+            raise StateError(f"row {number:,} has changed since it was run", where=file, hint=OTHER_LOG)
         old = batch.part(slice(count))
         account.earlier += count
         account.events_in -= 0 if account.rows_are_events else old.events
@@ -83,14 +83,14 @@ class LogPosition:
 
     def advance(self, batch: LogBatch, count: int, domains: Mapping[str, Domain]) -> None:
         """Record that the first `count` rows of a batch have been run."""
-        if count and (batch.file in self.rows or is_reread(batch.file)):  # one that is rotated may be nowhere
+        if count and (batch.file in self.rows or is_reread(batch.file)):  # a rotated file may be gone
             self.rows[batch.file] = self.rows.get(batch.file, 0) + count
             self.last[batch.file] = row_mark(batch, count - 1, domains)
 
     def check_reached(self, files: Iterable[str]) -> None:
         """Raise StateError if a file has ended before the rows that have been run."""
         if short := next((file for file in files if self._left[file]), None):
-            what = f"there are fewer rows than the {self.rows[short]:,} that have been run"
+            what = f"the file has fewer rows than the {self.rows[short]:,} that have been run"
             raise StateError(what, where=short, hint=OTHER_LOG)
 
 

@@ -62,7 +62,7 @@ class OverlappedWriter(EventWriter):
             while len(self._waiting) > limit or (self._waiting and self._waiting[0].done):
                 self._waiting.popleft().wait_for()()
         except BaseException:
-            self._waiting.clear()  # tables behind the failed one must not be written
+            self._waiting.clear()  # tables after the failed one must not be written
             raise
 
     def flush(self) -> None:
@@ -81,7 +81,7 @@ def overlap(
     threads: int,
     share: Callable[[Pool], object] = lambda _: None,
 ) -> Iterator[tuple[Iterator[LogBlock], EventWriter]]:
-    """Give the blocks and the writer for a run in threads, if the files allow that; otherwise both as they are.
+    """Yield the blocks and the writer for a run in threads, if the files allow that; otherwise both as they are.
 
     All tables are written at the end; when a block fails, those of the blocks before it.
 
@@ -112,7 +112,7 @@ def overlap(
 
 
 class _ReadAhead:
-    """Blocks of which `count` have been read ahead, and one more is being read. An error is raised in its turn."""
+    """Blocks of which `count` have been read ahead, and one more is being read. Errors are raised in order."""
 
     def __init__(self, blocks: Iterator[LogBlock], pool: Pool, count: int) -> None:
         self._blocks, self._pool, self._count = blocks, pool, count

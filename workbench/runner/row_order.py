@@ -1,8 +1,8 @@
 """Put the rows of a pipeline's log in the order of time, where `--time` names the column of times.
 
-The rule of this module: a row is a step of its own, also at equal times, and the column of times is removed again
-where it is no input. Each log is read with an account of its own; at the end the rows that were lost on the way are
-added up: rows that could not be read, that were ignored, or that came too late.
+The rule of this module: a row is a step of its own, also at equal times, and the column of times is removed again where
+it is not an input. Each log is read with an account of its own; at the end, the accounts of unreadable, ignored and
+late rows are added up.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class RowOrder:
     column: the name under which the column of times is read, that of an input or another one.
     source: the log; each of its files, folders or patterns is a log of its own, and has a watermark.
     clock: interprets the column of times.
-    with_times: whether rows have their times, where the column is no input: whole numbers, which `clock` formats.
+    with_times: whether rows have their times, where the column is not an input: whole numbers, which `clock` formats.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ class RowOrder:
 
 
 def add_times(ports: Ports, column: str, times: Times) -> Ports:
-    """Add the column of times to the ports that rows are read for, where it is no input."""
+    """Add the column of times to the ports that rows are read for, where it is not an input."""
     if column in ports.domains:
         inputs = (replace(port, required=is_timed) if port.name == column else port for port in ports.inputs)
         return replace(ports, inputs=tuple(inputs))

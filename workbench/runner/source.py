@@ -40,7 +40,7 @@ class LogSource(ABC):
     format_of: the file that determines the format of the output if nothing else does; `-`: none.
     columns: whether the log may have columns.
     rereadable: whether its rows can be read more than once.
-    size: the most rows that are read before the outputs of the first of them are yielded.
+    size: the maximum number of rows that are read before the outputs of the first one are yielded.
     """
 
     name = "row"
@@ -104,7 +104,7 @@ class DataSource(LogSource):
         if isinstance(data, Mapping):
             self.columns = not all(isinstance(each, Sequence) for each in data.values())
         elif not self.rereadable and not hasattr(data, "__arrow_c_stream__"):
-            self.size = 1  # the next row may be long in coming
+            self.size = 1  # the next row may come much later
 
     def blocks(self, program: Ported, reading: Reading, reporter: Reporter) -> Generator[LogBlock]:
         reader: RowReader
@@ -119,7 +119,7 @@ class DataSource(LogSource):
         else:
             kind = type(self._data).__name__
             raise InputError(
-                f"data of type {kind} cannot be read", hint="give a table, a frame, arrays by name, or rows"
+                f"data of type {kind} cannot be read", hint="pass a table, a frame, arrays by name, or rows"
             )
         return count_blocks(reader.blocks(cast(Any, None), self.name), self.name, reading, reporter.account)
 

@@ -87,14 +87,14 @@ class RunState:
         self._sizes = self._notes.get("sizes", {})
         self._written = set[str]()
         self._has_log_ended = False
-        """Whether the log has been read to its end, and not just to the row where `--head` cuts it."""
+        """Whether the log has been read to its end, not only to the last row of `--head`."""
         self._has_run_all_rows = False
         """Whether all rows have been run after that, those that were held back among them."""
         self._has_output_of_end = False
         """Whether the end of the log has caused an output."""
         self._captured: tuple[dict[str, Any], bytes] | None = None
         self._before_rotation = 0, Counter[str]()
-        """The rows, and those of undeclared types, of files that have been rotated away in this run."""
+        """The counts of rows, and of those of undeclared types, in files that have been rotated away in this run."""
 
     def adopt(self, start: Start) -> Start:
         """Apply the state to a start: its backend, and the rows that have been read."""
@@ -109,13 +109,13 @@ class RunState:
         return self._start
 
     def _follow(self, options: RunOptions) -> Follower:
-        """Return the reader of the log: from the file on that the run before has read, whatever its name is now."""
+        """Return the reader of the log, from the file that the previous run has read, whatever its name is now."""
         if options.late is not None:
-            raise InputError("--follow, --state and --late do not go together", hint="leave one out")
+            raise InputError("--follow, --state and --late cannot be combined", hint="leave one out")
         path, (inode, count) = find_followed_file(options.input), self._notes.get("followed", (0, 0))
         older = files_since(path, inode, count) if inode else []
         if older is None:
-            self._start.report(f"{path}: this is another file than before, which is gone: all of its rows are run")
+            self._start.report(f"{path}: the previous file is gone, and this is another one: all of its rows are run")
             self._forget_file()
         return Follower(path, older or (), self._forget_file)
 
@@ -162,7 +162,7 @@ class RunState:
             return
         before = of.get(name, "")
         if name == "program":
-            what, hint = "this is the state of another program, or of this one before it was changed", AFRESH
+            what, hint = "this is the state of another program, or of an earlier version of this one", AFRESH
         elif name == "backend":
             what, hint = f"this is a state of the {before} backend", f"add --backend {before}, or {AFRESH}"
         else:
@@ -172,7 +172,7 @@ class RunState:
         raise StateError(what, where=str(self.path), hint=hint)
 
     def size(self, path: str | Path) -> int:
-        """Return how many bytes of an output file to keep: those that earlier runs have written.
+        """Return the number of bytes of an output file that earlier runs have written, which stay.
 
         Raises
         ------
@@ -183,8 +183,8 @@ class RunState:
         there = os.path.getsize(target) if os.path.isfile(target) else 0
         stays: int = self._sizes.get(target, there if self._start.live else 0)
         if stays > there:
-            what = f"the runs before have written {stays:,} bytes here, and there are {there:,}"
-            raise StateError(what, where=str(path), hint=f"put it back, or {AFRESH}")
+            what = f"earlier runs have written {stays:,} bytes here, but there are {there:,}"
+            raise StateError(what, where=str(path), hint=f"restore the file, or {AFRESH}")
         return stays
 
     def hold_back(self, held: HoldBack[EventBlock, Occurrence]) -> None:
@@ -210,7 +210,7 @@ class RunState:
             return
         if self.had_ended and len(batch):
             what = "the log has new rows, but output for its end has been written already"
-            raise StateError(what, where=str(self.path), hint=f"end runs by --head, or by Ctrl-C; {AFRESH}")
+            raise StateError(what, where=str(self.path), hint=f"end runs with --head or Ctrl-C; {AFRESH}")
         done, failed = 0, None
         with hold():
             self.is_consistent = False
@@ -285,7 +285,7 @@ class RunState:
                 self.save()
                 error.add_note(f"the state is in {self.path}: run the same command again to continue")
             elif not self.is_new:
-                error.add_note(f"the state in {self.path} is that of before")
+                error.add_note(f"the state in {self.path} is unchanged")
             raise
         self.save()
 
@@ -318,7 +318,7 @@ class RunState:
         reporter, follower, position = self._start.reporter, self._start.follower, asdict(self.position)
         position["bad"] |= {file: count for file, count in reporter.bad.items() if follower or is_reread(file)}
         read = {file: rows + position["bad"].get(file, 0) for file, rows in self.position.rows.items()}
-        if reporter.account.rows_are_events and self._is_read_again:  # some may be held back, or of no event
+        if reporter.account.rows_are_events and self._is_read_again:  # some may be held back, or without events
             rows, undeclared = self._before_rotation
             read = dict.fromkeys(self._named, reporter.account.rows - rows)
             position["late"] += reporter.account.late
@@ -331,7 +331,7 @@ class RunState:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], bytes]:
-    """Read the notes of a file, and the state of the session; both empty if there is no file, but could be."""
+    """Read the notes of a file, and the state of the session; both empty if there is no file yet."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:

@@ -94,7 +94,7 @@ def write_picture(drawn: Drawn, path: str | Path) -> None:
         elif suffix in FORMATS:
             aside.write_bytes(run_graphviz(drawn.name, text, FORMATS[suffix]))
         else:
-            raise InputError(f"no drawing ends in '{suffix}'", hint="let it end in .svg, .png, .pdf or .dot")
+            raise InputError(f"drawings have no format '{suffix}'", hint="use .svg, .png, .pdf or .dot")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,7 +136,7 @@ class _Picture:
 
     @contextmanager
     def cluster(self, title: str, style: str) -> Iterator[None]:
-        """Put everything that is added inside into a frame."""
+        """Frame all lines that are added in this context."""
         self.line(f"subgraph cluster_{self.fresh()} {{")
         self._depth += 1
         self.line(f'label="{quote(title)}"; style="{style}"; color="{FAINT}"; margin=10;')
@@ -192,7 +192,7 @@ class _Picture:
         return [taps[pipe] for _, pipe in pipeline.outputs]
 
     def fork(self, pipeline: Pipeline, pipe: str, tap: _Tap) -> _Tap:
-        """Draw a dot behind a pipe with several readers."""
+        """Draw a dot at the end of a pipe with several readers."""
         readers = sum(n.inputs.count(pipe) for n in pipeline.nodes)
         readers += [output_pipe for _, output_pipe in pipeline.outputs].count(pipe)
         if readers < 2:
@@ -219,7 +219,7 @@ class _Picture:
                     reads = self.buffers(queues, reads)
                 while len(reads) < inner.in_arity:  # a quantifier passes a value besides the events
                     reads = [self.draw_input(processor.symbol), *reads]
-                body = _find_held(inner, Pipeline)  # the contents of a group have no frame of their own
+                body = _find_held(inner, Pipeline)  # a group has no frame around its contents
                 if isinstance(body, Pipeline):
                     return self.body(body, name, reads, names)
                 return self.processor(inner, "", name, reads, names)
@@ -267,7 +267,7 @@ class _Picture:
         return [tap.source for tap in self.inside(body, taps, inner, f"{name}.")]
 
     def buffers(self, queues: list[str], reads: list[_Tap]) -> list[_Tap]:
-        """Draw queues that stand alone, in front of a cluster."""
+        """Draw separate queues, in front of a cluster."""
         source = self.fresh()
         self.line(f"{source} [label=<{_table(_queue_rows(queues))}>];")
         for i, tap in enumerate(reads):

@@ -1,4 +1,4 @@
-"""The values for which quantifiers are false, as a self-contained HTML page."""
+"""Format the values for which quantifiers are false as a self-contained HTML page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explanations of why rules emitted a composite, or why not, as text and as a page.
+"""Explain why rules emitted a composite, or why not, as text and as a page.
 
 The rule of this module: both have the same lines; the page draws windows where the text has characters.
 """
@@ -110,7 +110,7 @@ class _Teller:
         return f"{label}: {event.type} at {self.record.show(event.time)}{f' ({values})' if values else ''}"
 
     def uses(self, event: int, bound: int, counts: Sequence[EventCount]) -> AnswerPiece:
-        """Describe how many composites an event is part of, and the aggregates that have counted it."""
+        """Describe the number of composites that an event is part of, and the aggregates that have counted it."""
         what, lines = f"is part of {plural(f'{bound:,}', 'composite')}", list[str]()
         if counts:
             what += f", and was counted for {plural(f'{len({each.composite for each in counts}):,}', 'composite')}"
@@ -118,8 +118,8 @@ class _Teller:
             numbers = [each.composite for each in counts if (each.rule, each.text) == (rule, text)]
             lines.append(f"counted by {text} of {rule} for {self.labels(numbers)}")
         if not (bound or counts):
-            never = "it is bound in no match, and no aggregate has counted it"
-            lines.append(f"{never}; --missing explains why something did not come")
+            never = "no match contains it, and no aggregate has counted it"
+            lines.append(f"{never}; --missing explains why a composite was not emitted")
         return AnswerPiece(f"{self.event(event)} {what}", tuple(lines))
 
     def fit(self, fit: Fit) -> str:
@@ -181,13 +181,13 @@ class _Teller:
         first = "the beginning" if window.first is None else self.record.show(window.first)
         return f", from {first} to {self.record.show(window.last)}"
 
-    # --- what is missing --------------------------------------------------------------------------------
+    # --- missing composites --------------------------------------------------------------------------------
 
     def missing(self, reason: MissingReason, inner: bool = False) -> AnswerPiece:
         values = _values(reason.values)
         what = f"{reason.type}{f'({values})' if values else ''} at {self.record.show(reason.time)}"
         if reason.there:
-            return AnswerPiece(f"{what} is there: {self.labels(reason.there)}", outcome="holds")
+            return AnswerPiece(f"{what} was emitted: {self.labels(reason.there)}", outcome="holds")
         parts = tuple(self.rule(each) for each in reason.rules)
         return AnswerPiece(f"{'there is no' if inner else 'no'} {what}", (), (), parts, "fails")
 

@@ -1,6 +1,6 @@
 """The plan of a rule set, for people: as text, as data, and as a picture.
 
-The rule of this module: it shows the plan and its reasons, and decides nothing. In pictures columns are on the left,
+The rule of this module: it only shows the plan and its reasons. In pictures columns are on the left,
 rules on the right, and an arrow leads from a column to each predicate that searches it.
 """
 
@@ -89,7 +89,7 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
             lines += _describe_sample(step)
             lines += _where(step)
         searched = ", ".join(each["searched"])
-        lines += [f"  compiled looks for them in this order: {searched}"] if searched else []
+        lines += [f"  compiled searches them in this order: {searched}"] if searched else []
         lines.append(f"  matches {search['found']}" + (f": {search['reason']}" if search["reason"] else ""))
         lines.append(f"  on a GPU: {gpu['told']}")
     return "\n".join(lines) + "\n"
@@ -138,12 +138,12 @@ def _some(names: list[str]) -> str:
 
 
 TOGETHER = "a thread for each trigger"
-WALKED, MADE = "are looked for one by one", "are made as composites"
+WALKED, MADE = "are searched one by one", "are derived from composites"
 """The ways of finding matches if no composite is needed (`workbench run --matches`)."""
 
 
 def _matches(plan: SetPlan) -> list[dict[str, str]]:
-    """Return how matches of each rule are found, and the reason."""
+    """Return the way in which matches of each rule are found, and the reason."""
     return [
         {"rule": rule.name, "found": MADE if reason else WALKED, "reason": reason}
         for rule, reason in zip(plan.rules.rules, MatchedRules(plan.rules).reasons, strict=True)
@@ -151,7 +151,7 @@ def _matches(plan: SetPlan) -> list[dict[str, str]]:
 
 
 def _devices(plan: SetPlan) -> list[dict[str, str]]:
-    """Return how a GPU runs each rule, or why it does not."""
+    """Return the way in which a GPU runs each rule, or the reason why it does not."""
     dependences = find_dependences(plan)
     return [
         {
@@ -172,7 +172,7 @@ def _engine(plan: SetPlan) -> dict[str, str]:
 
 
 def _threads(plan: SetPlan, timed: bool) -> dict[str, Any]:
-    """Return how the work can be shared among threads."""
+    """Return the ways to divide the work among threads."""
     split = rule_split(plan.rules)
     names = [[plan.rules.rules[rule].name for rule in group] for group in split.groups]
     time = {"fed": split.time.fed, "reason": split.time.reason}

@@ -1,6 +1,6 @@
 """Windows and events of a match on a time line, as characters and for a page.
 
-The rule of this module: a position shows a time, and nothing else; the label beside it says what it is.
+The rule of this module: a position shows only a time; the label beside it names its meaning.
 """
 
 from __future__ import annotations

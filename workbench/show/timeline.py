@@ -43,7 +43,7 @@ MAX_STEPS = 200
 """Maximum number of steps of a path that are drawn with characters."""
 _GAP = "  "
 NARROWEST = 20
-"""The least width at which cells are broken, also where the terminal has less room."""
+"""The least width at which cells are broken, even in a narrower terminal."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ def _fold(table: Timeline, width: int) -> Timeline:
 
 
 def _merge_equal(table: Timeline) -> Timeline:
-    """Return a timeline in which successive steps with the same events are one column, with what queues hold at last.
+    """Return a timeline in which successive steps with the same events are one column, with queues as they are last.
 
     The last step, and those at which a queue overflows, stay by themselves.
     """

@@ -85,7 +85,7 @@ def system_from(text: str, path: str = "<text>") -> SmvSystem:
         raise LanguageError("the module main has parameters", where=_locate(path, text, main.start()))
     if process := _PROCESS.search(plain):
         raise Refused(
-            "processes run one at a time, so that a step of the system is no step of all its parts",
+            "processes run one at a time, so that a step of the system is not a step of all its parts",
             where=_locate(path, text, process.start(1)),
             hint="name the part that moves in a variable of your own: VAR turn : {first, second}",
         )
@@ -108,7 +108,7 @@ def expression(text: str, where: str, system: SmvSystem) -> str:
     plain = " ".join(_blank_comments(text).split())
 
     def wrong(what: str, hint: str) -> LanguageError:
-        return LanguageError(f"'{plain or text}' is no expression over states: {what}", where=where, hint=hint)
+        return LanguageError(f"'{plain or text}' is not an expression over states: {what}", where=where, hint=hint)
 
     if not plain:
         raise wrong("it is empty", "write an SMV expression, e.g. count > 0")

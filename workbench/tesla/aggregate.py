@@ -1,6 +1,6 @@
 """Aggregates as rows: result types, value over a sequence of values, and running form for columns.
 
-The rule of this module: a row is all that other modules know of an aggregate. They look it up (`aggregate_table`)
+The rule of this module: a row is all that other modules know about an aggregate. They look it up (`aggregate_table`)
 and never compare its name.
 """
 
@@ -23,7 +23,7 @@ class RunningAggregate(Protocol):
         """Remove the oldest `count` values."""
 
     def over(self, low: int, high: int) -> Any:
-        """Return the aggregate over the values from index `low` to before `high`; over none if these are equal."""
+        """Return the aggregate over the values from index `low` to before `high`; over no values if these are equal."""
 
 
 StartsRunning = Callable[[], RunningAggregate]

@@ -50,7 +50,7 @@ class BlockedValues:
         return self.finish(self.combine(low, high) if low < high else self.empty)
 
     def combine(self, low: int, high: int) -> Any:
-        """Combine the values with indices from `low` to before `high`; of equal extremes the first counts."""
+        """Combine the values with indices from `low` to before `high`; of equal extremes, the first one counts."""
         first, last = -(-low // BLOCK), high // BLOCK
         if self.blocks is None or last - first < 2:
             return self.merge(self.values[low:high], default=self.empty)

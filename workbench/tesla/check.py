@@ -1,7 +1,7 @@
 """Turns a tree of rules into a rule set, or reports all mistakes in it at once.
 
 The rule of this module: nothing is guessed. The meaning of a name, the type of a value, and that a predicate refers
-only to what is bound before it are settled here, before anything runs.
+only to what is bound before it are determined here, before anything runs.
 
 Sources: thesis, 2.3 and 3.2 (types, references), 2.4 (order of evaluation).
 """
@@ -29,7 +29,7 @@ from workbench.tesla.scope import RuleScope
 from workbench.tesla.windows import check_bounds, check_pause
 
 MAX_MISTAKES = 100
-"""Maximum number of mistakes, after which no more rules are checked: more than anyone reads."""
+"""Number of mistakes after which no more rules are checked: more than anyone reads."""
 
 
 Types = Mapping[str, t.Declaration]
@@ -127,7 +127,7 @@ class _RuleChecker:
         self.given: set[str] = set()
 
     def check_rule(self, rule: t.Rule) -> t.Rule:
-        """Check a rule, and return it with everything that was left open settled."""
+        """Check a rule, and return it with all names resolved and types inferred."""
         trigger, *predicates = self._check_parts(rule)
         for condition in t.conjuncts(*rule.where_clause):
             with self.mistakes.apart():
@@ -141,7 +141,7 @@ class _RuleChecker:
         if rule.limit == 0:
             self.mistakes.report("a limit of 0 emits nothing", rule.where, "leave the rule out")
         if sum(part.policy.later for part in predicates) > 1:
-            self.mistakes.report("a rule has one 'absent' at most", rule.where, "write a rule for each")
+            self.mistakes.report("a rule has at most one 'absent'", rule.where, "write a separate rule for each")
         assert isinstance(trigger, t.Predicate)
         return replace(rule, trigger=trigger, predicates=tuple(predicates), evaluations=evaluations)
 
@@ -234,11 +234,11 @@ class _RuleChecker:
         for name in window.names:
             with self.mistakes.apart():
                 if self.scope.event(name, window).declared.fact:
-                    hint = "windows lie between events"
+                    hint = "a window lies between events"
                     raise LanguageError(f"'{name}' is a fact, which has no time", where=window.where, hint=hint)
         if window.after and window.of != next(iter(self.scope.bound), window.of):
             hint = f"write after {next(iter(self.scope.bound))}"
-            what = f"what is absent is absent after the trigger, not after '{window.of}'"
+            what = f"'absent' is about events after the trigger, not after '{window.of}'"
             self.mistakes.report(what, window.where, hint)
         check_bounds(window, self.mistakes)
 
@@ -252,7 +252,7 @@ class _RuleChecker:
             self.mistakes.report(what, part.window.where, hint)
         if part.policy.single and not part.ordering:
             order = f"ordered by {declared.attributes[0].name if declared.attributes else 'attribute'} asc"
-            hint = f"write {order}; or each {part.type}, for all that fit"
+            hint = f"write {order}; or each {part.type}, for all that satisfy it"
             self.mistakes.report(f"facts have no order: which one is the {part.policy.value}?", part.where, hint)
         for each in part.ordering:
             with self.mistakes.apart():
@@ -300,7 +300,7 @@ class _RuleChecker:
     def _check_truth(self, scope: RuleScope, expression: t.Expression) -> None:
         domain = scope.domain(expression)
         if domain != BOOL:
-            what = f"a condition is true or false, and this is {t.SPELLED[domain]}"
+            what = f"a condition is true or false, but this is {t.SPELLED[domain]}"
             raise LanguageError(what, where=expression.where, hint="compare it with something")
 
     def _check_evaluations(self, rule: t.Rule) -> tuple[t.Evaluation, ...]:
@@ -333,7 +333,7 @@ class _RuleChecker:
         if target is None:
             raise FollowUp
         if domain != target and (domain, target) != (INT, FLOAT):
-            what = f"'{each.name}' of {declared.name} is {t.SPELLED[target]}, and this is {t.SPELLED[domain]}"
+            what = f"'{each.name}' of {declared.name} is {t.SPELLED[target]}, but this is {t.SPELLED[domain]}"
             hint = "declare it as float" if (domain, target) == (FLOAT, INT) else ""
             raise LanguageError(what, where=each.value.where, hint=hint)
 
@@ -346,7 +346,7 @@ class _RuleChecker:
 
 
 class _Unknown(t.Declaration):
-    """An undeclared type, whose uses cause no further reports."""
+    """An undeclared type, whose uses are not reported again."""
 
     @property
     def positions(self) -> dict[str, int]:

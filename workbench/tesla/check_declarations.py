@@ -23,7 +23,7 @@ def collect_declarations(
     numbers: dict[int, str] = {}
     for each in file.declarations:
         if each.name == "fact":
-            mistakes.report("'fact' is a word of the language, and no name of a type", each.where, "rename it: Fact")
+            mistakes.report("'fact' is a word of the language, and cannot name a type", each.where, "rename it: Fact")
         before = declarations.get(each.name)
         if before is not None:
             merged = _merge(before, each)

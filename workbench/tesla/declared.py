@@ -116,7 +116,7 @@ class DeclaredAggregate(Placed):
     def __str__(self) -> str:
         text = f"declare aggregate {self.name}({listed(self.operands)})"
         if self.combined is None:
-            return f"# {text} from {self.start} is a function of Python"
+            return f"# {text} from {self.start} is a Python function"
         return f"{text} = {self.combined} from {self.start}"
 
 

@@ -1,7 +1,7 @@
 """Blocks of events as columns: successive events that engines process at once.
 
-The rule of this module: a block is never changed. An event's values are read at its place in the columns of its type;
-a text is stored there as its number in compiled code.
+The rule of this module: a block is never changed. An event's values are read at its row in the columns of its type; a
+text is stored there as its number in compiled code.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CodesOfTexts = Callable[[Iterable[str]], Sequence[int]]
 
 
 class LargeNumberError(InputError):
-    """A whole number has more than 64 bits, which a block cannot store."""
+    """The error for a whole number of more than 64 bits, which a block cannot store."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """Minimum and maximum values: NaN if one of the values is NaN, the first of equal ones.
 
-The rule of this module: null and NaN are represented by sentinels beyond all values, on one side or the other.
+The rule of this module: null and NaN are represented by sentinels below or above all values.
 """
 
 from __future__ import annotations

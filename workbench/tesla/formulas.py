@@ -4,7 +4,7 @@ The rule of this module: a range is a comprehension over the whole history with 
 a condition on one event. `Past` means earlier in the total order, in which an event's place is its number; only lengths
 of windows use the clock (thesis, 2.4.4: evaluate in the order of execution, never look back).
 
-Sources: thesis, 2.3.3 and 3.3.2; for what it leaves open: docs/reference/rules.md.
+Sources: thesis, 2.3.3 and 3.3.2; docs/reference/rules.md for what the thesis leaves open.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Lookback:
         return Lookback(None if self.time is None else self.time + far, None, self.bounded)
 
     def __or__(self, other: Lookback) -> Lookback:
-        """Return the lookback of events that have one of the two."""
+        """Return the lookback of events each of which has one of the two."""
         time = None if self.time is None or other.time is None else max(self.time, other.time)
         count = None if self.count is None or other.count is None else max(self.count, other.count)
         return Lookback(time, count, self.bounded and other.bounded)

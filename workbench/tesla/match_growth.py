@@ -1,6 +1,6 @@
-"""The growth of matches in a short run: the events of each match at each step, and its outcome.
+"""Follow the growth of matches in a short run: the events of each match at each step, and its outcome.
 
-The rule of this module: the engine decides what is emitted, and explanations find what stops a match (`explain`).
+The rule of this module: the engine decides which matches emit, and `explain` finds why others stop.
 A match is found when its trigger comes, so its earlier steps are reconstructed backwards.
 """
 
@@ -34,7 +34,7 @@ class GrownMatch(NamedTuple):
     ----------
     events: the names of the predicates, and the steps of their events, in the order of arrival.
     ends: the step of its trigger, or of the deadline at which it emitted.
-    became: `TOLD`, `WAITS`, or what stopped it.
+    became: `TOLD`, `WAITS`, or the reason why it stopped.
     """
 
     events: tuple[tuple[str, int], ...]

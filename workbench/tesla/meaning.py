@@ -1,6 +1,6 @@
 """The meaning of rules: the composite events of a whole stream, defined by the formulas.
 
-The rule of this module: it keeps only what the formulas mention, forgets nothing, and does not try to be fast.
+The rule of this module: it has only the state that the formulas mention, forgets nothing, and does not try to be fast.
 Engines are tested against it, and share with it only the tables of operators and of aggregates.
 
 Sources: thesis, 2.3 and 3.3 (the formulas), 2.4.4 and 2.4.5 (order of execution, consumption), listing 4.1 (depth
@@ -132,7 +132,7 @@ class _Course:
             events = self._process(first) + others
 
     def _process(self, caused: _Caused) -> list[_Caused]:
-        """Return what all rules, in their order, emit for an event; only then does it join the history."""
+        """Return the composites of all rules, in their order, for an event, which joins the history only afterwards."""
         event, composites = replace(caused.event, number=len(self.past.history)), list[_Caused]()
         for number, rule in enumerate(self.past.rules.rules):
             if rule.trigger.type != event.type:
@@ -156,7 +156,7 @@ class _Course:
         return self._decide(awaiting.rule, matches, awaiting.deadline, awaiting.chain)
 
     def _decide(self, number: int, matches: Sequence[Selected], time: int, chain: tuple[str, ...]) -> list[_Caused]:
-        """Return what finished matches emit: `where`, then `limit`, then `at most once`; only these matches consume."""
+        """Return the composites of matches: `where`, then `limit`, then `at most once`; only these matches consume."""
         rule = self.past.rules.rules[number]
         matches = [each for each in matches if all(value(condition, each) is True for condition in rule.where_clause)]
         matches = [each for each in matches[: rule.limit] if not self._is_silent(number, each, time)]

@@ -1,7 +1,7 @@
 """Occurrences of events, and windows in the unit of their times.
 
 The rule of this module: times are whole numbers in one unit, the log's. Windows in minutes are converted to such
-numbers before a run, exactly: a window that is not a whole number of units holds just the times that lie in it.
+numbers before a run, exactly: a window that is not a whole number of units contains exactly the whole times in it.
 """
 
 from __future__ import annotations
@@ -82,10 +82,10 @@ def in_units(
         if unit is None and not dates and duration.unit:
             option = f'{NAME_UNIT} (of RunningRules unit="s")'
             hint = f"name the unit of the column of times: {option}; or leave out the unit here"
-            what = f"'{duration}' has a unit, and the times of the log have none"
+            what = f"'{duration}' has a unit, but the times of the log have none"
             raise InputError(what, where=duration.where, hint=hint)
         if dates and not duration.unit:
-            raise InputError(f"{duration} of what?", where=duration.where, hint=f"times are dates: write {duration} s")
+            raise InputError(f"{duration} needs a unit", where=duration.where, hint=f"such as {duration} s")
         return duration.amount * MICROSECONDS.get(duration.unit or unit or "", 1) / tick
 
     return replace(rules, rules=tuple(_scale_rule(rule, scaled, trex) for rule in rules.rules))

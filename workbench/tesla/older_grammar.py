@@ -134,7 +134,7 @@ def _translate_assignment(assignment: t.Expression, mistakes: Mistakes) -> t.Eva
         target, value = assignment.operands
         if isinstance(target, t.OwnAttribute):
             return t.Evaluation(target.name, _translate_equality(value), where=target.where)
-    hint = "write attribute = value; conditions stand in the predicates, or in a rule that ends with emit"
+    hint = "write attribute = value; conditions go in the predicates, or in a rule that ends with emit"
     mistakes.report(f"'{assignment}' assigns nothing", assignment.where, hint)
     return None
 

@@ -73,7 +73,7 @@ def resolve_call(part: t.Aggregate, own: OwnAggregates) -> t.Aggregate:
 
 
 def _declare(name: str, aggregate: t.DeclaredAggregate | tuple[Combines, Any]) -> t.DeclaredAggregate:
-    """Make a declaration of what a Python user passed; raise an InputError if it is not an aggregate."""
+    """Build the declaration of an aggregate given in Python; raise an InputError if it is not an aggregate."""
     if isinstance(aggregate, t.DeclaredAggregate):
         return aggregate
     try:
@@ -81,8 +81,8 @@ def _declare(name: str, aggregate: t.DeclaredAggregate | tuple[Combines, Any]) -
         domain = LITERALS[type(start)]
         assert callable(function)
     except (TypeError, ValueError, KeyError, AssertionError):
-        what = f"'{name}' is no aggregate: {aggregate!r}"
-        hint = "give a function of two values and where it starts, an int, a float, a bool or a str: (math.gcd, 0)"
+        what = f"'{name}' is not an aggregate: {aggregate!r}"
+        hint = "pass a function of two values and its start, an int, a float, a bool or a str: (math.gcd, 0)"
         raise InputError(what, hint=hint) from None
     operands = (t.Attribute("a", domain), t.Attribute("b", domain))
     return t.DeclaredAggregate(name, operands, None, t.Literal(start), _guard(name, function, domain))
@@ -99,12 +99,12 @@ def _guard(name: str, function: Combines, domain: Domain) -> Combines:
             result = function(one, other)
         except Exception as error:
             what = f"{name}({one!r}, {other!r}) fails: {type(error).__name__}: {error}"
-            raise InputError(what, hint="give None where it has no value: the aggregate is null then") from error
+            raise InputError(what, hint="return None where it has no value: the aggregate is null then") from error
         if result is not None and (
             not isinstance(result, kinds[domain]) or (domain != BOOL and isinstance(result, bool))
         ):
-            what = f"{name}({one!r}, {other!r}) is {result!r}, which is no {t.SPELLED[domain]}"
-            raise InputError(what, hint="all values of an aggregate are of the type of the one that it starts from")
+            what = f"{name}({one!r}, {other!r}) is {result!r}, not of type {t.SPELLED[domain]}"
+            raise InputError(what, hint="all values of an aggregate have the type of its start")
         return float(result) if domain == FLOAT and isinstance(result, int) else result
 
     return combined
@@ -117,27 +117,27 @@ def _check(each: t.DeclaredAggregate) -> None:
         raise LanguageError(what, where=each.where, hint="choose another name")
     one, other = each.operands
     if one.domain != other.domain:
-        what = f"'{each.name}' combines two values of one type, and these are {one} and {other}"
-        raise LanguageError(what, where=other.where, hint="declare both alike")
+        what = f"'{each.name}' combines two values of one type, but these are {one} and {other}"
+        raise LanguageError(what, where=other.where, hint="declare both with one type")
     if one.name == other.name:
         raise LanguageError(f"both values are called '{one.name}'", where=other.where, hint="rename one")
     start = each.start
     plain = start.operands[0] if isinstance(start, t.Operation) and start.operator == "neg" else start
     if not isinstance(plain, t.Literal):
-        what = f"'{each.name}' starts from a value, and this is none"
+        what = f"'{each.name}' starts from a value, which this is not"
         raise LanguageError(what, where=start.where, hint="write a number, a text, true or false")
     _check_type(each, RuleScope().domain(start), start)
     if each.combined is not None:
         _check_type(each, RuleScope(each.scope).domain(each.combined), each.combined)
     if what := _find_counterexample(each):
-        hint = "any two neighbours may be combined first, and the result has to be the same"
+        hint = "any two neighbours may be combined first, and the result must be the same"
         raise LanguageError(f"'{each.name}' is not associative: {what}", where=each.where, hint=hint)
 
 
 def _check_type(each: t.DeclaredAggregate, domain: Domain, where: t.Placed) -> None:
     if domain != each.domain and (domain, each.domain) != (INT, FLOAT):
-        what = f"'{each.name}' is of {t.SPELLED[each.domain]}, and this is {t.SPELLED[domain]}"
-        raise LanguageError(what, where=where.where, hint="all its values are of one type")
+        what = f"'{each.name}' is of {t.SPELLED[each.domain]}, but this is {t.SPELLED[domain]}"
+        raise LanguageError(what, where=where.where, hint="all its values must have one type")
 
 
 # --- promises -------------------------------------------------------------------------------------------

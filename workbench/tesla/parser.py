@@ -1,6 +1,6 @@
 """Parses the text of rules into a tree; rules in the older grammar are translated (`older_grammar`).
 
-`mistakes` explains what the grammar cannot read; `check` ensures that the result means something.
+`mistakes` explains texts that the grammar cannot read; `check` ensures that the result has a meaning.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class _Reading:
         file = find_named(item.path, self.folder, item.where)
         path = follow_links(file)
         if path in around:
-            raise LanguageError(f"'{item.path}' includes itself", where=item.where, hint="leave one include out")
+            raise LanguageError(f"'{item.path}' includes itself", where=item.where, hint="leave out one include")
         if path in self._read:
             return t.RuleFile((), ())
         self._read.add(path)
@@ -169,7 +169,7 @@ class _RuleBuilder(TreeBuilder):
         name, kind = children
         if kind is not None and str(kind) not in t.NAMED:
             hint = FOREIGN_TYPES.get(str(kind)) or did_you_mean(str(kind), t.SPELLED.values())
-            self.mistake(f"'{kind}' is no type of an attribute", kind, hint)
+            self.mistake(f"'{kind}' is not a type of attributes", kind, hint)
             return t.Attribute(str(name), t.NAMED["int"], where=self.locate(name))
         return t.Attribute(str(name), None if kind is None else t.NAMED[str(kind)], where=self.locate(name))
 
@@ -187,7 +187,7 @@ class _RuleBuilder(TreeBuilder):
 
     def _read_whole_number(self, digits: Token) -> int:
         if len(digits) > MAX_DIGITS:
-            self.mistake(f"a number of {len(digits)} digits", digits, f"{MAX_DIGITS} digits at most are read")
+            self.mistake(f"a number of {len(digits)} digits", digits, f"at most {MAX_DIGITS} digits are read")
             return 0
         return int(digits)
 
@@ -195,7 +195,7 @@ class _RuleBuilder(TreeBuilder):
         digits, unit = children
         amount = Decimal(str(digits))
         if amount and abs(amount.adjusted()) > LONGEST_DURATION:
-            hint = f"durations lie between 1e-{LONGEST_DURATION} and 1e{LONGEST_DURATION}; or write within forever"
+            hint = f"durations are between 1e-{LONGEST_DURATION} and 1e{LONGEST_DURATION}; or write within forever"
             self.mistake(f"a duration of {digits[:40]} is out of range", digits, hint)
         return t.Duration(amount, _read_unit(str(unit or "")), where=self.locate(extent))
 
@@ -205,7 +205,7 @@ class _RuleBuilder(TreeBuilder):
         amount = duration.amount * (size or 1)
         if size is None:
             hint = "in an expression write a time, 30 s, or a number"
-            self.mistake(f"{duration} is no time", extent, hint)
+            self.mistake(f"{duration} is not a time", extent, hint)
         elif amount != int(amount):
             hint = f"times are whole microseconds: write {max(1, int(amount))} us"
             self.mistake(f"no time is {duration}", extent, hint)
@@ -289,7 +289,7 @@ class _RuleBuilder(TreeBuilder):
         aggregate = replace(first.new, parameter=first.new.parameter or "n")
         event = aggregate.window.names[0] if aggregate.window else "EVENT"
         bound = f"{condition.replace('$', f'${aggregate.parameter}')} {first.sign} {first.bound}" if first.sign else ""
-        what = f"a rule begins with an event, its trigger, and not with the aggregate {aggregate.function}"
+        what = f"a rule begins with an event, its trigger, not with the aggregate {aggregate.function}"
         self.mistake(what, first.where, f"write from {event} and {aggregate}{bound}")
         return t.Predicate(t.Policy.TRIGGER, event, where=first.where)
 
@@ -297,8 +297,8 @@ class _RuleBuilder(TreeBuilder):
         """Return an aggregate as a predicate, with a comparison if there is one; report a mistake for anything else."""
         if isinstance(operand, OlderAggregate) and not isinstance(bound, OlderAggregate):
             return replace(operand, sign=sign, bound=bound)
-        hint = "state what it selects: each, first, last or not; or give an aggregate a name: $n = COUNT(...)"
-        self.mistake("this is no predicate", extent, hint)
+        hint = "state the selection: each, first, last or not; or give an aggregate a name: $n = COUNT(...)"
+        self.mistake("this is not a predicate", extent, hint)
         return None
 
     def call(self, children: list[Any], extent: Extent) -> OlderAggregate:
@@ -321,4 +321,4 @@ LANGUAGE = Dialect(
     TESLA,
     r"(?:[Rr]ule[ \t]\s*\w+[ \t]*:?\s*^[ \t]*)*(?:declare|include|rule|Rule|from|define)\b",
 )
-"""The language of rules, as the parser needs it."""
+"""The dialect of rules, for the parser."""

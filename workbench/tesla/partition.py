@@ -44,7 +44,7 @@ class RulePartition:
         """Raise Refused with the first reason if no partitioning is possible."""
         if self.reasons:
             more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
-            hint = "join all parts of each rule by equations on one attribute, or leave the backend out"
+            hint = "join all parts of each rule by equations on one attribute, or leave out the backend"
             raise Refused(f"{what}: {self.reasons[0]}{more}", hint=hint)
 
 
@@ -78,7 +78,7 @@ def _find_conflict(choices: _Choices, rule_links: Mapping[str, list[_Link]]) -> 
         if narrowed is None:
             return f"rule '{name}': {link.conflict(choices)}"
         choices, before = narrowed, [*before, link]
-    raise AssertionError("what goes together one by one does so at once")
+    raise AssertionError("keys that fit one by one fit together")
 
 
 # --- requirements of rules ----------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ class _Link:
         of = self.one if not choices[self.one] & {a for a, _ in self.pairs} else self.other
         attributes = sorted({pair[of == self.other and of != self.one] for pair in self.pairs})
         return (
-            f"{self.part} needs {of} by {' or '.join(attributes)}, and what stands before it needs it by"
+            f"{self.part} needs {of} by {' or '.join(attributes)}, and the part before it needs it by"
             f" {' or '.join(sorted(choices[of]))}"
         )
 
@@ -147,13 +147,13 @@ def _find_links(rule: ResolvedRule, rules: RuleSet, keyed: Collection[str]) -> I
     if rule.emits in keyed:
         emitted = {each.name: _term(each.value) for each in rule.evaluations}
         pairs = _find_pairs(same, declared[start].positions, emitted, alike=rule.emits == start)
-        what = f"what it emits has no attribute of its trigger {start}, by which others are joined with {rule.emits}"
+        what = f"{rule.emits}, which others are joined with, has no attribute of its trigger {start}"
         yield _Link(start, rule.emits, pairs, f"`emit {rule.emits}`", what)
     if rule.pause is not None:
         pairs = _find_pairs(same, declared[start].positions, {str(each): _term(each) for each in rule.per})
         own = frozenset((a, a) for a, _ in pairs)
         pause = f"`at most once in {rule.pause}`"
-        yield _Link(start, start, own, pause, f"{pause} is for all of them together: add `per` and the key")
+        yield _Link(start, start, own, pause, f"{pause} is for all keys together: add `per` and the key")
 
 
 def _explain_unjoined(

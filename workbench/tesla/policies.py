@@ -1,6 +1,6 @@
 """Replaces the selection policies of rules.
 
-The rule of this module: nothing else in the rules changes.
+The rule of this module: only the policies change.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def with_policies(rules: RuleSet, others: Mapping[str, str]) -> RuleSet:
     for policy in replacements:
         if policy not in policies:
             there = ", ".join(each.value for each in t.Policy if each.selects and each in policies)
-            hint = f"they have: {there}" if there else "they look for nothing but their triggers"
+            hint = f"they have: {there}" if there else "they select only their triggers"
             raise InputError(f"no predicate of {rules.name} has the policy '{policy.value}'", hint=hint)
 
     def change(part: t.Predicate | t.Aggregate) -> t.Predicate | t.Aggregate:

@@ -124,7 +124,7 @@ class CauseGraph:
         try:
             TopologicalSorter(causes).prepare()
         except CycleError:
-            import networkx as nx  # slow to import, and seldom needed
+            import networkx as nx  # slow to import, and rarely needed
 
             graph: nx.DiGraph[str] = nx.DiGraph((type, each) for type, some in causes.items() for each in some)
             parts = enumerate(nx.strongly_connected_components(graph))
@@ -157,7 +157,7 @@ def find_reachable(start: Iterable[N], after: Callable[[N], Iterable[N]]) -> dic
 
 
 def endless_chain(names: Sequence[str]) -> EndlessChain:
-    """Make the error for a chain of causes that is too long, given its rules, last first; it names the last cycle."""
+    """Build the error for a chain of causes that is too long, given its rules, last first; it names the last cycle."""
     again = next((i for i, name in enumerate(names[1:], 1) if name == names[0]), len(names) - 1)
     circle = " -> ".join(reversed(names[: again + 1]))
     what = f"an event causes a chain of more than {LONGEST_CHAIN} composites: {circle}"

@@ -65,13 +65,13 @@ class RuleProcessor(FileProcessor):
     def __post_init__(self) -> None:
         if not self.rules.composites or ALL in self.rules.composites:
             what = "no rule emits anything" if not self.rules.composites else f"a type of composites is called '{ALL}'"
-            raise PipelineError(f"{what}, in {self.rules.name}", hint="such rules are no part of a pipeline")
+            raise PipelineError(f"{what}, in {self.rules.name}", hint="such rules cannot be part of a pipeline")
         if not self.fed:
             raise PipelineError(f"no stream feeds the rules of {self.rules.name}", hint=self.signature)
         bare = [each for each in _list_durations(self.rules) if not each.unit]
         if bare and any(_list_units(self.rules)):
-            hint = "write its unit, too: the log defines what a number without one counts"
-            raise PipelineError(f"{bare[0]} of what? Other windows have units", where=bare[0].where, hint=hint)
+            hint = "write its unit: the log defines the unit of a bare number"
+            raise PipelineError(f"{bare[0]} needs a unit: other windows have units", where=bare[0].where, hint=hint)
 
     @property
     def signature(self) -> str:
@@ -119,7 +119,7 @@ class RuleProcessor(FileProcessor):
     def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         time, *events = inputs
         if not isinstance(time, Integers | Integer | Range):
-            raise TypingError(f"the time of rules is whole numbers, and not {time}", hint="cast it")
+            raise TypingError(f"the time of rules is in whole numbers, not {time}", hint="cast it")
         for name, domain in zip(self.fed, events, strict=True):
             value_reader(self.rules.declarations[name], domain)
         return replace(self, shapes=inputs)
@@ -185,9 +185,9 @@ class RuleProcessor(FileProcessor):
 
     def refusal(self, form: Form) -> str:
         if form != Form.VALUES:
-            return "rules retain events, and nothing bounds how many"
+            return "rules retain an unbounded number of events"
         if self.facts is None and self.fact_types:
-            return f"it uses facts, {self.fact_types[0]}, and --facts gives none"
+            return f"it needs facts of type {self.fact_types[0]}: add --facts"
         return ""
 
     @cached_property
@@ -262,8 +262,8 @@ class RuleProcessor(FileProcessor):
             stream_names.append(name)
         looked_at = {name for rule in rules.rules for name in rule.types}
         if missing := [name for name in types if name in looked_at and name not in stream_names]:
-            what = f"rules of {rules.name} read '{missing[0]}', and no stream is given for it"
-            raise PipelineError(what, hint=f"give it behind the others, or by name: {missing[0]} = STREAM")
+            what = f"rules of {rules.name} read '{missing[0]}', but no stream is given for it"
+            raise PipelineError(what, hint=f"add it after the others, or by name: {missing[0]} = STREAM")
         fed = [name for name in rules.events if name in stream_names]
         return cls(rules, tuple(fed)), [stream_names.index(name) for name in fed]
 

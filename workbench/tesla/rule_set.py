@@ -40,7 +40,7 @@ class RuleSet(Displayed):
     declarations: all types of events and facts by name, in the order of the text.
     rules: in the order of the text.
     aggregates: the declared aggregates, by name.
-    warnings: remarks on what is allowed but seldom intended.
+    warnings: remarks on constructs that are allowed but rarely intended.
     """
 
     name: str
@@ -80,7 +80,7 @@ class RuleSet(Displayed):
 
     @cached_property
     def graph(self) -> CauseGraph:
-        """The graph of causes: which rules trigger which."""
+        """The graph of causes: which rules trigger which others."""
         return CauseGraph(self.rules)
 
     @cached_property
@@ -167,7 +167,7 @@ class RuleSet(Displayed):
         return self._explain(data, options, event=event, output=output, limit=limit)
 
     def explain_missing(self, data: Any, what: str, **options: Any) -> RuleExplanation:
-        """Explain why a composite was not emitted: what stopped the nearest partial matches.
+        """Explain why a composite was not emitted: the reasons why the nearest partial matches stopped.
 
             wb.rules.parse_rules(text).explain_missing("log.parquet", "Fire(area = 1) at 12:00:05")
 

@@ -23,7 +23,7 @@ class RewritingStep:
     Attributes
     ----------
     by: the name of the law, or `model`.
-    why: the statement of the law, or what was removed.
+    why: the statement of the law, or the removed part.
     before, after: the texts of the changed rules; after is empty if a rule was removed.
     seconds: the time that it took to find the step.
     bounds: the grounds of the model's verdict, one sentence each.
@@ -89,6 +89,6 @@ class RuleSimplification:
             yield f"not applied in {each.rule}: {each.what}: {each.reason}"
         steps, rules, before = len(self.steps), len(self.rules.rules), len(self.original.rules)
         if not steps:
-            yield f"{self.original.name} is not simplified: no law, and no verdict of the model, leaves anything out"
+            yield f"{self.original.name} is not simplified: no law applies, and the model confirms no removal"
         else:
             yield f"{plural(steps, 'step')}; {plural(before, 'rule')} before, {rules} after"

@@ -1,8 +1,8 @@
 """Events of rules on streams: the types of streams, the places of attributes, and which may be null.
 
 The rule of this module: an event on a stream is a record or a tuple of the attributes, or its only attribute. The
-analysis of nulls is sound: an attribute reported as never null never is. Operators are strict in null, so everything
-in a satisfied constraint or condition is not null.
+analysis of nulls is sound: an attribute reported as never null never is. Operators are strict in null, so no operand in
+a satisfied constraint or condition is null.
 """
 
 from __future__ import annotations
@@ -50,22 +50,22 @@ def list_attributes(
     names = list(declared.domains)
     if isinstance(domain, Tuple) and not isinstance(domain, Record) and len(domain.fields) != len(names):
         attributes = plural(len(names), "attribute")
-        raise TypingError(f"{declared.name} has {attributes}, and events of {domain} another number")
+        raise TypingError(f"{declared.name} has {attributes}, but events of {domain} have another number")
     for i, (name, target) in enumerate(declared.domains.items()):
         index: int | None = i
         if isinstance(domain, Record):
             if name not in domain.labels:
                 hint = did_you_mean(name, domain.labels, "its fields are: ")
-                raise TypingError(f"{declared.name} has an attribute '{name}', and {domain} no such field", hint=hint)
+                raise TypingError(f"{declared.name} has an attribute '{name}', but {domain} no such field", hint=hint)
             index = domain.labels.index(name)
         elif not isinstance(domain, Tuple):
             index = None
             if len(names) > 1:
-                hint = f"give records, as of {record_of(declared)}, or tuples"
-                raise TypingError(f"{declared.name} has {len(names)} attributes, and events of {domain} one", hint=hint)
+                hint = f"use records, as of {record_of(declared)}, or tuples"
+                raise TypingError(f"{declared.name} has {len(names)} attributes, but events of {domain} one", hint=hint)
         part = domain.fields[index] if index is not None and isinstance(domain, Tuple) else domain
         if not isinstance(without_null(part), (*type_row(target).carried, *([Enum] if modelled else []))):
-            raise TypingError(f"'{name}' of {declared.name} is {t.SPELLED[target]}, and the stream has {part} there")
+            raise TypingError(f"'{name}' of {declared.name} is {t.SPELLED[target]}, but the stream has {part} there")
         yield name, index, part
 
 

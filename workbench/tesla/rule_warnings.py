@@ -1,4 +1,4 @@
-"""Warnings about rules: what is allowed but seldom intended.
+"""Warn of constructs in rules that are allowed but rarely intended.
 
 Predicates that nothing satisfies, cascades that may not end, unbounded memory.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet
 
 MAX_IN_CIRCLE = 20
-"""Maximum number of rules of a cycle that are named, and of composites that nothing can emit."""
+"""Maximum number of rules of a cycle that are named, and of types that nothing can emit."""
 MAX_SILENT = 3
 """Maximum number of composites that nothing can emit for which reasons are given."""
 
@@ -39,14 +39,14 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
     for each in rules.aggregates.values():
         if what := not_neutral(each):
             what = f"{each.start} is not neutral for '{each.name}': {what}"
-            yield LanguageError(what, where=each.where, hint="it counts as a value that comes first")
+            yield LanguageError(what, where=each.where, hint="it counts as a first value")
     yield from _find_silent(rules, odd)
     for cycle in rules.graph.circles:
         names = [rule.name for rule in (*cycle, cycle[0])]
         named = " -> ".join(names if len(names) <= MAX_IN_CIRCLE else [*names[: MAX_IN_CIRCLE // 2], "...", names[-1]])
         what = f"a cascade of these rules may not end: {named}"
         yield LanguageError(
-            what, where=cycle[0].where, hint=f"what one event causes is limited to {LONGEST_CHAIN} in a chain"
+            what, where=cycle[0].where, hint=f"the effects of one event are limited to a chain of {LONGEST_CHAIN}"
         )
 
 
@@ -156,7 +156,7 @@ def _find_silent(rules: RuleSet, odd: Collection[str]) -> Iterator[WorkbenchErro
     for name in silent[:MAX_SILENT]:
         emitting = [rule for rule in rules.rules if rule.emits == name]
         lacks = {each.name: [part.type for part in each.binding if part.type not in come] for each in emitting}
-        why = [f"{each} needs {types[0] if types else 'what nothing satisfies'}" for each, types in lacks.items()]
+        why = [f"{each} needs {types[0] if types else 'an event that cannot come'}" for each, types in lacks.items()]
         hint = "it is emitted only if the log contains the events that its rules need" if any(lacks.values()) else ""
         yield LanguageError(f"nothing can emit {name}: {' and '.join(why)}", where=emitting[0].where, hint=hint)
     if more := silent[MAX_SILENT:]:

@@ -73,7 +73,7 @@ class RunningRules:
         table = self._facts(rule_set, facts or {}, querying, caching)
         unit = SPELLINGS.get(unit or "", unit)
         if unit is not None and unit not in MICROSECONDS:
-            raise InputError(f"'{unit}' is no unit of time", hint=did_you_mean(unit, MICROSECONDS))
+            raise InputError(f"'{unit}' is not a unit of time", hint=did_you_mean(unit, MICROSECONDS))
         self._scale = MICROSECONDS.get(unit or "", 1)
         settings = EngineSettings(unit=unit, trex=trex, profiled=profiled)
         self.engine: RuleEngine = rule_engine(in_units(rule_set, unit, trex=trex), engine, table, settings)
@@ -95,7 +95,7 @@ class RunningRules:
         """
         composites = self.engine.rules.composites
         if not callable(subscriber):
-            raise InputError(f"{subscriber!r} cannot be called", hint="give a function of one composite: print")
+            raise InputError(f"{subscriber!r} cannot be called", hint="pass a function of one composite: print")
         if type is not None and type not in composites:
             raise InputError(f"no rule emits '{type}'", hint=did_you_mean(type, composites))
         entry = (type, subscriber)
@@ -109,7 +109,7 @@ class RunningRules:
 
         Raises
         ------
-        InputError: no such type or attribute is declared, or time goes back or is no number. DomainError: a value is of
+        InputError: no such type or attribute is declared, or a time goes back or is NaN. DomainError: a value is of
             another type.
         """
         declared = self.engine.rules.declarations.get(type)
@@ -125,13 +125,14 @@ class RunningRules:
         return self._publish(self.engine.advance(self._read_time(time)))
 
     def _read_time(self, time: Any) -> int:
-        """Convert a time to microseconds, or to the whole number that it is if times have no unit."""
+        """Convert a time to microseconds, or to a whole number if times have no unit."""
         if isinstance(time, Integral):
             return int(time) * self._scale
         if isinstance(time, float) and math.isfinite(time) and (self._scale > 1 or time.is_integer()):
             return round(time * self._scale)
-        hint = "of a datetime, give its timestamp(), with the unit s" if isinstance(time, date) else ""
-        raise InputError(f"{time!r} is no time of an event", hint=hint or "give a number, a whole one without a unit")
+        dated = "pass the timestamp() of a datetime, with the unit s"
+        hint = dated if isinstance(time, date) else "pass a number; without a unit, a whole number"
+        raise InputError(f"{time!r} is not a time of an event", hint=hint)
 
     def _publish(self, occurrences: list[Occurrence]) -> list[Composite]:
         composites = [self._composite(each) for each in occurrences]

@@ -1,6 +1,6 @@
 """Scopes: the names and parameters that are bound at a place in a rule, and the types of expressions there.
 
-The rule of this module: a name is known from the predicate on that binds it, and every mistake is located.
+The rule of this module: a name is known after the predicate that binds it, and every mistake is located.
 All names are resolved here; the result is a resolved expression.
 """
 
@@ -109,14 +109,14 @@ class RuleScope:
         if isinstance(expression, t.OwnAttribute):
             named = () if self.own is None else self.own.positions
             if expression.name.lower() in ("null", "none", "nil") and expression.name not in named:
-                raise LanguageError(f"'{expression}' is no value of rules", where=expression.where, hint=NO_NULL)
+                raise LanguageError(f"'{expression}' is not a value of rules", where=expression.where, hint=NO_NULL)
             if self.own is None:
                 raise self._of_which(expression)
             domain = attribute(self.own, expression.name, expression)
             return RuleSlot(OWN, expression.name, domain, self.own, expression, where=expression.where)
         if isinstance(expression, t.OtherAttribute):
             if self.own is not None and expression.of == self.own.name and expression.of not in self.bound:
-                what = f"{expression} is an attribute of the event that this is a constraint of"
+                what = f"{expression} is an attribute of the event of this constraint"
                 raise LanguageError(what, where=expression.where, hint=f"write it alone: {expression.name}")
             index, declared = self.event(expression.of, expression)
             domain = attribute(declared, expression.name, expression)
@@ -127,7 +127,7 @@ class RuleScope:
             raise LanguageError(what, where=expression.where, hint=NO_FUNCTIONS)
         if not isinstance(expression, t.TimeOf):
             hint = f"write it as a predicate, and its parameter here: and $n = {expression}"
-            raise LanguageError("an aggregate is no part of an expression", where=expression.where, hint=hint)
+            raise LanguageError("an aggregate cannot be part of an expression", where=expression.where, hint=hint)
         index, declared = self.event(expression.name, expression)
         if declared.fact:
             raise LanguageError(f"facts such as '{expression.name}' have no time", where=expression.where)
@@ -148,10 +148,10 @@ class RuleScope:
         names = [name for name, event in self.bound.items() if event and expression.name in event.declared.domains]
         known = [f"{name}.{each}" for name, event in self.bound.items() if event for each in event.declared.positions]
         near = did_you_mean(f"{next(iter(self.bound), '')}.{expression.name}", known, "attributes here are: ")
-        hint = f"write {names[0]}.{expression.name}" if names else near or "a text stands in quotes"
+        hint = f"write {names[0]}.{expression.name}" if names else near or "write a text in quotes"
         if expression.name.lower() == "time" and self.bound and not names:
             hint = f"write TIME({next(iter(self.bound))})"
-        return LanguageError(f"'{expression.name}' stands without its event", where=expression.where, hint=hint)
+        return LanguageError(f"'{expression.name}' is written without its event", where=expression.where, hint=hint)
 
 
 def _advise(expression: t.Operation, domains: Sequence[Domain]) -> str:
@@ -159,8 +159,8 @@ def _advise(expression: t.Operation, domains: Sequence[Domain]) -> str:
     if expression.operator in ("and", "or", "not"):
         return "compare it with something"
     if BOOL in domains:
-        return "true and false are compared with == and !=, and combined with and, or, not"
-    return 'numbers go with numbers, and texts, as "3", with texts: change one, or the type that is declared'
+        return "compare truth values with == and !=, and combine them with and, or, not"
+    return 'numbers go with numbers, and texts, as "3", with texts: change one, or its declared type'
 
 
 def resolve_rule(rule: t.Rule, declared: Mapping[str, t.Declaration]) -> ResolvedRule:
@@ -200,7 +200,7 @@ def attribute(declared: t.Declaration, name: str, where: t.Placed) -> Domain:
     if name not in declared.positions:
         hint = did_you_mean(name, declared.positions, f"{declared.name} has: ")
         if declared.inferred and not hint.startswith("did"):
-            hint = f"no row of {declared.name} has a value for it, of those that --infer has read"
+            hint = f"no row of {declared.name} that --infer has read has a value for it"
         if isinstance(where, t.OtherAttribute) and name.lower() in ("time", "timestamp") and not declared.fact:
             hint = f"TIME({where.of}) is its time"
         hint = hint or f"{declared.name} is declared without attributes"

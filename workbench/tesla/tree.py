@@ -1,7 +1,7 @@
-"""The tree of a rule file: declarations and rules of TESLA, in whichever grammar they are written.
+"""The tree of a rule file: declarations and rules of TESLA, written in either grammar.
 
-The rule of this module: a tree holds what was written, in the extended grammar. `meaning` and the engines define what
-it means; `check` decides whether it means anything. `str` of a part is text that reads back as the same tree.
+The rule of this module: a tree holds the written text, in the extended grammar. `meaning` and the engines define its
+meaning; `check` decides whether it has one. `str` of a part is text that reads back as the same tree.
 
 Sources: Di Pilla's thesis, 3.2; extensions (`absent`, `limit`, least gaps, `forever`, `at most once`, `TIME`)
 are in docs/reference/rules.md.
@@ -244,7 +244,7 @@ class Rule(Placed):
     named: whether the name is written.
     emits: the type of the composite event.
     limit: the maximum number of matches of a trigger that count; None: all.
-    pause, per: how long a rule is silent after it has emitted, separately for each tuple of values of `per`.
+    pause, per: the time for which a rule is silent after it has emitted, separately for each tuple of values of `per`.
             None: never.
     consuming: the names of the predicates whose events a match consumes.
     comment: the comment in the lines above.
@@ -312,7 +312,7 @@ class Rule(Placed):
 
     @property
     def absence(self) -> Predicate | None:
-        """The `absent` predicate, about what must not follow the trigger; None if there is none."""
+        """The `absent` predicate, about events that must not follow the trigger; None if there is none."""
         absences = (part for part in self.predicates if isinstance(part, Predicate) and part.policy.later)
         return next(absences, None)
 

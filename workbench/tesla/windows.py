@@ -109,7 +109,7 @@ def check_bounds(window: EventWindow, mistakes: Mistakes) -> None:
     """Report bounds of two kinds, fractional numbers of events, and bounds in the wrong order."""
     least, upper = window.minimum, window.maximum
     if window.after and window.counts_events:
-        what = "an absence is reported when a time has passed: no event need come that ends a count"
+        what = "an absence is reported after a time: a number of events may never be reached"
         mistakes.report(what, window.bounds[0].where, f"write a time: within 5 min after {window.of}")
     elif window.counts_events:
         _check_counts(least, upper, mistakes)
@@ -123,11 +123,11 @@ def check_bounds(window: EventWindow, mistakes: Mistakes) -> None:
 def _check_counts(least: Duration | None, upper: Duration | None, mistakes: Mistakes) -> None:
     for each in (least, upper):
         if each is not None and not each.counts:
-            what = f"{each} is a time, and the other end of this window a number of events"
-            mistakes.report(what, each.where, "give both as times, or both as numbers of events")
+            what = f"{each} is a time, but the other end of this window is a number of events"
+            mistakes.report(what, each.where, "write two times, or two numbers of events")
         elif each is not None and each.amount != int(each.amount):
             hint = f"write {int(each.amount)} or {int(each.amount) + 1} events"
-            mistakes.report(f"{each}: the number of events is no whole number", each.where, hint)
+            mistakes.report(f"{each}: the number of events is not a whole number", each.where, hint)
     if upper is not None and upper.counts and upper.amount < 1:
         hint = "write within 1 event: that is the event right before"
         mistakes.report(f"nothing lies within {upper}", upper.where, hint)

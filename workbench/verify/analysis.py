@@ -33,7 +33,7 @@ class AnalysisRow:
     key: the name of the findings in JSON; empty: the only finding is the whole object.
     lines: formats the findings for people.
     grounds: the heading of the grounds; None: they are not printed.
-    refused: the JSON if the analysis refuses the pipeline; None: then no analysis goes on.
+    refused: the JSON if the analysis refuses the pipeline; None: then the analyses end with the error.
     applies: whether the analysis applies to a program when it is not requested explicitly.
     """
 
@@ -67,7 +67,7 @@ def _rules(name: str, title: str, ask: str, nothing: str = "") -> AnalysisRow:
     return AnalysisRow(name, "rules", title, _find_function("rules", ask), nothing=nothing, grounds="this rests on:")
 
 
-NO_MACHINE = "there is no state machine; for one in slices or windows, analyse the pipeline that they hold"
+NO_MACHINE = "there is no state machine; for one in slices or windows, analyse the pipeline inside them"
 ROWS = (
     _pipelines("dead-paths", "dead paths", "dead_paths.dead_path_findings", "dead_paths.dead_path_lines", key=""),
     _pipelines(
@@ -83,14 +83,14 @@ ROWS = (
         "states", "states", "states.states", "states.state_lines", "states.has_machines", key="machines",
         nothing=NO_MACHINE, grounds="",
     ),
-    _rules("fires", "what can fire", "firing.fires", "there are no rules"),
+    _rules("fires", "rules that can fire", "firing.fires", "there are no rules"),
     _rules("covers", "rules that cover others", "coverage.covers", "no two rules emit the same type"),
-    _rules("droppable", "what can be dropped", "variants.droppable", "there is nothing but triggers"),
+    _rules("droppable", "parts that can be dropped", "variants.droppable", "rules have only triggers"),
     _rules("competition", "triggers that compete", "variants.competition", "no rule consumes anything"),
     _rules("order", "order of rules and events", "rule_order.order"),
     _rules("cascade", "cascades", "firing.cascade"),
-    _rules("capacity", "what columns hold", "capacities.capacities", "no rule looks for events"),
-    _rules("effects", "what one event causes", "capacities.effects"),
+    _rules("capacity", "contents of columns", "capacities.capacities", "no rule looks for events"),
+    _rules("effects", "effects of one event", "capacities.effects"),
 )  # fmt: skip
 """All analyses, in the order in which they are reported."""
 

@@ -33,7 +33,7 @@ class Finding:
     verdict: the verdict it rests on; None if a run or the text itself shows it.
     runs: the shortest runs that show it (a `Trace`, or a `RuleStream`), by name: one, or two that differ.
     decided: whether no limit was met.
-    grounds: what it rests on, a sentence each, if that differs from the grounds of the verdict.
+    grounds: what it rests on, a sentence each, if they differ from those of the verdict.
     data: data that only this analysis has.
     form: the names in JSON, each with that of an attribute or of a part of `data`. A name that ends in `?` is left
         out if its value is empty.

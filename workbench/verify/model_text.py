@@ -59,7 +59,7 @@ def model_text(
             lines.append("  -- compares two pipelines: see `workbench check` and `workbench equiv`")
             continue
         if question.wanted:
-            lines.append("  -- false where it can: what NuSMV shows then is such a run")
+            lines.append("  -- false where it can happen: NuSMV's counterexample is such a run")
         hidden = FALSE if question.about_overflow else model.overflow
         formula = weaken(question.formula, hidden)
         lines.append(f"  {KEYWORDS[question.kind]} {to_smv(formula, smv.formula)};")

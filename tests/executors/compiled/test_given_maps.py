@@ -165,10 +165,10 @@ def test_machine_code_on_many_maps() -> None:
     [
         ("adds", "the values of an input map are added up"),
         ("finite", "has finitely many keys"),
-        ("pairs", "has others than 64 bits hold"),
-        ("real", "has others than 64 bits hold"),
-        ("nested", "has others than 64 bits hold"),
-        ("shown", "carries a map out that no slices make"),
+        ("pairs", "has values that do not fit in 64 bits"),
+        ("real", "has values that do not fit in 64 bits"),
+        ("nested", "has values that do not fit in 64 bits"),
+        ("shown", "carries a map out that no slices emit"),
         ("changed", "an input map is stored with changes"),
     ],
 )
@@ -182,7 +182,7 @@ def test_what_is_no_such_map() -> None:
     running = Compiled(OTHERS.get("words").pipeline)
     good: Any = [FrozenMap({3: 5}), FrozenMap()]
     for bad, error, words in (
-        (FrozenMap({1: 2**63}), DomainError, "step 2: 9223372036854775808 on input 'm' is no integer of 64 bits"),
+        (FrozenMap({1: 2**63}), DomainError, "step 2: 9223372036854775808 on input 'm' is not an integer of 64 bits"),
         (FrozenMap({1: "x"}), DomainError, "is not a value of map"),
         ({1: 1}, DomainError, "is not a value of map"),
     ):
@@ -192,5 +192,5 @@ def test_what_is_no_such_map() -> None:
         running.reset()
     import numpy as np
 
-    with pytest.raises(InputError, match=r"carries map\(int, int\), and an array is given"):
+    with pytest.raises(InputError, match=r"carries map\(int, int\), not an array"):
         running.feed(np.arange(3))

@@ -166,7 +166,7 @@ def test_queries_of_the_competition(model: str, form: str, data: st.DataObject) 
         ("each_step", r"'value' of processor 'forall': a quantifier ranges over a map in the same step"),
         ("putting_two", r"'m' of processor '.*': two entries of it change in one step"),
         ("swapping", r"'m' of processor '.*': another map replaces one"),
-        ("showing", r"carries a map out that no slices make"),
+        ("showing", r"carries a map out that no slices emit"),
         ("clearing", r"the empty map replaces one, which would have to be copied"),
         ("summing", r"'sum_values' of floats depends on their order"),
         ("held", r"map\(int, int\)"),

@@ -175,7 +175,7 @@ def test_sums_of_floats() -> None:
 
 
 def test_the_largest_float_and_what_is_no_number() -> None:
-    """`max` is associative but where one is no number: blocks do not fit together then, and are not used."""
+    """`max` is associative but where one is not a number: blocks do not fit together then, and are not used."""
     pipeline = parsed("decimate(cumulate(x, max), 3)", "x: float", "float")
     stream = EVENTS / 7
     one, several = Compiled(pipeline, warm_up_steps=-1, machine=False), plainly(pipeline)

@@ -196,7 +196,7 @@ def test_memory_is_told_of_rows_some_steps_before() -> None:
         ((ir.ReturnValues((ir.Var("z", ir.INTEGER),)),), "'z' is not bound here"),
         ((ir.ReturnValues((ir.Var("x", ir.FLOAT),)),), "'x' is not bound here as"),
         ((ir.Let("x", ir.integer(1)),), "'x' is bound twice"),
-        ((ir.If(ir.integer(1), ()),), "is no condition"),
+        ((ir.If(ir.integer(1), ()),), "is not a condition"),
         ((ir.ReturnValues((ir.Select(ir.TRUE, ir.integer(1), ir.FALSE),)),), "chooses between"),
         ((ir.ReturnValues((ir.Load(ir.Var("x", ir.INTEGER), (ir.integer(0),)),)),), "more indices"),
         ((ir.ReturnValues((ir.Const(1, ir.BOOLEAN),)),), "1 is no"),

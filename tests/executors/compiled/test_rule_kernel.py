@@ -243,7 +243,7 @@ def test_tables_are_passed_by_reference():
         running.lay_out([size])
         assert [chain(running, key) for key in (7, 8, 9)] == [[2, 0], [1], []]
     wrong = running.history._replace(buckets=running.history.buckets.astype(np.int32))
-    with pytest.raises(TypeError, match="buckets is no array"):
+    with pytest.raises(TypeError, match="buckets is not an array"):
         running.functions.rebuild_chains(wrong, 0)
 
 

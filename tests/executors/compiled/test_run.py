@@ -166,9 +166,9 @@ def test_tuples_are_columns() -> None:
 @pytest.mark.parametrize(
     ("domain", "array", "message"),
     [
-        (INT, np.array([0.5]), "carries int, and an array of float64 is given"),
+        (INT, np.array([0.5]), "carries int, not an array of float64"),
         (INT, np.array([1], np.uint64), "an array of uint64"),
-        (BOOL, np.array([1]), "carries bool, and an array of int64"),
+        (BOOL, np.array([1]), "carries bool, not an array of int64"),
         (INT, np.zeros((2, 2), np.int64), r"shapes \(2, 2\)"),
     ],
 )
@@ -209,9 +209,9 @@ def test_lengths_and_names_must_fit() -> None:
         executor.feed({"x": [1, 2]}, {"x": [[True, False]]})
     with pytest.raises(PipelineError, match="input 'y' has events, but none are given"):
         executor.feed({"x": [1, 2]}, {"y": [True, False]})
-    with pytest.raises(InputError, match="input 'x' is given 5, and not a stream"):
+    with pytest.raises(InputError, match="input 'x' needs a stream, not 5"):
         executor.feed({"x": 5})
-    with pytest.raises(InputError, match=r"is given arrays of shapes \(\)"):
+    with pytest.raises(InputError, match=r"has arrays of shapes \(\)"):
         executor.feed({"x": np.array(5)})
     found = executor.feed({"y": np.array([3])})
     assert (found["out1"].events(), found["out2"].events()) == ([], [3])

@@ -147,14 +147,14 @@ def test_what_cannot_be_divided_is_refused_with_the_reason():
     for processor, reason in (
         (Window(3, Cumulate(f.ADD)), "folded, at the same cost for every width"),
         (Slice(LAST_DIGIT, KeepLast()), "acts at the end of the stream"),
-        (GloballyOf(ApplyFunction(f.EVEN)), "its copies decide for each other"),
+        (GloballyOf(ApplyFunction(f.EVEN)), "its copies depend on each other"),
         (Trim(1), "none of its processors has copies of another one"),
     ):
         with pytest.raises(Refused, match=reason):
             Processes(around(processor), 2)
     chain = around(Window(2, DIFFERENCE), Window(3, DIFFERENCE), domain=FLOAT)
     assert divided(chain) == ("it0",)  # the second one wants all of what the first one says
-    with pytest.raises(InputError, match="--processes divides one run, and --key makes many"):
+    with pytest.raises(InputError, match="--processes divides one run, but --key starts many"):
         wb.run(around(HOLDERS["windows"]), [{"k": 1, "x": 2}], key="k", processes=2)
 
 

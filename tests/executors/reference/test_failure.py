@@ -70,7 +70,7 @@ def test_what_a_step_gives_is_shown_where_it_is_no_state_and_emissions():
         def step(self, state: Any, front: Any) -> Any:
             return state, (event(int("seven")),)
 
-    given = r"its step gives no state and emissions, each a tuple: Maybe\(present=True, value=7\)"
+    given = r"its step does not return a state and emissions, each a tuple: Maybe\(present=True, value=7\)"
     with pytest.raises(PipelineError, match=given) as found:
         Reference(around(Bare())).push(7)
     assert "(emission, ...)" in found.value.hint

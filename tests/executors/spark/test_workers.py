@@ -279,7 +279,7 @@ def test_rows_without_a_key_go_on_and_rows_without_anything_do_not(tmp_path):
     counts.settle(reporter, {})
     reporter.account.check()
     error = ours(runner(choose(pipeline()), FILED), [batch])
-    assert (error.what, str(error.where)) == ("row 4 has no 'k', so that it belongs to no key", name)
+    assert (error.what, str(error.where)) == ("row 4 has no 'k', so it belongs to no key", name)
 
 
 @pytest.mark.parametrize(
@@ -459,7 +459,7 @@ def test_a_checkpoint_belongs_to_one_query(tmp_path):
     about = json.loads((tmp_path / "ck" / "workbench.json").read_text())
     for form, said in ((about.pop("form") + 1, f"{FORM + 1}"), (None, "of an earlier version")):
         (tmp_path / "ck" / "workbench.json").write_text(json.dumps(about | ({"form": form} if form else {})))
-        with pytest.raises(StateError, match=f"the form {said}, and this version of workbench reads {FORM}") as caught:
+        with pytest.raises(StateError, match=f"the form {said}, but this version of workbench reads {FORM}") as caught:
             see_query(tmp_path / "ck", choice)
         assert "the version of workbench that it was made by; or start afresh, with a new" in caught.value.hint
     for text in ("{", "[]", "", "[" * 100_000):
@@ -538,7 +538,7 @@ SPARK_SAYS = [
         "Py4JJavaError: An error occurred while calling o1479.json.\n: org.apache.spark.SparkException: Job aborted:"
         " Python worker exited unexpectedly (crashed). Consider setting",
         SparkError,
-        "a Python process of Spark's was killed\n  hint: run the same command again",
+        "a Python process of Spark was killed\n  hint: run the same command again",
     ),
     (
         "Traceback (most recent call last):\n  File x\npy4j.protocol.Py4JJavaError: An error occurred while calling"
@@ -569,7 +569,7 @@ def test_what_a_worker_cannot_write_comes_back_as_it_was():
 
 
 def test_without_java_there_is_no_connection():
-    with pytest.raises(SparkError, match="the Java process of Spark's was killed"), bring_back():
+    with pytest.raises(SparkError, match="the Java process of Spark was killed"), bring_back():
         raise ConnectionRefusedError(111, "Connection refused")
 
 

@@ -400,7 +400,7 @@ def test_a_deadlock_is_found():
             outcomes.add("done")
         except Deadlock as error:
             outcomes.add(str(error).partition(";")[0])
-    assert outcomes == {"done", "no thread can go on"}
+    assert outcomes == {"done", "no thread can continue"}
 
 
 def test_a_thread_that_does_not_end_is_found():

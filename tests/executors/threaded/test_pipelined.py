@@ -176,7 +176,7 @@ def test_a_certificate_is_for_its_domains(manager):
     alarm = once_above_3(INT)
     certificate = certify(alarm, settings=Settings(n=4))
     taken = iter([1, 5, 1])
-    with pytest.raises(Refused, match="runs over int, bool, and its certificate is for int mod 4, bool only"):
+    with pytest.raises(Refused, match="runs over int, bool, but its certificate is only for int mod 4, bool"):
         Pipelined(alarm, manager, certificate).connect(x=taken)
     assert list(taken) == [1, 5, 1]
 

@@ -1,4 +1,4 @@
-"""The commands, one file each, found automatically; what several of them share lies above this folder.
+"""The commands, one file each, found automatically; their shared code is in the folder above.
 
 The rule of this package: a command is a module with `options(parser)` and `execute(args) -> exit code`. The first line
 of its docstring is its help, which is read without importing it, so that `workbench --help` starts fast.

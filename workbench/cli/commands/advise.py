@@ -1,4 +1,4 @@
-"""Find where threads would pay: profile a run, predict the gain of each pattern, and try it."""
+"""Find where threads would pay off: profile a run, predict the gain of each pattern, and try it."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def execute(args: argparse.Namespace) -> int:
 
     threads = os.cpu_count() or 1 if args.threads is None else args.threads
     if threads < 1:
-        raise InputError(f"{threads} threads leave nothing to advise on", hint="--threads 1, or more")
+        raise InputError(f"{threads} threads are too few for advice", hint="--threads 1, or more")
     if args.sample < 1:
-        raise InputError(f"a sample of {args.sample} steps leaves nothing to measure", hint="--sample 1, or more")
+        raise InputError(f"a sample of {args.sample} steps is too small to measure", hint="--sample 1, or more")
     reading = run_options(args).reading()
     ports = share_columns(args.input, pipeline.ports, reading)
     steps = list(itertools.islice(read_events(args.input, ports, reading), args.sample))

@@ -33,7 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.engine_options(parser, "queue")
     o.model_options(parser)
     parser.add_argument("--annotate", action="store_true", help="write the proven capacities into the file")
-    parser.add_argument("--json", action="store_true", help="one JSON object, and nothing else")
+    parser.add_argument("--json", action="store_true", help="print only one JSON object")
     parser.add_argument("--quiet", action="store_true", help="one line per queue")
 
 
@@ -83,7 +83,7 @@ def _find_columns(args: argparse.Namespace) -> int:
     from workbench.errors import InputError
 
     if args.annotate:
-        raise InputError("--annotate is for pipelines", hint="no file states how much columns of rules hold")
+        raise InputError("--annotate is for pipelines", hint="files of rules have no capacities")
     settings, rules = rule_settings(args), o.rules(args.file)
     from workbench.cli.analyse_report import format_streams, list_unconfirmed
     from workbench.verify.answer.verdict import worst_exit_code
@@ -125,7 +125,7 @@ def _status(finding: Finding) -> QueueStatus:
 
 
 def _prove(item: Buffer, pipeline: Pipeline) -> list[str]:
-    """Return the lines that say how a capacity was found, with the run that shows it."""
+    """Return the lines that explain a capacity, with the run that shows it."""
     from workbench.cli.output import render_trace
 
     lines = list[str]()

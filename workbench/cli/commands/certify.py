@@ -16,7 +16,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runs", type="positive", default=50, metavar="N", help="random runs for each transition system (default: 50)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random runs (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random runs (default: 0)")
     o.include_option(parser)
     o.python_option(parser)
     o.limit_options(parser)

@@ -23,7 +23,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.model_options(parser)
     parser.add_argument(
         "--jobs", type="positive", default=1, metavar="J",
-        help="how many properties at a time, each with the memory of --memory (default: 1)",
+        help="number of properties at a time, each with the memory of --memory (default: 1)",
     )  # fmt: skip
     run_files.options(parser)
     run_files.certificate_option(parser)
@@ -38,7 +38,7 @@ def execute(args: argparse.Namespace) -> int:
     loaded = o.load(args.file, args.param, args.fault)
     from workbench.language import split_reference
 
-    named = any("".join(each) for each in args.Q)  # queues of one pipeline
+    named = any("".join(each) for each in args.Q)  # -Q with names is for one pipeline
     whole = not (split_reference(args.file)[1] or args.property or args.fault or args.param or named)
     pairs = list_file_properties(loaded) if whole else [(loaded, list_properties(loaded, args.property))]
     from workbench.cli.output import decide_all

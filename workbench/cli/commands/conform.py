@@ -33,34 +33,34 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs="*", metavar="FILE[:NAME]",
         help="a .pipe file, or a Python file with pipelines; without a name, all of a Python file, one of a .pipe file;"
-        " or a .tesla file, whose engines are compared with what its rules mean",
+        " or a .tesla file, whose engines are compared with the meaning of its rules",
     )  # fmt: skip
     o.include_option(parser)
     o.python_option(parser)
     parser.add_argument(
         "--backend", action="append", default=[], metavar="NAME",
-        help="one of those that `workbench run` has, or model (default: all that can be compared; repeat)",
+        help="a backend of `workbench run`, or model (default: all that can be compared; repeatable)",
     )  # fmt: skip
-    counts = {"--examples": (Search.examples, "traces"), "--steps": (Search.steps, "steps of a trace at most")}
+    counts = {"--examples": (Search.examples, "traces"), "--steps": (Search.steps, "maximum steps of a trace")}
     for name, (default, what) in counts.items():
         parser.add_argument(name, type="positive", default=default, metavar="N", help=f"{what} (default: {default})")
     parser.add_argument("--random", type="positive", metavar="N", help="also compare N random pipelines")
     parser.add_argument("--random-rules", type="positive", metavar="N", help="also compare N random sets of rules")
-    what = f"where to begin (default: {Search.seed})"
+    what = f"the first seed (default: {Search.seed})"
     parser.add_argument("--seed", type=int, default=Search.seed, metavar="N", help=what)
-    parser.add_argument("--to-test", metavar="DIR", help="write a pytest file for what differs into this folder")
+    parser.add_argument("--to-test", metavar="DIR", help="write a pytest file for each difference into this folder")
     parser.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the pipelines (repeatable)"
     )
     parser.add_argument("-N", type="positive", default=Search.n, help=f"in models int is 0..N-1 (default: {Search.n})")
-    what = f"capacity of queues, for what needs one (default: {Search.q})"
+    what = f"capacity of queues, for backends that need one (default: {Search.q})"
     parser.add_argument("-Q", type=_capacity, default=Search.q, help=what)
-    parser.add_argument("--json", action="store_true", help="one JSON object per pipeline and backend, nothing else")
+    parser.add_argument("--json", action="store_true", help="print only a JSON object per pipeline and backend")
 
 
 def _capacity(text: str) -> int:
     if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"'{text}' is no capacity: it is a number from 0 on")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a capacity: it is a number from 0 on")
     return int(text)
 
 
@@ -86,7 +86,7 @@ def execute(args: argparse.Namespace) -> int:
                     path = _write_test(args, subject, outcome)
                     print(f"    {path}", file=sys.stderr if args.json else sys.stdout)
         except KeyboardInterrupt:
-            print(f"{position.what}: go on with --seed {position.seed}", file=sys.stderr)
+            print(f"{position.what}: continue with --seed {position.seed}", file=sys.stderr)
             raise
     return int(differ)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 STANDARD = ("liveness", "response", "bounded-liveness(3)", "no-overflow", "no-full-queues")
 """The properties checked on every pipeline, besides the `check` lines of its file."""
 MODELS = "models/time2021"
-"""The folder of the models: of the working folder, or else of those that come with workbench."""
+"""The folder of the models: in the working folder, or else the one that comes with workbench."""
 FOLDER = "build/demo"
 """The folder of the report, ignored by git because it contains times."""
 _SECONDS = 60.0
@@ -28,9 +28,9 @@ _DEFAULT_N = 4
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("--out", default=FOLDER, metavar="FOLDER", help=f"where the report goes (default: {FOLDER})")
+    parser.add_argument("--out", default=FOLDER, metavar="FOLDER", help=f"the folder of the report (default: {FOLDER})")
     parser.add_argument("--models", default=MODELS, metavar="FOLDER", help="the .pipe files to check")
-    parser.add_argument("--jobs", type="positive", default=2, metavar="J", help="how many at a time (default: 2)")
+    parser.add_argument("--jobs", type="positive", default=2, metavar="J", help="checks at a time (default: 2)")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -74,7 +74,7 @@ def problems_of(folder: str) -> list[Problem]:
         root = Path(str(files("workbench"))) / MODELS
     paths = sorted(root.glob("**/*.pipe"))
     if not paths:
-        raise InputError(f"there is no .pipe file in '{folder}'", hint="give a folder of models with --models")
+        raise InputError(f"there is no .pipe file in '{folder}'", hint="name a folder of models with --models")
     folder_problems: list[Problem] = []
     pipelines: list[Pipeline] = []
     for file in paths:

@@ -13,7 +13,7 @@ SITE = "site"
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("--print", action="store_true", dest="only_print", help="only print where it is")
+    parser.add_argument("--print", action="store_true", dest="only_print", help="only print its path")
 
 
 def execute(args: argparse.Namespace) -> int:

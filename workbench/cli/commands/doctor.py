@@ -1,4 +1,4 @@
-"""Report what is installed, what is not, and what to do about it."""
+"""Report the components that are installed, those that are missing, and how to install these."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class Item:
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("--json", action="store_true", help="one JSON object")
-    parser.add_argument("--compile", action="store_true", help="compile what runs rules, once for this machine")
+    parser.add_argument("--compile", action="store_true", help="compile the kernel of rules, once for this machine")
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Look for all components and print what was found; return 0 if pipelines can be checked."""
+    """Look for all components and print the findings; return 0 if pipelines can be checked."""
     from workbench.verify.decide.table import engine_rows
 
     if args.compile:
@@ -140,7 +140,7 @@ def _plugins() -> Iterator[Item]:
     for plugin in plugins():
         foreign = [repr(part) for part in plugin.parts if id(part) not in plugin.taken]
         wrong = plugin.error or (f"workbench has no table for {listed(foreign)}" if foreign else "")
-        hint = f"see whether there is another version of {plugin.package}, or uninstall it" if wrong else ""
+        hint = f"install another version of {plugin.package}, or uninstall it" if wrong else ""
         detail = wrong or ", ".join(plugin.taken.values())
         yield Item("plugins", plugin.name, not wrong, f"{plugin.package}: {detail}", hint)
 

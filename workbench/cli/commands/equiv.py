@@ -46,10 +46,10 @@ def execute(args: argparse.Namespace) -> int:
     if o.is_rules(args.left) or o.is_rules(args.right or ""):
         return _rules(args)
     if args.right is None:
-        raise InputError(f"{args.left} is compared with what?", hint="give two pipelines: FILE_A FILE_B")
+        raise InputError(f"{args.left} has no program to be compared with", hint="name two pipelines: FILE_A FILE_B")
     if args.policy or args.compat:
         what = f"{args.left} is a pipeline: --policy and --compat are for rules"
-        raise InputError(what, hint="leave --policy and --compat out")
+        raise InputError(what, hint="leave out --policy and --compat")
     mode: EquivalenceMode = args.mode or "sequence"
     from workbench.language import read_file, split_reference
 
@@ -67,11 +67,11 @@ def execute(args: argparse.Namespace) -> int:
 def _rules(args: argparse.Namespace) -> int:
     """Compare two rule sets."""
     if args.right is None and not args.policy and not args.compat:
-        hint = "give a second file, or a variant: --policy last=each, or --compat trex"
-        raise InputError(f"{args.left} is compared with what?", hint=hint)
+        hint = "name a second file, or a variant: --policy last=each, or --compat trex"
+        raise InputError(f"{args.left} has no program to be compared with", hint=hint)
     if not (o.is_rules(args.left) and o.is_rules(args.right or args.left)):
         other = args.right if o.is_rules(args.left) else args.left
-        raise InputError("rules are compared with rules", where=other, hint="give two .tesla files, without ':NAME'")
+        raise InputError("rules are compared with rules", where=other, hint="name two .tesla files, without ':NAME'")
     settings = rule_settings(args)
     from workbench.cli.output import decide_all
     from workbench.verify.rules.problems import rule_comparison
@@ -84,14 +84,14 @@ def _rules(args: argparse.Namespace) -> int:
 
 
 def _variant(rules: RuleSet, args: argparse.Namespace) -> RuleSet:
-    """Return the second rule set, with a name that says how it differs."""
+    """Return the second rule set, with a name that describes the difference."""
     from workbench.tesla.policies import with_policies
 
     others: dict[str, str] = {}
     for text in args.policy:
         one, equals, other = text.partition("=")
         if not equals:
-            raise InputError(f"--policy {text}: which stands for which?", hint="write --policy last=each")
+            raise InputError(f"--policy {text}: expected OLD=NEW", hint="write --policy last=each")
         others[one.strip()] = other.strip()
     variant = with_policies(rules, others) if others else rules
     return replace(variant, name="_".join([variant.name, *others.values(), *([args.compat] if args.compat else [])]))

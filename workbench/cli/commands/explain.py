@@ -70,7 +70,7 @@ def _answer(args: argparse.Namespace) -> RuleExplanation:
     from workbench.executors.table import Start
 
     if not o.is_rules(args.file):
-        raise InputError("this is no file of rules", where=args.file, hint="pipelines are explained by check and draw")
+        raise InputError("this is not a file of rules", where=args.file, hint="check and draw explain pipelines")
     from workbench.runner.rules.explained import RuleQuestion, explain
 
     run = run_options(args, output=None, html=None)  # they are the answer's

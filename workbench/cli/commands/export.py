@@ -68,7 +68,7 @@ def _stage(args: argparse.Namespace) -> str:
 def _tables(rules: RuleSet, stage: str) -> str:
     """Return the tables of rules; windows with a unit are in microseconds."""
     if stage != "plan":
-        raise InputError(f"rules have no stage '{stage}'", hint="--show plan prints the tables that they become")
+        raise InputError(f"rules have no stage '{stage}'", hint="--show plan prints their tables")
     from workbench.executors.compiled.rules.show import format_rules
     from workbench.tesla.occurrence import has_units, in_units
 

@@ -13,8 +13,8 @@ ENDINGS = (".pipe", ".tesla")
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("part", nargs="?", default="", metavar="PART", help="only those whose path has this text")
-    parser.add_argument("--copy", metavar="FOLDER", help="copy them, with the logs beside them, to FOLDER/models")
+    parser.add_argument("part", nargs="?", default="", metavar="PART", help="only models whose path contains this text")
+    parser.add_argument("--copy", metavar="FOLDER", help="copy them, with the logs in their folders, to FOLDER/models")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -43,7 +43,7 @@ def _copy(paths: list[Path], source: Path, target: Path) -> int:
     for path in paths:
         copied = target / path.relative_to(source)
         if copied.exists() and copied.read_bytes() != path.read_bytes():
-            raise InputError(f"{copied} is there, and differs", hint="name another folder, or remove the file")
+            raise InputError(f"{copied} exists, and differs", hint="name another folder, or remove the file")
         copied.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copied)
     return len(paths)

@@ -53,12 +53,12 @@ def execute(args: argparse.Namespace) -> int:
     run_files.check_writable(args)
     *system, file = args.files
     if len(system) > 1:
-        raise InputError("give at most one system and one pipeline", hint="workbench monitor SYSTEM.smv FILE[:NAME]")
+        raise InputError("name at most one system and one pipeline", hint="workbench monitor SYSTEM.smv FILE[:NAME]")
     if o.is_rules(file):
-        hint = 'read them in a pipeline, alarm = rules("R.tesla", door, smoke).Alarm, and give that'
-        raise InputError(f"'{file}' are rules, and what watches a system is a pipeline", hint=hint)
+        hint = 'use them in a pipeline, alarm = rules("R.tesla", door, smoke).Alarm, and name that'
+        raise InputError(f"'{file}' contains rules, but only a pipeline can watch a system", hint=hint)
     if file.endswith(".smv"):
-        raise InputError(f"'{file}' is no pipeline", hint="the system comes first: workbench monitor SYSTEM.smv FILE")
+        raise InputError(f"'{file}' is not a pipeline", hint="write workbench monitor SYSTEM.smv FILE")
     bind, when = _pairs(args.bind, "--bind"), _pairs(args.when, "--when")
     watching = _watching(file, args.param, args.fault, *system)
     from workbench.cli.output import decide_all
@@ -90,7 +90,7 @@ def _watching(
         if not subjects:
             raise InputError(
                 f"{reference} names no system to watch",
-                hint='give one, workbench monitor SYSTEM.smv FILE, or write monitor "SYSTEM.smv" below the pipeline',
+                hint='name one, workbench monitor SYSTEM.smv FILE, or write monitor "SYSTEM.smv" below the pipeline',
             )
         return subjects
     from workbench.language import WatchedPipeline

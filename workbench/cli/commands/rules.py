@@ -1,4 +1,4 @@
-"""Read rules of complex events: check, print and simplify them, and show how they are run."""
+"""Read rules of complex events: check, print and simplify them, and show their plan."""
 
 from workbench.cli.actions import ActionTable
 

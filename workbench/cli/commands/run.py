@@ -49,7 +49,7 @@ def options(parser: PagedParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--columns", dest="list_columns", action="store_true",
-        help="show the columns of the input, their types, and what each is for; run nothing",
+        help="show the columns of the input, their types and their uses; run nothing",
     )  # fmt: skip
     parser.add_argument("--progress", action="store_true", help="show progress and a summary, even without a terminal")
     o.parameter_options(parser)
@@ -58,15 +58,15 @@ def options(parser: PagedParser) -> None:
     read_every_day = {"--format": "", "--bad-rows": "", "--head": ""}
     run_every_day = {
         "--backend": "the backend (default: auto, chosen by the program and the log)",
-        "--key": "a run of its own for each value of this column",
+        "--key": "a separate run for each value of this column",
         "--threads": "number of threads, or of worker processes",
         "--state": "resume from the state in FILE; save it at the end",
     }
     pages = {
-        "output": Page("What a run of a pipeline writes.", output_options, {"--carry": "", "--only-true": ""}),
+        "output": Page("The output of a run of a pipeline.", output_options, {"--carry": "", "--only-true": ""}),
         "formats": Page("Logs: their formats, columns and rows.", log_options, read_every_day, show_formats),
         "rules": Page("Runs of rules.", rule_options, {"--time": ""}),
-        "facts": Page("Facts in databases, which rules look up.", all_fact_options),
+        "facts": Page("Facts in databases, which rules query.", all_fact_options),
         "backends": Page("The backends that run programs.", backend_options, run_every_day, show_backends),
     }
     parser.add_pages(pages | backend_pages(), "%(prog)s FILE[:NAME] --input FILE [--output FILE] [OPTION ...]")
@@ -81,7 +81,7 @@ def output_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument("--with-row", action="store_true", help="write the number of the row that caused an output")
     group.add_argument("--only-true", action="store_true", help="write only rows in which an output is true")
-    group.add_argument("--steps", action="store_true", help="also write steps in which nothing comes out")
+    group.add_argument("--steps", action="store_true", help="also write steps without output")
     parser.add_argument_group("contracts (.pipe files)").add_argument(
         "--check-contracts", action="store_true",
         help="stop at the first row that breaks an assumption or a guarantee",
@@ -104,7 +104,7 @@ def execute(args: argparse.Namespace) -> int:
             if isinstance(error, KeyboardInterrupt) and (reached := reporter.account.progress()):
                 notes.insert(0, f"stopped after {reached}")
                 if options.follow and options.state is None:
-                    notes.append("a run with --state FILE can go on where it stopped")
+                    notes.append("a run with --state FILE can continue where it stopped")
             if notes:
                 o.note("; ".join(notes))
         raise

@@ -131,7 +131,7 @@ def _run(model: DemoModel, v: Verdict) -> Iterator[str]:
 
 
 def timeline_table(table: Timeline) -> Iterator[str]:
-    """Yield a run as a table; the text below the steps says what they show."""
+    """Yield a run as a table; the text below the steps states what they show."""
     loop = table.last if table.loop is None else table.loop
     kind = "last" if table.loop is None else "loop"
     marked = range(loop, table.length)
@@ -150,8 +150,8 @@ def timeline_table(table: Timeline) -> Iterator[str]:
     yield "</tbody><tfoot><tr>"
     yield f"<td colspan={2 + loop}></td><td class={kind} colspan={len(marked)}>"
     yield f"{'▲' if kind == 'last' else '↻'}</td><td></td></tr></tfoot></table></div>"
-    where = f"step {table.last}" if kind == "last" else f"steps {loop} to {table.last}, again and again"
-    where = f"step {loop}, again and again" if kind == "loop" and loop == table.last else where
+    where = f"step {table.last}" if kind == "last" else f"steps {loop} to {table.last}, repeated for ever"
+    where = f"step {loop}, repeated for ever" if kind == "loop" and loop == table.last else where
     yield f"<p class=shows><b>{where}:</b> {escape(table.shows)}</p>"
 
 

@@ -13,7 +13,7 @@ from workbench.show.explorer import explorer
 
 
 def write_report(report: DemoReport, folder: Path) -> Path:
-    """Write a report into a folder, and return the path of its page. All contents are made before the first write."""
+    """Write a report into a folder, and return the path of its page. All contents are ready before the first write."""
     files = {model.picture: model.drawing for model in report.models if model.picture}
     files |= {"README.md": markdown(report), "index.html": html(report)}
     files |= {model.explorer: explorer(model.verdicts_with_runs) for model in report.models if model.verdicts_with_runs}

@@ -1,1 +1,1 @@
-"""The actions of `workbench lab`, one file each; what several of them share is in `suites`."""
+"""The actions of `workbench lab`, one file each; their shared code is in `suites`."""

@@ -1,4 +1,4 @@
-"""What changed between two runs, beyond noise."""
+"""List the changes between two runs, beyond noise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     text = "a run, code version or commit of `lab list SUITE`, or its beginning"
     parser.add_argument("before", metavar="A", help=text)
     parser.add_argument("after", metavar="B", help="another")
-    parser.add_argument("--json", action="store_true", help="one JSON object per difference, and nothing else")
+    parser.add_argument("--json", action="store_true", help="print only a JSON object per difference")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -30,7 +30,7 @@ def execute(args: argparse.Namespace) -> int:
     if suite != other:
         raise InputError(f"{args.before} is a run of '{suite}', {args.after} one of '{other}'")
     measured: set[tuple[str, str]] = set()
-    with contextlib.suppress(SuiteError):  # results can be compared when the suite is gone
+    with contextlib.suppress(SuiteError):  # results can be compared even without the suite
         experiments = open_lab(args, suite).suite.experiments.values()
         measured = {(e.name, n) for e in experiments for n, o in e.outputs.items() if o.measured or is_timing(o.unit)}
     comparison = compare(before, after, measured)

@@ -1,4 +1,4 @@
-"""The suites, or the experiments and runs of one."""
+"""List the suites, or the experiments and runs of one."""
 
 from __future__ import annotations
 

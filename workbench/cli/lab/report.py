@@ -21,7 +21,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     place_options(parser)
     parser.add_argument("suite", help="its name")
     parser.add_argument("--out", type=Path, help="a folder (default: reports/SUITE)")
-    parser.add_argument("--brief", action="store_true", help="leave out the page and the data behind cells and points")
+    parser.add_argument("--brief", action="store_true", help="leave out the page and the data of cells and points")
     engine_options(parser)
 
 

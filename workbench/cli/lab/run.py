@@ -1,4 +1,4 @@
-"""Measure what is missing."""
+"""Run the missing measurements."""
 
 from __future__ import annotations
 
@@ -36,11 +36,17 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--id", action="append", default=[], metavar="KEY", help="only this result's point (repeatable)"
     )
-    parser.add_argument("--again", action="store_true", help="also what has been measured already")
-    parser.add_argument("--retry", action="append", default=[], metavar="STATUS", help="also what ended so: crash, ...")
+    parser.add_argument("--again", action="store_true", help="repeat earlier measurements, too")
+    parser.add_argument(
+        "--retry",
+        action="append",
+        default=[],
+        metavar="STATUS",
+        help="repeat those with this status: crash, ...",
+    )
     parser.add_argument("--repeat", type=int, metavar="N", help="measure every point N times")
     parser.add_argument("--jobs", type=int, metavar="N", help="measurements at once (default: one for each two cores)")
-    parser.add_argument("--json", action="store_true", help="one JSON object per measurement, and nothing else")
+    parser.add_argument("--json", action="store_true", help="print only a JSON object per measurement")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -53,13 +59,13 @@ def execute(args: argparse.Namespace) -> int:
     warn(plan.broken)
     jobs = default_jobs() if args.jobs is None else args.jobs
     if jobs < 1:
-        raise InputError(f"--jobs {jobs}: at least one")
+        raise InputError(f"--jobs {jobs}: expected at least 1")
     if args.jobs is not None and not is_local(args):
         raise InputError("--jobs is for this machine's processes", hint="on Spark use --master local[4]")
     origin, pace = Origin.of(lab, args.argv), Pace(plan.todo, jobs)
     if not args.json:
         again = f" ({plan.again} again)" if plan.again else ""
-        there = f"{len(plan.wanted)} measurements, {plan.measured} of them there"
+        there = f"{len(plan.wanted)} measurements, {plan.measured} of them done"
         print(f"{lab.suite.name}: {there}, {len(plan.todo)} to do{again}")
     if plan.todo:
         lab.store.try_to_write()
@@ -67,7 +73,7 @@ def execute(args: argparse.Namespace) -> int:
         with _results(args, lab, plan.todo, origin, jobs) as results:
             _follow(results, pace, lab.options, as_json=args.json)
     except KeyboardInterrupt:
-        going = "stored results stay, but --again begins anew" if args.again else "the same command goes on"
+        going = "stored results stay, but --again repeats them" if args.again else "run the same command to continue"
         print(f"stopped after {pace.done} of {pace.total}; {going}", file=sys.stderr)
         raise
     if not args.json and plan.todo:
@@ -87,7 +93,7 @@ def _exit_code(plan: SweepPlan, pace: Pace, options: str, *, as_json: bool) -> i
         one = next(key for key, ended in before.items() if ended == status)
         command = " ".join(filter(None, ["workbench lab show", options, one]))
         out = sys.stderr if as_json else sys.stdout
-        print(f"measured before: {count} {status}; all about the first: {command}", file=out)
+        print(f"measured before: {count} {status}; details of the first: {command}", file=out)
     bad = {*pace.statuses, *before.values()} - {Status.OK}
     retried = [f"--retry {status.replace(' ', '-')}" for status in sorted(bad - {Status.REFUSED})]  # always retried
     if retried and not as_json:
@@ -99,7 +105,7 @@ def _exit_code(plan: SweepPlan, pace: Pace, options: str, *, as_json: bool) -> i
 def _results(
     args: argparse.Namespace, lab: Lab, todo: Sequence[Measurement], origin: Origin, jobs: int
 ) -> Iterator[Iterator[Result]]:
-    """Yield the results as they come, and stop the sweep at the end, whatever happens."""
+    """Yield the results as they come, and stop the sweep at the end in any case."""
     if not todo:
         yield iter(())
     elif is_local(args):
@@ -143,13 +149,13 @@ def _print_failure(result: Result, bad: int, options: str) -> None:
         if reason[1:]:  # for a crash the location, for a refusal the hint
             print(f"      {reason[-1].strip()}")
     if bad == 1:
-        print(f"    all about it: workbench lab show {' '.join(filter(None, [options, result.id]))}")
+        print(f"    details: workbench lab show {' '.join(filter(None, [options, result.id]))}")
     elif bad == MAX_FAILURES + 1:
         print("  ... and more; `workbench lab report` has all of them")
 
 
 def _selection(args: argparse.Namespace, lab: Lab) -> Selection:
-    """Return the selection that the options make."""
+    """Return the selection of points by the options."""
     from workbench.lab.plan import Selection
     from workbench.lab.result import Status
 

@@ -1,4 +1,4 @@
-"""A web application on this machine."""
+"""Serve the web application on this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the action."""
     place_options(parser)
     parser.add_argument("suite", nargs="?", help="the one to open")
-    parser.add_argument("--port", type=int, default=8765, help="default: 8765; 0: any that is free")
+    parser.add_argument("--port", type=int, default=8765, help="default: 8765; 0: any free port")
 
 
 def execute(args: argparse.Namespace) -> int:

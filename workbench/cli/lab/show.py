@@ -1,4 +1,4 @@
-"""Everything about a measurement."""
+"""Show all data of a measurement."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the action."""
     place_options(parser)
-    parser.add_argument("id", help="as reports show it, or its beginning")
-    parser.add_argument("--json", action="store_true", help="as a JSON object")
+    parser.add_argument("id", help="the id in reports, or its beginning")
+    parser.add_argument("--json", action="store_true", help="print a JSON object")
 
 
 def execute(args: argparse.Namespace) -> int:

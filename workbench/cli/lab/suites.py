@@ -1,4 +1,4 @@
-"""Suites and their results, at the places that the options name."""
+"""Load suites and their results from the folders that the options name."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ EXPERIMENTS, STORE = Path("experiments"), Path(".workbench") / "lab"
 
 
 def place_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the places of suites and results."""
-    parser.add_argument("--experiments", type=Path, default=EXPERIMENTS, metavar="DIR", help="where suites are")
-    parser.add_argument("--data", type=Path, default=STORE, metavar="DIR", help="where results are stored")
+    """Add the options for the folders of suites and results."""
+    parser.add_argument("--experiments", type=Path, default=EXPERIMENTS, metavar="DIR", help="the folder of suites")
+    parser.add_argument("--data", type=Path, default=STORE, metavar="DIR", help="the folder of results")
 
 
 def engine_options(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
 
 
 def places(args: argparse.Namespace) -> str:
-    """Return the options for the places of suites and results, unless they are the usual ones."""
+    """Return the options for the folders of suites and results, unless they have the default values."""
     folders = {"--experiments": (args.experiments, EXPERIMENTS), "--data": (args.data, STORE)}
     return shlex.join(word for name, (own, usual) in folders.items() if own != usual for word in (name, str(own)))
 
@@ -54,7 +54,7 @@ def open_lab(args: argparse.Namespace, name: str) -> Lab:
     suite = load_suite(path)
     if (times := getattr(args, "repeat", None)) is not None:
         if times < 1:
-            raise InputError(f"--repeat {times}: at least once")
+            raise InputError(f"--repeat {times}: expected at least 1")
         suite = suite.repeat(times)
     return Lab(suite, path, ResultStore(args.data, suite.name), places(args))
 

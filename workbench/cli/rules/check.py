@@ -1,4 +1,4 @@
-"""Check rules: report all mistakes at once, and warn of what is seldom intended."""
+"""Check rules: report all mistakes at once, and warn of likely mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the compiled engine retains of events, how each predicate finds them, and why."""
+"""Show the events that the compiled engine retains, how each predicate finds them, and why."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input", action="append", metavar="FILE", help=text)
     reading_options(parser)
     parser.add_argument("--time", metavar="COLUMN", help="the column of times (default: time)")
-    parser.add_argument("--time-unit", metavar="UNIT", help="what the numbers in it count, as for run")
+    parser.add_argument("--time-unit", metavar="UNIT", help="the unit of its numbers, as for run")
     fact_files(parser)
     fact_timeout(parser)
-    text = "make the indexes that databases of facts lack; nothing else ever writes them"
+    text = "create the indexes that databases of facts lack; no other option writes to them"
     parser.add_argument("--create-indexes", action="store_true", help=text)
 
 

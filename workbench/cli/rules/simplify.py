@@ -1,4 +1,4 @@
-"""Leave out what changes nothing, merge rules and shorten windows; each step with its reason."""
+"""Leave out parts without effect, merge rules and shorten windows; each step with its reason."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from workbench.events.files import write_atomically
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the action."""
     o.rules_argument(parser)
-    parser.add_argument("-o", "--output", metavar="OUT", help="write the rules there ('-': print them, and no steps)")
+    parser.add_argument("-o", "--output", metavar="OUT", help="a file for the rules ('-': print them, and no steps)")
     text = "also apply steps that hold only while no column of the model is full"
     parser.add_argument("--within-bounds", action="store_true", help=text)
-    text = "for each question to the model (default: 10); 0: only laws are applied"
+    text = "seconds for each question to the model (default: 10); 0: only laws are applied"
     parser.add_argument("--seconds", type=float, default=10, metavar="S", help=text)
     parser.add_argument("--json", action="store_true", help="the steps and the rules as JSON")
     o.limit_options(parser, timeout=o.TIMEOUT)
@@ -33,7 +33,7 @@ def execute(args: argparse.Namespace) -> int:
     """Simplify the rules, and print the steps."""
     rules = o.rules(args.file)
     if not args.seconds >= 0:
-        raise InputError(f"--seconds {args.seconds:g} is no time", hint="write how many seconds a question may take")
+        raise InputError(f"--seconds {args.seconds:g} is not a time", hint="write a maximum number of seconds")
     facts = {name for name, each in rules.declarations.items() if each.fact}
     modelled = tuple(each for each in rules.rules if facts.isdisjoint(each.types))
     bounds = rule_bounds(args, [replace(rules, rules=modelled)])

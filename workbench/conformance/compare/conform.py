@@ -133,7 +133,7 @@ def conform_random(
     quick = [each.quick or each for each in contenders if each.share == 1]
     if not quick:
         slow = ", ".join(each.name for each in contenders)
-        raise Refused(f"random pipelines are not compared on {slow}, which takes long to begin", hint="name files")
+        raise Refused(f"random pipelines are not compared on {slow}, which starts slowly", hint="name files")
     outcome = Conformity(RANDOM_PIPELINES, ", ".join(each.name for each in quick))
     for number, count in search.rounds():
         progress(f"{RANDOM_PIPELINES}: seed {number}, {outcome.agreements} agree", number)
@@ -147,7 +147,7 @@ def conform_random(
 def _search_randomly(
     among: Sequence[Contender], search: Search, number: int, count: int
 ) -> tuple[int, Disagreement | None]:
-    """Return how many random pipelines a round compared, and the simplest failure."""
+    """Return the number of random pipelines that a round compared, and the simplest failure."""
     tried = 0
 
     def differs(drawn: _RandomRun | None) -> tuple[Match, Disagreement] | None:
@@ -180,7 +180,7 @@ def _part(match: Match, disagreement: Disagreement, search: Search, number: int)
 
 @st.composite
 def plans(draw: st.DrawFn, /, flat: Pipeline, certified: Collection[str] = (), *, seeded: bool = False) -> Plan:
-    """Draw how threads are used: few cuts, threads and switches first; `seeded` schedules switch often."""
+    """Draw plans for threads, beginning with few cuts, threads and switches; `seeded` schedules switch often."""
 
     def some(names: Collection[str]) -> tuple[str, ...]:
         return tuple(name for name in names if draw(st.booleans()))

@@ -91,7 +91,7 @@ class Conformity:
         if disagreement.sources[1]:
             yield f"by {disagreement.sources[1]}"
         if not self.repeatable:
-            what = "the reference executor does not do the same twice"
+            what = "two runs of the reference executor differ"
             yield f"{what}: a processor depends on more than state and events"
 
 

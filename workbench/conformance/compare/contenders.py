@@ -190,7 +190,7 @@ def _finite(pipeline: Pipeline, n: int) -> Pipeline:
 
 
 def is_excused(error: Exception) -> bool:
-    """Whether an error of one side only is no disagreement: a compiled integer beyond 64 bits.
+    """Whether an error of only one side is not a disagreement: a compiled integer beyond 64 bits.
 
     The compiled executor raises Overflow for a result and DomainError for an input event.
     """

@@ -1,7 +1,7 @@
 """Differential checks: two executables of one pipeline must agree, step by step.
 
 The rule of this module: values agree only if their types do (Python's `True == 1`), an Overflow on either
-side ends the comparison at that step, and a disagreement is readable and can be run again: it contains the
+side ends the comparison at that step, and a disagreement is readable and repeatable: it contains the
 pipeline as a program, the trace, and the first step and pipe that differ.
 """
 

@@ -87,7 +87,7 @@ class Running:
                 whose = f"'{node.name}' ({flat.typed[node.name]})" if node else f"input '{pipe}'"
                 raise PipelineError(
                     f"{whose} emits {wrong[0]!r}, which is not a value of {domain}",
-                    hint="Python's operators know no domain: use functions that `specialise` has typed",
+                    hint="Python's operators ignore domains: use functions that `specialise` has typed",
                 )
         return observation
 
@@ -207,7 +207,7 @@ class Pulled(Streams):
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.executor = Reference(pipeline, capacities={})
-        self.executor.connect(**{name: () for name, _ in pipeline.inputs})  # refuses now what cannot be pulled
+        self.executor.connect(**{name: () for name, _ in pipeline.inputs})  # refuses early if it cannot pull
         self.pipeline = pipeline
         self.name, self.source = "pull", "Pulled(pipeline)"
 

@@ -56,7 +56,7 @@ def _outputs(disagreement: Disagreement, flat: Pipeline) -> Iterator[Row]:
 
 
 def _cells(disagreement: Disagreement, side: int, pipe: str, domain: Domain) -> Iterator[str]:
-    """Yield the values of a side on a pipe; nothing is known of a step in which a run fails."""
+    """Yield the values of a side on a pipe; unknown in a step in which a run fails."""
     for records in disagreement.observations:
         value = records[side].pipes.get(pipe)
         yield NO_EVENT if value is None else show_value(value, domain)

@@ -43,7 +43,7 @@ class RuleDisagreement:
 
     def __str__(self) -> str:
         meant, actual = (_show(each, self.at) for each in (self.meant, self.outcome))
-        return f"{self.engine} parts from the formulas at composite {self.at}: it has {actual}, they have {meant}"
+        return f"{self.engine} differs from the formulas at composite {self.at}: it has {actual}, they have {meant}"
 
 
 def compare_to_meaning(
@@ -113,7 +113,7 @@ def choose_engines(names: Sequence[str], *, strict: bool = True) -> Mapping[str,
 
     Raises
     ------
-    PipelineError: there is no such backend. Refused: it has no engine of rules, or lacks something on this machine.
+    PipelineError: there is no such backend. Refused: it has no engine of rules, or this machine lacks a requirement.
     """
     engines: dict[str, MakesEngine] = {}
     for name in names:
@@ -133,7 +133,7 @@ def choose_engines(names: Sequence[str], *, strict: bool = True) -> Mapping[str,
 
 
 def evaluate_meaning(case: RuleCase) -> RuleOutcome:
-    """Evaluate the formulas, and return what they emit."""
+    """Evaluate the formulas, and return their composites."""
     compat = TREX if case.trex else ""
     return _collect(lambda: meaning(case.rules, case.events, case.facts, until=case.until, compat=compat))
 

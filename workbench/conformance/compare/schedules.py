@@ -149,7 +149,7 @@ class Schedule:
         if able:
             return self._random.choice(able) if self._switches is None else able[0]
         waiting = ", ".join(f"{thread.name} for {thread.blocked}" for thread in self._threads)
-        self._die(f"no thread can go on; waiting: {waiting}")
+        self._die(f"no thread can continue; waiting: {waiting}")
         return None
 
     def _die(self, why: str) -> None:

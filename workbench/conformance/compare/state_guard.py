@@ -1,7 +1,7 @@
 """The reference executor with a check that processors do not change their states in place.
 
 The rule of this module: a state is a value. A step that changes its state in place may go unnoticed in a run from the
-first event to the last, but not where a state is kept: in a copy, a snapshot, a step that is undone. So the states
+first event to the last, but not where a state is saved: in a copy, a snapshot, a step that is undone. So the states
 before each step are compared with themselves after it. Only processors that are not ours are watched, and those that
 contain one.
 """
@@ -60,7 +60,7 @@ def _not_ours(value: object) -> bool:
 
 
 def _dump(state: Any) -> bytes | None:
-    """Return a picture of a state that differs after a change; None if the state cannot be pickled."""
+    """Return a representation of a state that differs after a change; None if the state cannot be pickled."""
     try:
         return pickle.dumps(state)
     except Exception:

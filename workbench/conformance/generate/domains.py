@@ -71,7 +71,7 @@ Extremes = Mapping[type[Domain], st.SearchStrategy[Value]]
 EXTREMES: Extremes = {Integers: extreme_integers, Reals: st.one_of(_odd_floats, st.sampled_from(_DOUBLES))}
 """Values at the limits of machine arithmetic, and near them."""
 REGROUPED: Extremes = {Integers: extreme_integers, Reals: _odd_floats}
-"""Extreme values for backends that regroup additions: beside 1e308, whether 1.0 is lost depends on its place."""
+"""Extreme values for backends that regroup additions: beside 1e308, whether 1.0 is lost depends on its position."""
 
 
 def values(domain: Domain, *, extremes: Extremes | None = None) -> st.SearchStrategy[Value]:

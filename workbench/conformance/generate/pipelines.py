@@ -29,7 +29,7 @@ from workbench.processors.held.group import flatten
 EXTREME = 4
 """One in `EXTREME` traces has extreme numbers."""
 TRIES = 20
-"""The number of steps that are drawn for each that keeps the assumptions of a pipeline, at most."""
+"""Maximum number of steps drawn for each step that keeps the assumptions of a pipeline."""
 
 
 @st.composite

@@ -108,7 +108,7 @@ def make_varied_case(seed: int) -> RuleCase:
 
 
 def grow_case(choose: Chooser, *, alike: bool = False, crowded: bool = False) -> RuleCase:
-    """Draw rules, a stream, facts, and how they are run.
+    """Draw rules, a stream, facts, and the settings of a run.
 
     Parameters
     ----------

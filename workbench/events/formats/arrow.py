@@ -19,8 +19,8 @@ class ArrowFileReader(TypedReader):
         from pyarrow import ipc
 
         if file.read(4) == b"FEA1":
-            hint = "read it with pyarrow.feather and write it anew"
-            raise InputError("this is Feather of version 1, from before Arrow had a format", where=file_name, hint=hint)
+            hint = "read it with pyarrow.feather and write it again"
+            raise InputError("this is Feather version 1, not an Arrow file", where=file_name, hint=hint)
         file.seek(0)
         reader = ipc.open_file(file)
         return reader.schema, lambda _: map(reader.get_batch, range(reader.num_record_batches))

@@ -52,7 +52,7 @@ PIECE = 1 << 15
 
 
 class _Rows(NamedTuple):
-    """The rows that are found in a text."""
+    """The rows found in a text."""
 
     rows: list[tuple[int, list[str] | InputError]]
     """The rows, each with the number of the line in which it ends."""
@@ -101,7 +101,7 @@ class CsvReader(RowReader):
     def rows(
         self, lines: Iterable[str], file_name: str, first: int = 0, *, whole: bool = True
     ) -> Iterator[tuple[int, list[str] | InputError]]:
-        """Yield the rows as in every format; an error stands for a line that is no row.
+        """Yield the rows as in every format; an error stands for a line that is not a row.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class CsvReader(RowReader):
                 return
             except csv.Error as error:
                 problem = InputError(f"not a line of CSV: {error}")
-                self.account.is_exact = False  # its lines may be rows or not
+                self.account.is_exact = False  # it is unknown which of its lines are rows
                 if line_buffer is None:
                     raise problem.retold(where=self.place(file_name, first + parser.line_num)) from error
                 if line_buffer.over and not whole:
@@ -326,7 +326,7 @@ def names(row: Sequence[str]) -> list[str]:
 def see_width(row: Sequence[str], width: int) -> None:
     """Raise InputError if a row does not have as many cells as the header."""
     if len(row) != width:
-        hint = "quotation marks are needed around a cell that contains what separates cells" if len(row) > width else ""
+        hint = "put quotation marks around a cell that contains the delimiter" if len(row) > width else ""
         raise InputError(f"this line has {plural(len(row), 'cell')}, the header has {width}", hint=hint)
 
 

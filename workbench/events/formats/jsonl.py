@@ -47,9 +47,7 @@ from workbench.events.writers import RowWriter
 
 NOT_STANDARD = ("NaN", "Infinity")
 """What Python's `json` writes for floats that JSON does not have."""
-LINES_OF_JSON = (
-    "a row is one line: jq -c '.[]' FILE makes lines of an array, jq -c . FILE of objects over several lines"
-)
+LINES_OF_JSON = "a row is one line: jq -c '.[]' FILE makes lines of an array, jq -c . FILE of objects on several lines"
 _MINUS_ZERO = re.compile(rb"-0[\s,}]")
 """A pattern for whole numbers that Arrow reads as the float -0.0, and Python as 0."""
 _AS_WRITTEN = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
@@ -164,7 +162,7 @@ class JsonReader(RecordReader):
         return (data,) if bare else list(data.values())
 
     def _lift(self, data: dict[str, Any]) -> None:
-        """Give the values in nested objects and arrays the keys that name their paths, such as `users.0.id`."""
+        """Add the values in nested objects and arrays under keys that name their paths, such as `users.0.id`."""
         for key, path in self._paths.items():
             node: Any = None if key in data else data
             for i, part in enumerate(path):
@@ -175,7 +173,7 @@ class JsonReader(RecordReader):
             if node is not None:
                 data[key] = node
         for outer in self._outer.intersection(data):
-            del data[outer]  # it is not unused
+            del data[outer]  # a path uses it
             self._seen[outer] = None
 
     def no_object(self, line: str) -> InputError:
@@ -213,7 +211,7 @@ def _item(value: Any, name: str) -> Any:
 
 
 def _first(lines: bytes) -> dict[str, Any]:
-    """Return the data of the first line, a whole one in braces; empty if it is no JSON."""
+    """Return the data of the first line, a whole one in braces; empty if it is not JSON."""
     try:
         record: dict[str, Any] = parse_json(lines[: lines.index(b"\n")].decode())
     except ValueError:
@@ -258,7 +256,7 @@ def _parse_lines(lines: bytes, schema: Any, unexpected: str) -> Any:
 
 
 def read_line(line: str) -> Any:
-    """Parse a line; InputError if it is no JSON."""
+    """Parse a line; InputError if it is not JSON."""
     try:
         return parse_json(line)
     except ValueError as error:

@@ -1,6 +1,6 @@
 """logfmt: lines of `key=value`, read and written.
 
-The rule of this format: pairs stand between spaces; a value with spaces, `=` or quotation marks stands in quotation
+The rule of this format: spaces separate pairs; a value with spaces, `=` or quotation marks is in quotation
 marks, with the escapes of JSON. `key=` and `key=null` carry no event, a key alone is `true`. Tuples and records are
 JSON text. Sources: the grammar of github.com/kr/logfmt; the errors, escapes and `null` of github.com/go-logfmt/logfmt.
 """
@@ -73,9 +73,9 @@ def _unquote(value: str) -> str:
     try:
         text: str = _DECODER.decode(value)
     except ValueError:
-        raise InputError(f"not a value of logfmt, an escape means nothing: {short(value)}") from None
+        raise InputError(f"not a value of logfmt, it has an invalid escape: {short(value)}") from None
     if not is_encodable(text):
-        raise InputError(f"half of a surrogate pair is no character of Unicode: {short(value)}")
+        raise InputError(f"half of a surrogate pair is not a character of Unicode: {short(value)}")
     return text
 
 
@@ -94,7 +94,7 @@ def _text(value: Value, domain: Domain) -> str:
 
 ROW = FormatRow(
     "logfmt",
-    "a line of `key=value` a step; a key that is not there, or has no value, is no event",
+    "a line of `key=value` a step; a key that is not there, or has no value, means no event",
     (".logfmt",),
     LogfmtReader,
     LogfmtWriter,

@@ -18,9 +18,9 @@ BUFFER = 1 << 20
 DICTIONARY = 1 << 17
 """Size in bytes of the dictionary of a column chunk above which it is abandoned."""
 SAMPLED, SAMPLE = 8, 64
-"""Number of row groups whose first rows are read to estimate the size of rows, and number of these rows."""
+"""Number of row groups that are sampled to estimate the size of rows, and of rows in each sample."""
 LARGEST, DENSEST = 1 << 28, 15_000
-"""Size in bytes and compression ratio above which a row group is refused, since it lies in a few vast pages."""
+"""Size in bytes and compression ratio above which a row group is refused, since it consists of a few vast pages."""
 
 
 class ParquetReader(TypedReader):
@@ -100,7 +100,7 @@ class ParquetWriter(TypedWriter):
 
 ROW = FormatRow(
     "parquet",
-    "typed columns; a null is no event",
+    "typed columns; a null means no event",
     (".parquet",),
     ParquetReader,
     ParquetWriter,

@@ -165,7 +165,7 @@ class XmlReader(RowReader):
                 ) from failed
 
     def _begin_element(self, element: Element) -> Element | None:
-        """Note the begin of an element outside of rows; return it if it is a row."""
+        """Note the start of an element outside of rows; return it if it is a row."""
         if element.tag == self.tag:
             return element
         if len(self._others) < MAXIMUM:
@@ -174,7 +174,7 @@ class XmlReader(RowReader):
 
     @staticmethod
     def _too_large(what: str, file_name: str) -> InputError:
-        return InputError(what, where=file_name, hint="XML is read with such limits: is it a log?")
+        return InputError(what, where=file_name, hint="XML is read within such limits: is it a log?")
 
     def _data(self, stream: io.BufferedReader) -> Iterator[bytes | None]:
         """Yield the bytes in pieces, with an element around rows that have none.
@@ -219,7 +219,7 @@ class XmlReader(RowReader):
             hint = did_you_mean(self.tag, self._others)
             raise InputError(f"there is no element <{self.tag}>", hint=hint)
         for path in self._missing:
-            raise InputError(f"no <{self.tag}> has anything at '{path}'", hint=did_you_mean(path, self._first))
+            raise InputError(f"no <{self.tag}> has a value at '{path}'", hint=did_you_mean(path, self._first))
 
     def sample(
         self, lines: io.TextIOWrapper, file_name: str, count: int
@@ -295,7 +295,7 @@ def value_in(content: Element | str, domain: Domain) -> Value | None:
 
     Raises
     ------
-    UnreadableError: it is no value of the domain.
+    UnreadableError: it is not a value of the domain.
     """
     if isinstance(domain, Nullable):
         return value_in(content, domain.of)
@@ -334,7 +334,7 @@ def _map(cell: PathContents, domain: Map) -> FrozenMap[Value, Value]:
 
 
 def as_text(element: Element) -> str:
-    """Return an element as it is written, without the text behind it."""
+    """Return an element as it is written, without the text after it."""
     alone = copy.copy(element)
     alone.tail = None
     return ElementTree.tostring(alone, "unicode")

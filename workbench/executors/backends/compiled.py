@@ -47,7 +47,7 @@ def _make(pipeline: Program, start: Start) -> Backend:
             raise
         executor = Compiled(pipeline)
         executor.threads = threads
-        start.report(f"{error.what}; one thread runs it, others read and write beside it")
+        start.report(f"{error.what}; one thread runs it, and others read and write")
         return executor
 
 

@@ -1,4 +1,4 @@
-"""The dataflow executor: several processors and several steps at the same time, and none without new events."""
+"""The dataflow executor: several processors and several steps at the same time, but only for new events."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def _open_keyed(pipeline: Program, start: Start, partition: Partition) -> Sessio
     from workbench.executors.reference.keyed import KeyedRowSession
 
     if start.options.compiled:
-        raise InputError("--compiled runs no state for each key", hint="leave --key or --compiled out")
+        raise InputError("--compiled does not run a state for each key", hint="leave --key or --compiled out")
     return KeyedRowSession(_make(pipeline, start), partition)
 
 
 ROW = BackendRow(
     "dataflow",
-    "processors that have new events, of several steps at the same time, in threads",
+    "threads run processors that have new events, of several steps at the same time",
     _make,
     later("workbench.executors.row_session", "open_overlapped_session"),
     _open_keyed,

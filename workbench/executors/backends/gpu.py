@@ -48,7 +48,7 @@ def _open_keyed(pipeline: Program, start: Start, partition: Partition) -> Sessio
 
 
 def _missing() -> str:
-    """Return what is missing; checks the driver first, since the library is slow to load."""
+    """Name the missing requirement; the driver is checked first, since the library is slow to load."""
     import ctypes
     import os
 

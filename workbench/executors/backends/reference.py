@@ -48,7 +48,7 @@ def _make(pipeline: Program, start: Start) -> Backend:
 
 @contextmanager
 def _page(path: str, program: str, refutations: Sequence[Refutation], limit: int) -> Iterator[None]:
-    """Open a page for what is found in the block; a path that cannot be written is refused at once."""
+    """Open a page for explanations from this block; a path that cannot be written is refused at once."""
     from workbench.events.files import check_page_name, destination
 
     refutation_page = later("workbench.show.refutation_page", "refutation_page")
@@ -72,10 +72,10 @@ def _open_keyed(pipeline: Program, start: Start, partition: Partition) -> Sessio
     from workbench.executors.reference.keyed import KeyedRowSession
 
     if start.options.why or start.options.html:
-        raise InputError("--why explains one run, and --key makes many", hint="leave --key or --why and --html out")
+        raise InputError("--why explains one run, but --key starts many", hint="leave --key or --why and --html out")
     if start.options.processes:
         raise InputError(
-            "--processes divides one run, and --key makes many", hint="add --backend spark, or leave one out"
+            "--processes divides one run, but --key starts many", hint="add --backend spark, or leave one out"
         )
     return KeyedRowSession(Reference(pipeline), partition)
 

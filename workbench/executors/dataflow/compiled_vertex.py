@@ -1,7 +1,7 @@
 """A vertex of machine code: several processors as one compiled loop, which runs without Python's lock.
 
-The rule of this module: its input and output pipes carry what they would with the same processors as a Python vertex;
-pipes between its processors are not visible. What cannot be compiled is refused.
+The rule of this module: its input and output pipes carry the same events as with these processors in a Python vertex;
+pipes between its processors are not visible. Processors that cannot be compiled are refused.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class CompiledVertex:
         self.running.widen()
         system, name = self.running.system, self.running.flat.name
         if texts_in(system):
-            raise Refused(f"{name} computes with texts, which have other numbers elsewhere")
+            raise Refused(f"{name} computes with texts, whose numbers differ elsewhere")
         if any(isinstance(part, Map) for domain in self.running.flat.domains.values() for _, part in scalars(domain)):
             raise Refused(f"{name} carries maps")
         outputs = [system.pipes[pipe] for _, pipe in system.outputs]

@@ -1,9 +1,9 @@
 """The dataflow executor: Zimmerman and Chandy's algorithm on the graph of any pipeline.
 
 The unit of work is a vertex and a phase, that is a processor (or a group) and a step; it runs as soon as all its inputs
-are known: several phases at once, in any number of threads, and no vertex at a step without news for it. Values, order,
-the step of each output, and errors are those of the reference executor, whatever threads do. Single steps (`step`,
-`push`) are the reference executor's.
+are known: several phases at once, in any number of threads, and no vertex at a step without new events for it. Values,
+order, the step of each output, and errors are those of the reference executor, whatever threads do. Single steps
+(`step`, `push`) are the reference executor's.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ AHEAD = 256
 """Default maximum number of phases in flight."""
 WARM_UP, UNCACHED_WARM_UP = 20_000, 1_000_000
 """Numbers of vertices times phases that Python runs before machine code does: where the code that runs the graph is
-cached, and where it has to be compiled, which takes seconds."""
+cached, and where it must be compiled, which takes seconds."""
 
 
 class FlowOptions(TypedDict, total=False):
@@ -46,7 +46,7 @@ class FlowOptions(TypedDict, total=False):
     Attributes
     ----------
     ahead: maximum number of steps that have been read and whose outputs have not been taken.
-    batch: maximum number of phases of a vertex that a thread runs in turn; None: what takes some tenths of a ms.
+    batch: maximum number of phases of a vertex that a thread runs in turn; None: as many as take some tenths of a ms.
     """
 
     ahead: int
@@ -90,7 +90,7 @@ class Dataflow(Overlapped):
         if ahead < 1 or (batch is not None and batch < 1):
             raise PipelineError("at least one phase is in flight, and in a batch", hint="a whole number from 1 on")
         if compiled and oracle is not None:
-            raise PipelineError("vertices that are compiled have no faults", hint="leave compiled or the faults out")
+            raise PipelineError("compiled vertices have no faults", hint="leave out compiled or the faults")
         self.manager = ThreadManager(0) if manager is None else manager
         self.limits, self._compiles = FlowLimits(self.manager, ahead, batch), compiled
         flat = flatten(pipeline)
@@ -146,7 +146,7 @@ class Dataflow(Overlapped):
 
     @property
     def _overlaps(self) -> bool:
-        return self.oracle is None  # an oracle is asked in the order of the steps
+        return self.oracle is None  # an oracle is queried in the order of the steps
 
     def _through(self, steps: Steps, *, watched: bool) -> Iterator[DoneStep]:
         self._check_whole()
@@ -210,7 +210,7 @@ class Dataflow(Overlapped):
         return self.runs_machine and self._warm_up_steps <= 0
 
     def _machine_plan(self) -> FlowPlan:
-        """Build the plan of what machine code runs without Python."""
+        """Build the plan of the graph that machine code runs without Python."""
         from workbench.executors.dataflow.machine.run import FlowPlan
 
         runs = self._runs()
@@ -301,18 +301,18 @@ class Dataflow(Overlapped):
 
     def snapshot(self) -> bytes:
         if self._compiles:
-            raise Refused("the state of compiled vertices cannot be saved", hint="leave compiled=True out")
+            raise Refused("the state of compiled vertices cannot be saved", hint="leave out compiled=True")
         return super().snapshot()
 
     def _admit(self, events: Mapping[str, Value]) -> tuple[FlowStep, Sequence[int]]:
-        """Begin a step; return it with the vertices that have news."""
+        """Begin a step; return it with the vertices that have new events."""
         contents, ends = StepContents(), events is END
         if ends:
             self._close_inputs(None)
         sent = dict.fromkeys(self._at_end if ends else self._at_steps)
         for slot, value in self._collect_arrivals(events).items():
             contents[slot] = value
-            if slot >= 0:  # values of oracles are news to none
+            if slot >= 0:  # values of oracles are new events for no vertex
                 sent.update(dict.fromkeys(self._readers[slot]))
         step = FlowStep(self.steps, contents, ends, self._wide)
         self.steps += 1

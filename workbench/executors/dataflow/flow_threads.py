@@ -1,9 +1,9 @@
 """Threads that run a stream, and its outputs in the order of its steps.
 
-The rule of this module: all threads do the same. With the lock a thread ends what it has run, and takes what is ready;
-without the lock, it runs that. Steps of the log are read when nothing else is ready and there is room for another
-phase. No thread waits for work: an idle one returns to its manager and is requested again, so an abandoned reader
-leaves none behind. The caller is one of them, and alone waits for outputs.
+The rule of this module: all threads do the same. With the lock a thread finishes its last batch, and takes a ready one;
+without the lock, it runs that. Steps of the log are read when nothing else is ready and another phase may begin. No
+thread waits for work: an idle one returns to its manager and is requested again, so an abandoned reader leaves none
+behind. The caller is one of them, and alone waits for outputs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BATCH = 256
 PATIENT = 2e-3
 """Seconds after which a thread that reads the log should return to the sets."""
 SLOW = 1e-3
-"""Seconds per step from which on a log is slow: then the caller reads it only when nothing is in flight."""
+"""Seconds per step above which a log is slow: then the caller reads it only when nothing is in flight."""
 
 
 class PhaseBatch(NamedTuple):
@@ -117,7 +117,7 @@ class FlowThreads:
         raise NotImplementedError
 
     def _run(self, batch: PhaseBatch) -> list[Any]:
-        """Run a batch, without the lock; return what `_end` needs."""
+        """Run a batch, without the lock; return the results for `_end`."""
         raise NotImplementedError
 
     def _end(self, batch: PhaseBatch, results: list[Any]) -> None:
@@ -197,10 +197,10 @@ class FlowThreads:
             for task in waiting:  # they may have just requested another one
                 task.wait_for()
 
-    # --- what threads do ----------------------------------------------------------------------------------
+    # --- the work of threads ----------------------------------------------------------------------------------
 
     def _work(self) -> None:
-        """Run what is ready as long as there is something, in a thread of the manager."""
+        """Run ready work while there is any, in a thread of the manager."""
         batch: PhaseBatch | None = None
         results: list[Any] = []
         try:
@@ -228,7 +228,7 @@ class FlowThreads:
                 self._gates.open()
 
     def _take(self, *, caller: bool) -> PhaseBatch | None:
-        """Take what a thread runs next; called with the lock held."""
+        """Take the next work of a thread; called with the lock held."""
         if self._stopped:
             return None
         if self._ready:

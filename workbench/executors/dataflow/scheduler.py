@@ -1,4 +1,4 @@
-"""The sets of Zimmerman and Chandy's listings, kept incrementally: an update costs O(log) for each pair that moves.
+"""The sets of Zimmerman and Chandy's listings, updated incrementally: a move of a pair costs O(log).
 
 The rule of this module: after every update the sets, x and the ready pairs are those of listings 1 and 2
 (`experiments/scheduler/listings.py`). A pair is (vertex, phase), with phases 1, 2, ... How:
@@ -27,7 +27,7 @@ Pair = tuple[int, int]
 
 
 class Scheduler:
-    """The sets, kept incrementally; callers in several threads need a lock around every call.
+    """The sets, maintained incrementally; callers in several threads need a lock around every call.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ LONG = 1e-3
 """Seconds after which a thread should return to the sets, unless many phases at once cost less than one by one."""
 
 Admit = Callable[[Mapping[str, Value]], tuple[FlowStep, Sequence[int]]]
-"""Makes a step of the events of the log, and returns it with the vertices that have news."""
+"""Builds a step from events of the log, and returns it with the vertices that have new events."""
 
 
 class StreamRun(FlowThreads):
@@ -32,7 +32,7 @@ class StreamRun(FlowThreads):
 
     Parameters
     ----------
-    sets, vertices, context: what runs; the vertices by number, of which the first two are unused.
+    sets, vertices, context: the state of the run; the vertices by number, of which the first two are unused.
     steps, admit: the input.
     """
 

@@ -53,7 +53,7 @@ class FlowStep:
 
 
 class FirstFailure:
-    """The first failure, in the order of the reference executor; what comes after it is not run.
+    """The first failure, in the order of the reference executor; later work is not run.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class VertexRun:
     def _run_single(self, plan: CellPlan, steps: Sequence[FlowStep], context: VertexContext) -> list[Sequence[int]]:
         """Run phases of a vertex that is one processor with an input, an output and at most an event on each.
 
-        As short as it can be: other threads wait for Python's lock meanwhile.
+        It is as short as possible, since other threads wait for Python's lock meanwhile.
         """
         index, _, push, source, target, _, _ = plan
         states, readers, sent = context.states, self._readers[target], list[Sequence[int]]()

@@ -66,7 +66,7 @@ class VertexGraph:
         try:
             graph, names = number_graph(before)
         except PipelineError as error:
-            hint = "what lies between two processors of a vertex belongs to it"
+            hint = "add the processors between two processors of a vertex to it"
             raise PipelineError(f"the vertices of {flat.ports.of} form a cycle: {error.what}", hint=hint) from error
         return cls(graph, names, tuple(tuple(cells[name]) for name in names))
 

@@ -51,7 +51,7 @@ class Processes(Overlapped):
 
     Raises
     ------
-    Refused: nothing in the pipeline can be divided; says why.
+    Refused: nothing in the pipeline can be divided; with the reason.
     """
 
     def __init__(
@@ -236,7 +236,7 @@ class Processes(Overlapped):
         self.snapshot()
 
     def connect(self, **sources: Any) -> Self:
-        raise Refused("a pipeline whose copies are in other processes is not pulled", hint="push the events")
+        raise Refused("a pipeline whose copies are in other processes cannot be pulled", hint="push the events")
 
 
 def divided(flat: Pipeline) -> tuple[str, ...]:
@@ -254,7 +254,7 @@ def divided(flat: Pipeline) -> tuple[str, ...]:
         holder = flat.typed[node.name]
         if not isinstance(holder, Divisible):
             if keeps_copies(holder):
-                reasons.append(f"'{node.name}' ({holder}): its copies decide for each other")
+                reasons.append(f"'{node.name}' ({holder}): its copies depend on each other")
         elif holder.undivided:
             reasons.append(f"'{node.name}' ({holder}): {holder.undivided}")
         elif not any(each.name in holders for each in before(flat, [node.name]).nodes):
@@ -263,13 +263,13 @@ def divided(flat: Pipeline) -> tuple[str, ...]:
         raise Refused(
             f"nothing in {flat.ports.of} can be divided among processes:"
             f" {'; '.join(reasons) or 'none of its processors has copies of another one'}",
-            hint="leave --processes out; what can be divided is a quantifier, a window with copies, or slices",
+            hint="leave out --processes; quantifiers, windows with copies, and slices can be divided",
         )
     return tuple(holders)
 
 
 def _stop(workers: list[Forked]) -> None:
-    """Kill the workers, which have nothing to lose."""
+    """Kill the workers, which have no state to save."""
     with hold():
         for each in workers:
             each.process.kill()

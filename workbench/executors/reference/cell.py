@@ -190,7 +190,7 @@ class Cell:
         self._received, self._taken = [], []
 
     def unfeed(self) -> None:
-        """Undo what was fed since the last `settle` to a processor that joins."""
+        """Undo the events fed since the last `settle` to a processor that joins."""
         for front in reversed(self._taken):
             for queue, value in zip(self.queues, front, strict=True):
                 queue.appendleft(value)
@@ -200,7 +200,7 @@ class Cell:
         self.settle()
 
     def finish(self, state: State, when: int) -> list[Emissions]:
-        """Return what the processor emits at its end; nothing the second time."""
+        """Return the emission of the processor at its end; nothing the second time."""
         if self.finished:
             return []
         self.finished = True

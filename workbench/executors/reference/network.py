@@ -1,8 +1,8 @@
 """The processors of a running pipeline, and the path of a step through them.
 
-The rule of this module: a step takes effect completely or not at all. One step is one upstream push and all that it
-triggers; queue lengths count at its end, so an event that arrives and is consumed in the same step needs no slot. After
-an error (overflow, a value outside its domain, a failing function) the state is as before the step.
+The rule of this module: a step takes effect completely or not at all. One step is one upstream push and everything that
+it triggers; queue lengths count at its end, so an event that arrives and is consumed in the same step needs no slot.
+After an error (overflow, a value outside its domain, a failing function) the state is as before the step.
 """
 
 from __future__ import annotations

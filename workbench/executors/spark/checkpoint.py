@@ -47,7 +47,7 @@ def see_checkpoint(checkpoint: Path, job: Mapping[str, Any], output: str, format
 def _refuse_change(before: Mapping[str, Any], about: Mapping[str, Any], checkpoint: Path) -> None:
     """Refuse the checkpoint of another query, or of another form."""
     if before.get("form") != FORM:
-        hint = f"go on with the version of workbench that it was made by; or {AFRESH}"
+        hint = f"use the version of workbench that wrote it; or {AFRESH}"
         raise other_form("the checkpoint", before.get("form", "of an earlier version"), hint, checkpoint)
     for name, value in about.items():
         if before.get(name) != value:
@@ -56,7 +56,7 @@ def _refuse_change(before: Mapping[str, Any], about: Mapping[str, Any], checkpoi
             raise StateError(
                 f"the checkpoint is of a query with another {what}{difference}",
                 where=str(checkpoint),
-                hint="go on with the same pipeline and options, or give a new --checkpoint and a new --output",
+                hint="use the same pipeline and options, or name a new --checkpoint and a new --output",
             )
 
 
@@ -65,7 +65,7 @@ def _read(file: Path) -> dict[str, Any] | None:
     try:
         before = json.loads(file.read_text())
         if not isinstance(before, dict):
-            raise ValueError("this is no JSON object")
+            raise ValueError("this is not a JSON object")
     except FileNotFoundError:
         return None
     except (ValueError, RecursionError) as error:
@@ -84,7 +84,7 @@ def _refuse_others(output: Path, checkpoint: Path) -> None:
         name, _, number = path.name.partition("=")
         if (int(number) if name == "batch" and number.isdigit() else 0) > last_batch:
             raise StateError(
-                f"there is something already that does not come from the checkpoint {checkpoint}: {path.name}",
+                f"the output has a file that does not belong to the checkpoint {checkpoint}: {path.name}",
                 where=str(output),
-                hint=f"go on with the checkpoint that the output was made with; or {AFRESH}",
+                hint=f"use the checkpoint of that output; or {AFRESH}",
             )

@@ -14,7 +14,7 @@ from workbench.errors import InputError
 from workbench.events.account import Account, BadRow, Reporter
 
 ErrorText = tuple[str, str, str]
-"""An error: what is wrong, where, and what to do."""
+"""An error as texts: what is wrong, where, and what to do."""
 
 
 class TaskCounts(NamedTuple):
@@ -58,7 +58,7 @@ class Counts:
         return cls(spark.sparkContext.accumulator({}, _ByName()))
 
     def add_read(self, task: int | str, rows: TaskCounts) -> None:
-        """Report what a task has read, in a worker."""
+        """Report the rows that a task has read, in a worker."""
         self._accumulator.add({("read", task): rows})
 
     def add_run(self, partition: int, account: Account) -> None:
@@ -77,7 +77,7 @@ class Counts:
         ]
 
     def rows_before(self, task: int) -> int:
-        """Return how many rows the tasks before this one have read; all of them must be done."""
+        """Return the number of rows that the tasks before this one have read; all of them must be done."""
         reports = self._accumulator.value.items()
         return sum(rows.account.rows for (what, number), rows in reports if what == "read" and number < task)
 
@@ -90,7 +90,7 @@ class Counts:
 
         Raises
         ------
-        InputError: no part of a file had what was requested.
+        InputError: no part of a file had a requested column.
         """
         for file, count in parts.items():
             errors = [rows.unended[file] for rows in self._tasks if file in rows.unended]

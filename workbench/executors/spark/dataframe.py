@@ -32,7 +32,7 @@ def run_keyed(
 
     Parameters
     ----------
-    pipeline: its inputs are columns of the same names; a null is no event in this step.
+    pipeline: its inputs are columns of the same names; a null means no event in this step.
     key: the column that separates the streams.
     order: the column or columns that order the rows of a key: numbers, texts, dates or times. No two rows of a key
         may agree in all of them.
@@ -79,10 +79,10 @@ def require_column(name: str, columns: Sequence[str] | dict[str, str], what: str
 
 
 def refuse_key(name: str, kind_of: str) -> None:
-    """Refuse a key column of floats, which are seldom equal, or of values that are not scalars."""
+    """Refuse a key column of floats, which are rarely equal, or of values that are not scalars."""
     if kind_of.startswith((*FLOATS, "struct", "array", "map", "variant")):
         raise InputError(
-            f"the key '{name}' is of type {kind_of}, which does not separate streams", hint="cast it to string"
+            f"the key '{name}' is of type {kind_of}, which cannot separate streams", hint="cast it to string"
         )
 
 
@@ -98,7 +98,7 @@ def order_column(frame: DataFrame, name: str, kind_of: str) -> Column:
     column = frame[f"`{name}`"]
     if kind_of not in ORDERED:
         raise InputError(
-            f"column '{name}' is of type {kind_of}, which does not order rows", hint=f"use one of {', '.join(ORDERED)}"
+            f"column '{name}' is of type {kind_of}, which cannot order rows", hint=f"use one of {', '.join(ORDERED)}"
         )
     if kind_of.startswith("timestamp"):
         return F.unix_micros(column.cast("timestamp"))

@@ -17,17 +17,17 @@ from workbench import errors
 from workbench.errors import SparkError, StateError, WorkbenchError
 
 AFRESH = "start afresh, with a new --checkpoint and a new --output"
-AGAIN = "run the same command again; if it comes again, there may be too little memory: look for what ended it"
+AGAIN = "run the same command again; if that fails, too, there may be too little memory"
 FAILURES: tuple[tuple[str, type[WorkbenchError], str, str], ...] = (
     (
         r"\[(?:CANNOT_LOAD_STATE_STORE|CANNOT_READ_|MALFORMED_LOG_FILE|STREAMING_STATEFUL_OPERATOR_MISSING_STATE"
         r"|STATE_STORE_)[A-Z_.]*\] (.*?)(?: SQLSTATE: .*)?$",
         StateError, "the checkpoint is damaged", AFRESH,
     ),
-    (r"Python worker exited|PythonWorkerFactory", SparkError, "a Python process of Spark's was killed", AGAIN),
-    (r"Py4JNetworkError|Connection(?:Refused|Reset)Error", SparkError, "the Java process of Spark's was killed", AGAIN),
+    (r"Python worker exited|PythonWorkerFactory", SparkError, "a Python process of Spark was killed", AGAIN),
+    (r"Py4JNetworkError|Connection(?:Refused|Reset)Error", SparkError, "the Java process of Spark was killed", AGAIN),
 )  # fmt: skip
-"""Pattern of a Spark failure, corresponding error class, what is wrong (before Spark's message), and what to do."""
+"""Pattern of a Spark failure, corresponding error class, the message (before Spark's), and the hint."""
 
 Locate = Callable[[WorkbenchError, str | None, int, int | None], WorkbenchError]
 """Adds the row of the log to an error, given the parts of its `RowPlace`."""
@@ -83,7 +83,7 @@ def bring_back(where: str = "", locate: Locate | None = None) -> Iterator[None]:
 
     Parameters
     ----------
-    where: the folder of the state that is kept between runs.
+    where: the folder of the state that is saved between runs.
     locate: adds the row of the log to an error.
     """
     try:
@@ -101,7 +101,7 @@ def bring_back(where: str = "", locate: Locate | None = None) -> Iterator[None]:
 
 
 def find_known_failure(error: Exception) -> tuple[type[WorkbenchError], str, str] | None:
-    """Return error class, what is wrong, and what to do for a Spark failure in `FAILURES`; else None."""
+    """Return error class, message and hint for a Spark failure in `FAILURES`; else None."""
     text = f"{type(error).__name__}: {error}"
     for pattern, kind, what, hint in FAILURES:
         if match := re.search(pattern, text, re.MULTILINE):

@@ -30,7 +30,7 @@ class GroupRun(ABC):
 
 
 class StoredRun(GroupRun):
-    """A run of one group, whose state is kept between micro-batches.
+    """A run of one group, whose state is saved between micro-batches.
 
     Rows that precede the last one of an earlier micro-batch are refused.
     """
@@ -80,7 +80,7 @@ class Job(ABC):
 
     @abstractmethod
     def about(self) -> Mapping[str, Any]:
-        """Return what must not change while a stream goes on: the program, and the group and order columns."""
+        """Return the properties that must not change during a stream: the program, and the group and order columns."""
 
     @abstractmethod
     def count_rows(self, rows: Any) -> int:

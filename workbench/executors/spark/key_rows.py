@@ -28,7 +28,7 @@ BATCH = 4096
 ORDER_TYPES = "o0 double, o1 long, o2 string"
 """Sort keys of a text column: a number (infinite for a text), the number as an integer, and the text."""
 _DATED = "^[0-9]+-"
-"""The beginning of a text that is no number: ISO 8601 dates have it."""
+"""The beginning of a text that is not a number: ISO 8601 dates have it."""
 _WORD = Range(-(2**63), 2**63 - 1)
 
 

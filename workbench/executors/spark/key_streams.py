@@ -125,7 +125,7 @@ class KeyStreams(GroupRun):
     def __init__(self, runs: KeyedRuns, ports: Ports, layout: Layout) -> None:
         self.runs, self.ports, self.layout = runs, ports, layout
         self.key: Any = None
-        """The key as an Arrow scalar; None where the state belongs to whichever key comes."""
+        """The key as an Arrow scalar; None where the state belongs to the next key."""
         self.before: tuple[Any, ...] | None = None
         """The order of the last row of this key, () where it is unknown; None where no key is open."""
 
@@ -208,7 +208,7 @@ class KeyStreams(GroupRun):
             missing = rows.column(number).is_null(nan_is_null=nan)
             if missing.true_count:
                 row = missing.index(True).as_py()
-                hint = "each row needs its key, and what it is ordered by; filter the others out"
+                hint = "each row needs its key and its order columns; filter out the others"
                 key, error = rows.column(0)[row].as_py(), InputError(f"a row has no {what}", hint=hint)
                 raise self.layout.located(key, _at(orders, row), error)
 
@@ -294,7 +294,7 @@ class StoredStreams(KeyStreams, StoredRun):
         error = InputError(
             f"a row with {', '.join(self.layout.orders)} = {self.layout.format_order(first)} comes late:"
             f" {self.layout.format_order(before)} has been there already, in an earlier micro-batch",
-            hint="correct the file and run the same command again: the micro-batch is done anew. Without --order"
+            hint="correct the file and run the same command again: the micro-batch is repeated. Without --order"
             " rows are taken as they come",
         )
         raise self.layout.located(key, first, error)

@@ -56,7 +56,7 @@ class Layout:
         return ["key", *(f"o{i}" for i in range(self.width)), *(f"x{i}" for i in range(inputs))]
 
     def located(self, key: Any, order: Sequence[Any] | None, error: WorkbenchError) -> Exception:
-        """Return an error with the row that it is about, as it is raised.
+        """Return an error with its row, ready to be raised.
 
         Parameters
         ----------
@@ -75,5 +75,5 @@ class Layout:
 def make_mixed_error(layout: Layout, key: Any, number: Sequence[Any], text: Sequence[Any], before: str) -> Exception:
     """Return the error for two rows of a key, one ordered by a number (found `before`), one by a text."""
     what = f"'{layout.orders[0]}' is a text here ({layout.format_order(text)}), and a number {before}"
-    hint = "numbers and texts have no order between them: correct the column, or order by another one"
+    hint = "numbers and texts cannot be ordered together: correct the column, or order by another one"
     return layout.located(key, text, InputError(f"{what} ({layout.format_order(number)})", hint=hint))

@@ -1,8 +1,8 @@
 """Logs in files as rows on which a pipeline can run by key, with their position in the log.
 
 The log's own order is established as follows: the files are in the order that they have without Spark, workers read
-parts of them as numbered tasks, and rows are numbered as they are read. What only Spark can read (`hdfs://`), and files
-that are still to come, are read file by file.
+parts of them as numbered tasks, and rows are numbered as they are read. Files that only Spark can read (`hdfs://`), and
+future files, are read file by file.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def follow_log(
         what = "there is no file yet that shows "
         raise InputError(
             what + ("what its columns are" if format else "the format of the input"), where=name,
-            hint="put one there first" if format else "add --format csv",
+            hint="put a file there first" if format else "add --format csv",
         )  # fmt: skip
     reader = FileReader(_form(program, reading, key, order, first), reading, Counts.on(spark))
     file_rows = follow_files(spark, name, files)
@@ -172,7 +172,7 @@ def _form(program: Ported, reading: Reading, key: str, order: str | None, first:
 def _refuse_order(name: str, domain: Domain) -> None:
     """Refuse a column that cannot order rows, with InputError."""
     if as_json(domain) or isinstance(domain, Bool):
-        raise InputError(f"column '{name}' has {domain}, which does not order rows", hint="use numbers, texts or times")
+        raise InputError(f"column '{name}' has {domain}, which cannot order rows", hint="use numbers, texts or times")
 
 
 def _log(names: DataFrame, reader: LogReader, log_name: str, parts: dict[str, int] | None = None) -> KeyLog:
@@ -184,7 +184,7 @@ def _log(names: DataFrame, reader: LogReader, log_name: str, parts: dict[str, in
 def read_tasks(
     files: Sequence[LogPath], ports: Ports, reading: Reading, reporter: Reporter, task_count: int
 ) -> list[LogTask]:  # fmt: skip
-    """Return what each task reads: parts of large files, or several small ones; only one task with `head`."""
+    """Return the parts that each task reads: parts of large files, or several small ones; only one task with `head`."""
     sizes = [os.path.getsize(file) for file in files]
     size = min(max(sum(sizes) // task_count, LEAST), MAXIMUM)
     tasks: list[list[tuple[str, FilePart]]] = [[]]

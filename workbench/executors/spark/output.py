@@ -108,7 +108,7 @@ def write_rows(
     rows: DataFrame, ports: Ports, folder: str, format: str, *, mode: str = "errorifexists", time: str = "",
     settle: Callable[[], object] = lambda: None,
 ) -> None:  # fmt: skip
-    """Write rows into a folder, as Spark does: part files, and `_SUCCESS` when all are there and settled.
+    """Write rows into a folder, as Spark does: part files, and `_SUCCESS` when all are complete and settled.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def write_rows(
     InputError: the folder exists already.
     """
     if mode == "errorifexists" and "://" not in folder and Path(folder).exists():
-        raise InputError("there is something already", where=folder, hint="choose another --output, or remove it")
+        raise InputError("this output exists already", where=folder, hint="choose another --output, or remove it")
     row = format_row(format)
     try:
         if row.text:

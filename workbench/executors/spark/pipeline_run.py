@@ -78,7 +78,7 @@ class SparkPipelineRun(SparkRun):
         return step_groups(self.job, self.log.rows, self.log.counts)
 
     def _columns(self) -> dict[str, Any]:
-        """Return the key column, the order column, and how to read all columns."""
+        """Return the key column, the order column, and the options for reading all columns."""
         args = self.start.options
         return {"key": args.key or "", "order": args.order, "reading": self.reading}
 

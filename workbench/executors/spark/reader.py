@@ -37,7 +37,7 @@ RowOrigin = int | str
 
 
 class TaskReporter(Reporter):
-    """A reporter that collects what a task sends to the driver."""
+    """A reporter that collects the reports of a task to the driver."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class LogReader(ABC):
     Parameters
     ----------
     reading: the user's options for columns and rows.
-    counts: receive what has been read.
+    counts: receive the counts of rows.
     """
 
     form: RowForm
@@ -141,7 +141,7 @@ class PartReader(LogReader):
 
     Parameters
     ----------
-    tasks: what each task reads.
+    tasks: the parts that each task reads.
     """
 
     tasks: Mapping[int, LogTask] = field(default_factory=dict)

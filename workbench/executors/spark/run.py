@@ -1,7 +1,7 @@
 """`workbench run --backend spark`: a program on a large log, or on a growing one.
 
 The rule of this module: runs of pipelines and of rules are alike. Workers read the log, a job runs on its groups,
-outputs are written in order, and every row is accounted for. A `SparkRun` contains what differs.
+outputs are written in order, and every row is accounted for. A `SparkRun` contains the differences.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _format_stages(tracker: Any) -> str:
     """Format the progress of each running stage, in tasks."""
     infos = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
     stages = [f"stage {i.stageId}: {i.numCompletedTasks} of {i.numTasks} tasks" for i in infos if i]
-    return ", ".join(stages) or "Spark is getting ready"
+    return ", ".join(stages) or "Spark is starting"
 
 
 # --- growing logs ---------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def start_query(run: SparkRun, spark: SparkSession, format: str) -> StreamingQue
     """Start a query of Structured Streaming, or resume it from its checkpoint.
 
     The outputs of a micro-batch are a folder of their own, `batch=00000007`, which is overwritten when Spark repeats
-    the batch, so that after any interruption each output is there once. Streams do not end.
+    the batch, so that after any interruption each output is written once. Streams do not end.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def start_query(run: SparkRun, spark: SparkSession, format: str) -> StreamingQue
             folder = f"{args.output}/batch={number:08}"
             rows, settle = run.sort_batch(frame), run.settle_batch
             write_rows(rows, ports, folder, format, mode="overwrite", time=run.time, settle=settle)
-        print(f"micro-batch {number} is there", file=sys.stderr, flush=True)
+        print(f"micro-batch {number} is complete", file=sys.stderr, flush=True)
 
     writer = outputs.writeStream.foreachBatch(each).option("checkpointLocation", args.checkpoint)
     return (writer.trigger(availableNow=True) if args.once else writer).start()
@@ -184,9 +184,9 @@ def check_files(args: RunOptions) -> None:
     """Refuse options of a batch or a stream that contradict each other, with InputError."""
     names = list_named_files(args.input)
     if names is None or "-" in names:
-        raise InputError("the spark backend reads files, not the standard input", hint="give a file or a folder")
+        raise InputError("the spark backend reads files, not the standard input", hint="name a file or a folder")
     if args.key and "." in args.key:
-        hint = "let a pipeline give it an output of its own first, or use --backend compiled"
+        hint = "let a pipeline first emit it as an output, or use --backend compiled"
         raise InputError(f"the spark backend has no keys with dots, and in nested objects: --key {args.key}", hint=hint)
     if args.stream:
         if not args.checkpoint:
@@ -194,14 +194,14 @@ def check_files(args: RunOptions) -> None:
         if args.output == "-":
             raise InputError("a stream writes into a folder", hint="add --output DIR")
         if len(names) > 1:
-            raise InputError("a stream reads one folder", hint="give the folder into which files come")
+            raise InputError("a stream reads one folder", hint="name the folder to which files are added")
         if args.head is not None:
-            raise InputError("a stream that goes on has no first rows: --head", hint="leave --stream out")
+            raise InputError("an endless stream does not take --head", hint="leave out --stream")
         if args.bad_rows not in ("error", "skip"):
             what = f"the bad rows of a stream, which may never end, are not stored: --bad-rows {args.bad_rows}"
-            raise InputError(what, hint="--bad-rows skip passes them over, and counts them")
+            raise InputError(what, hint="--bad-rows skip skips and counts them")
         if args.files is not None and args.files < 1:
-            raise InputError(f"--files {args.files}: at least one")
+            raise InputError(f"--files {args.files}: expected at least 1")
         return
     if streams := args.list_present("--checkpoint", "--once", "--files"):
         raise InputError(f"for a stream only: {streams}", hint="add --stream")

@@ -46,10 +46,10 @@ def find_java(otherwise: str = "") -> str:
     path = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
     if path is None:
         where = f"JAVA_HOME={home}" if home else "no 'java' on PATH"
-        raise SparkError(f"Spark needs Java, and there is none: {where}", hint=hint)
+        raise SparkError(f"Spark needs Java, but there is none: {where}", hint=hint)
     done = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SparkError(f"Spark needs Java, and it does not run: {done.stderr.strip()}", where=path, hint=hint)
+        raise SparkError(f"Spark needs Java, but it does not run: {done.stderr.strip()}", where=path, hint=hint)
     return path
 
 
@@ -58,7 +58,7 @@ def check_master(master: str) -> None:
     if _LOCAL_MASTER.fullmatch(master):
         return
     if not _CLUSTER_MASTER.fullmatch(master):
-        raise SparkError(f"'{master}' is no Spark master", hint="there are local[2], local[*], and spark://host:port")
+        raise SparkError(f"'{master}' is not a Spark master", hint="write local[2] or spark://host:port")
     for address in master.removeprefix("spark://").split(","):
         host, _, port = address.rpartition(":")
         with (
@@ -67,7 +67,7 @@ def check_master(master: str) -> None:
         ):
             return
     raise SparkError(
-        f"no Spark master answers at {master}", hint="start one, or leave --master away to use this machine"
+        f"no Spark master answers at {master}", hint="start one, or leave out --master to use this machine"
     )
 
 
@@ -134,7 +134,7 @@ def _wait_for_executors(spark: Any, master: str) -> None:
         if time.monotonic() > deadline:
             spark.stop()
             raise SparkError(
-                f"no worker of {master} gave us an executor within {_EXECUTOR_SECONDS:.0f} s",
+                f"no worker of {master} provided an executor within {_EXECUTOR_SECONDS:.0f} s",
                 hint="it needs a worker with a free core and the memory of spark.executor.memory",
             )
         time.sleep(0.2)

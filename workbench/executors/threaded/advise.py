@@ -1,4 +1,4 @@
-"""The advisor: it measures where threads would pay, by the paper's cost model and by trying them.
+"""The advisor: it finds where threads pay off, by the paper's cost model and by trials.
 
 A run is profiled processor by processor; from that the gain of each pattern is predicted (Multiple Threads, sections
 4.2 to 4.4), with the cost of threads and the free cores of this machine, as if the work released Python's lock; then
@@ -133,7 +133,7 @@ class Advised:
         if self.best is not None:
             return f"worth it: {self.best.pattern}"
         if not self.advice:
-            return "no pattern fits: nothing to cut, to pipeline, or to copy that costs enough"
+            return "no pattern fits: no part is expensive enough to cut, to pipeline or to copy"
         if self.steps < ENOUGH:
             return f"too few events to decide: {self.steps}, and at least {ENOUGH} are needed"
         if max(each.predicted.high for each in self.advice) < WORTH:
@@ -142,15 +142,15 @@ class Advised:
         if tried.measured.high >= WORTH:
             return (
                 f"not clear: {tried.pattern} gained between {tried.measured.low:.2f} and {tried.measured.high:.2f},"
-                " more and less than nothing; take a larger sample, while nothing else uses the machine"
+                " which may be a loss; take a larger sample, while nothing else uses the machine"
             )
-        return f"not worth it: it was tried and gained nothing; {self._why_nothing(tried)}"
+        return f"not worth it: a trial gained nothing; {self._why_nothing(tried)}"
 
     @property
     def _too_little(self) -> str:
         if self._no_core:
             return f"no other core is free (work for {self.threads + 1} threads got {self.overhead.cores:.1f} cores)"
-        return "what would run at the same time is too little beside what threads cost"
+        return "the concurrent work is too small for the cost of threads"
 
     @property
     def _no_core(self) -> bool:
@@ -159,7 +159,7 @@ class Advised:
     def _why_nothing(self, tried: Advice) -> str:
         used = f"{tried.cores:.1f} cores were used"
         if tried.cores > 1.3:
-            return f"threads did work at the same time ({used}), and handing over cost what that gained"
+            return f"threads did work at the same time ({used}), but the cost of queues used up the gain"
         if self._no_core:
             return f"no other core was free ({used})"
         if tried.cores < 0.7:
@@ -193,7 +193,7 @@ def advise(
     progress("measuring the run without threads")
     plain = Reference(pipeline)
     baseline = profile(pipeline, streams)
-    progress("measuring what threads cost")
+    progress("measuring the cost of threads")
     costs = [overhead(threads, baseline.total) for _ in range(REPEAT)]
     advice = []
     for pattern, placement, seconds in _candidates(
@@ -236,7 +236,7 @@ def profile(pipeline: Program, streams: Mapping[str, Sequence[Value]]) -> Profil
 
 
 def pushes(flat: Pipeline, name: str, streams: Mapping[str, Sequence[Value]]) -> list[Sequence[float]]:
-    """Return the seconds of each push into a copy that a processor keeps, for each of its steps."""
+    """Return the seconds of each push into a processor's copies, for each of its steps."""
     manager = _Pushes()
     push_seconds: list[Sequence[float]] = []
 
@@ -258,7 +258,7 @@ def pushes(flat: Pipeline, name: str, streams: Mapping[str, Sequence[Value]]) ->
 
 
 class _Pushes(ThreadManager):
-    """A manager that does all work at once, in the caller's thread, and records how long it took."""
+    """A manager that runs all work at once, in the caller's thread, and records its duration."""
 
     def __init__(self) -> None:
         super().__init__(0)

@@ -32,10 +32,10 @@ class Certificate:
     domains: the domains of its inputs, then of the other pipes.
     history: maximum number of fronts on which the result at a front depends, the front itself included: the
         processor is equivalent to its `History`. 1: it has no memory.
-    rests_on: how it was established.
+    rests_on: the way in which it was established.
     settled: if not None, all this holds only from the first state on that has, for one of these mappings, these
         values at these positions: such a state never changes again, and `history` is 1.
-    trusted_by: who vouches for it, where it was not established; otherwise empty.
+    trusted_by: the person who vouches for it, where it was not established; otherwise empty.
     """
 
     processor: Processor
@@ -75,11 +75,11 @@ class Certificate:
         if genuine:
             raise Refused(
                 f"`{processor}` runs over {_list_domains(domains)}, "
-                f"and its certificate is for {_list_domains(self.domains)} only",
+                f"but its certificate is only for {_list_domains(self.domains)}",
                 hint="declare the inputs as the domain that was checked, or certify the pipeline as it is run",
             )
         raise Refused(
-            f"the certificate of `{processor}` was not established: it was made or changed by hand",
+            f"the certificate of `{processor}` was not established: it was written or changed by hand",
             hint="workbench.certify(pipeline), or workbench.vouch(pipeline, history, by=NAME) to answer for it",
         )
 
@@ -113,7 +113,7 @@ def by_structure(processor: Processor, inputs: tuple[Domain, ...]) -> Certificat
     """Return the certificate of a typed processor that follows from its machine, for all values of these domains."""
     history = find_history_bound(processor, inputs)
     if history is not None:
-        why = "no state before them is left in its machine, whatever the values"
+        why = "its machine retains no earlier state, whatever the values"
         if history == 1:
             why = "it has no state (and its function, if it is one in Python, is taken to have none)"
         return Certificate.establish(processor, domains_of(processor, inputs), history, why)
@@ -131,7 +131,7 @@ def vouch_for(processor: Processor, inputs: tuple[Domain, ...], history: int, by
     check_count("the number of events that a processor depends on, with the present one", history, least=1)
     if not by.strip():
         raise PipelineError(
-            "a certificate that was not established needs somebody who vouches for it", hint="by='your name'"
+            "a certificate that was not established needs a person who vouches for it", hint="by='your name'"
         )
     return Certificate(processor, domains_of(processor, inputs), history, "", trusted_by=by)
 

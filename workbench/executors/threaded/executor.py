@@ -1,6 +1,6 @@
 """The threaded executor: the reference executor, with parts of the pipeline in threads.
 
-Whole steps flow between the parts: everything that a step has put on the pipes so far. A part does one step after the
+Whole steps flow between the parts: the contents of all pipes of a step so far. A part does one step after the
 other, while the part before it does later ones; a pipelined processor does several at a time. So values, order, the
 step of each output, and errors are those of the reference executor, whatever threads do. With one step at a time
 (`step`, `push`) only the pushes into copies (windows) overlap; `records`, `run` and `trace` work on many steps at once.

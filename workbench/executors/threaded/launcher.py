@@ -1,7 +1,7 @@
 """A copy of a processor for each event, in a thread if one is granted: the core of pipelining.
 
 The rule of this module: the result of a copy depends only on its initial state and its fronts, so copies can run in any
-order and concurrently; their results are kept in the order of the events.
+order and concurrently; their results are stored in the order of the events.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Thread managers: they grant threads, or do not (Multiple Threads, section 4.1).
+"""Thread managers, which grant threads up to a limit (Multiple Threads, section 4.1).
 
 The rule of this module: a request for a thread never blocks. Where none is granted, the requesting thread does the
-work; so a limit determines how much runs concurrently, never the result, and 0 turns threading off.
+work; so a limit determines the concurrency, never the result, and 0 turns threading off.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class ThreadTask(Generic[T]):
-    """Work that is done by a thread of a manager."""
+    """Work for a thread of a manager."""
 
     def __init__(self, work: Callable[[], T], primitives: Primitives) -> None:
         self._work = work
@@ -39,7 +39,7 @@ class ThreadTask(Generic[T]):
 
     @property
     def over(self) -> bool:
-        """Whether the result is there."""
+        """Whether the work is over."""
         return not self._over.locked()
 
     def wait_for(self) -> T:
@@ -52,7 +52,7 @@ class ThreadTask(Generic[T]):
 class ThreadManager:
     """A source of threads, with a limit on those that work at the same time.
 
-    Parts of a pipeline may have managers of their own. An idle thread is kept for later work and does not count; all
+    Parts of a pipeline may have managers of their own. An idle thread waits for later work and does not count; all
     threads have ended when `close` returns. A manager that is not closed is closed when it is garbage collected.
 
     Parameters
@@ -89,7 +89,7 @@ class ThreadManager:
         return len(self._workers.threads)
 
     def try_start(self, work: Callable[[], T]) -> ThreadTask[T] | None:
-        """Start work in a thread; return None, with nothing done, where no thread is granted."""
+        """Start work in a thread; return None, without any effect, where no thread is granted."""
         if self._workers.limit == 0:
             return None
         return self._workers.start(work)
@@ -99,7 +99,7 @@ class ThreadManager:
         return self.try_start(work) or Done(work)
 
     def run_all(self, works: Sequence[Callable[[], T]]) -> list[T]:
-        """Do several works concurrently, the first one in the caller; an error is raised once all are over."""
+        """Run several functions concurrently, the first one in the caller; an error is raised once all are over."""
         others = [self.start(work) for work in works[1:]]
         try:
             first = works[0]()
@@ -115,7 +115,7 @@ class ThreadManager:
         self.grants = False
         self._workers.end()
         self._workers.join()
-        self._finalizer.detach()  # a finalizer with nothing to do would only swallow a Ctrl-C
+        self._finalizer.detach()  # a finalizer without work would only swallow a Ctrl-C
 
     def __enter__(self) -> Self:
         return self

@@ -1,7 +1,7 @@
 """The present cost of threads on this machine, measured on work that releases Python's lock.
 
 A queue between two idle threads costs little. Where both work, a thread with an event ready waits for Python's lock,
-and two threads on one free core gain nothing; so all is measured with work (hashing) on both sides.
+and two threads on one free core gain nothing; so costs are measured with work (hashing) on both sides.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Implements the paper's pipelining, for pipelines without memory, and the two generalisations that it names: *bounded
 history*, where a copy gets the last n events, and *adaptive*, where pipelining begins when the pipeline has settled. A
-certificate says which one applies, and that it is correct.
+certificate states which one applies, and that it is correct.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def vouch(pipeline: Program, history: int, by: str) -> Certificate:
     ----------
     pipeline: of one input, or of one processor.
     history: maximum number of latest events on which it depends, the present one included.
-    by: who vouches for that, and why.
+    by: the person who vouches for that, and the reason.
     """
     _, processor = as_processor(pipeline)
     return vouch_for(processor, pipeline.pipeline.input_domains, history, by)

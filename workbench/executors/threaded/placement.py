@@ -37,7 +37,7 @@ class Placement:
     copies: Copying = frozenset()
 
     def check(self, flat: Pipeline) -> None:
-        """Check that each named processor exists, and that one for copies keeps some; PipelineError if not.
+        """Check that each named processor exists, and has copies where these are placed; PipelineError if not.
 
         Refused if a certificate is not for its processor, or for the domains of this pipeline.
         """
@@ -49,7 +49,7 @@ class Placement:
             if not keeps_copies(flat.typed[name]):
                 having = [node.name for node in flat.nodes if keeps_copies(flat.typed[node.name])]
                 raise PipelineError(
-                    f"{flat.ports.of}: '{name}' ({flat.typed[name]}) has no copies that could be pushed into",
+                    f"{flat.ports.of}: '{name}' ({flat.typed[name]}) has no copies for threads",
                     hint=f"these have: {', '.join(having)}" if having else "none of its processors has",
                 )
 

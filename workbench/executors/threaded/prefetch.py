@@ -1,7 +1,7 @@
 """Pre-emptive pulling: results are computed before they are requested (Multiple Threads, section 4.3).
 
-The rule of this module: no thread ever waits for room. The thread that fills a queue ends when the queue is full, and
-is requested anew when half of it has been taken. So nothing has to be stopped, an abandoned reader leaves no thread
+The rule of this module: no thread ever waits for space. The thread that fills a queue ends when the queue is full, and
+is requested again when half of it has been taken. So no thread has to be stopped, an abandoned reader leaves no thread
 behind, and where no thread is granted the reader computes on demand.
 """
 
@@ -35,7 +35,7 @@ class Cancelled(PipelineError):
 
     def __init__(self) -> None:
         super().__init__(
-            "no event can be pulled: this has been closed", hint="call connect(x=iterable) to start afresh"
+            "no event can be pulled: the source has been closed", hint="call connect(x=iterable) to start afresh"
         )
 
 
@@ -50,7 +50,7 @@ class Prefetch(Generic[T]):
     capacity: maximum number of events that wait at each output.
 
     An error of a pull is raised for the reader of that output in its place; nothing more is pulled for it until the
-    reader has got the error. Pulling continues when the reader asks again.
+    reader has got the error. Pulling continues with the reader's next request.
 
     The pulling thread holds the turn. Ctrl-C reaches a reader only while it waits or computes, and when it is done.
     """
@@ -166,7 +166,7 @@ class Prefetch(Generic[T]):
                 yield name
 
     def _emptiest(self) -> str | None:
-        """Return the output to pull next; None where there is no room, no need, or threading has been turned off."""
+        """Return the output to pull next; None where there is no space, no need, or threading has been turned off."""
         if self._closed or not self.manager.grants:
             return None
         least = min(((len(self._queues[name]), name) for name in self._iterate_wanted()), default=(self.capacity, ""))

@@ -74,7 +74,7 @@ class Primitives(Protocol):
 
 
 class Gates:
-    """Threads that wait for a change of what a lock guards.
+    """Threads that wait for a change of data that a lock guards.
 
     Each waits at a gate of its own. `shut` one with the lock held, check whether to wait, and pass it (`acquire`)
     without the lock.

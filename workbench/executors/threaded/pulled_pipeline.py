@@ -27,7 +27,7 @@ def graph_of(pipeline: object) -> Pipeline:
     if not isinstance(graph, Pipeline):
         kind = "a processor" if isinstance(pipeline, Processor) else "something else"
         raise PipelineError(
-            f"pull mode takes a pipeline, and {pipeline} is {kind}",
+            f"pull mode takes a pipeline, but {pipeline} is {kind}",
             hint="declare the inputs: @wb.pipeline(x=wb.INT) above def name(x): return processor(x)",
         )
     return graph
@@ -83,7 +83,7 @@ class PulledPipeline(ABC):
 class PullGroup(PulledPipeline):
     """A pipeline that is pulled ahead of its reader, in a thread if the manager grants one.
 
-    It takes from its sources what it needs for the events that it prefetches: at most `capacity` per output. Different
+    It takes from its sources only the events that it needs to prefetch at most `capacity` events per output. Different
     outputs may be pulled by different threads.
 
     Parameters

@@ -16,7 +16,7 @@ from typing import Any
 SIGNS = ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg")
 """Files, at least one of which exists where NVIDIA's driver is installed."""
 LONGEST_PERIOD = 1.0
-"""Maximum seconds that one sample of utilisation covers: between 1/6 and 1; the driver does not say which."""
+"""Maximum seconds that one sample of utilisation covers: between 1/6 and 1; the driver does not report it."""
 _FIRST_NAMESPACE = "pid:[4026531836]"  # the kernel's constant PROC_PID_INIT_INO
 
 

@@ -1,4 +1,4 @@
-"""The process that runs experiments, each in a child process, and survives whatever they do.
+"""The process that runs experiments, each in a child process, and survives their crashes.
 
 It loads the suite, and forks a child for a task; it keeps a child for the next task only if the experiment allows that
 and nothing went wrong. It is the subreaper of all processes that a child starts: it inherits orphans, kills them, and

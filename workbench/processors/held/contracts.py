@@ -27,7 +27,7 @@ from workbench.processors.held.group import Group, flatten
 def watch(program: Program, condition: Callable[[Contract], bool] = lambda _: True) -> Pipeline:
     """Return the flat pipeline with a processor for each wanted contract, which emits its stream on a pipe of its name.
 
-    Those that are watched already stay as they are.
+    Contracts that are watched already get no second one.
     """
     flat = flatten(program)
     contracts = [each for each in flat.contracts if each.name not in flat.domains and condition(each)]
@@ -44,7 +44,7 @@ def watch(program: Program, condition: Callable[[Contract], bool] = lambda _: Tr
 
 
 MONITOR = ".kept"
-"""The end of the name of a processor that monitors a contract, behind that of the contract."""
+"""What follows the contract's name in the name of the processor that monitors it."""
 UNMONITORED = "without --check-contracts the run goes on there"
 
 
@@ -54,9 +54,9 @@ class EnforcedContract(Functional):
 
     Parameters
     ----------
-    function: the end of its condition that is without memory.
+    function: the last part of its condition, which has no memory.
     contract: the contract, in words.
-    reads: the inputs, in words; one without words is not shown.
+    reads: the user's words for each input; an input without words is not shown.
     """
 
     contract: str
@@ -130,10 +130,10 @@ def monitored(program: Program) -> Pipeline:
 
 
 def _find_end(contract: Contract) -> tuple[Function, dict[str, str], set[str]]:
-    """Return the end of a contract's condition that is without memory, as a function.
+    """Return the last part of a contract's condition, which has no memory, as a function.
 
-    With it: the pipes of the contract's body that it reads, each with the user's words for it, and the processors that
-    it consists of. A field of a record is read, not the record.
+    Also return the pipes of the contract's body that it reads, each with the user's words for it, and the processors
+    that it consists of. A field of a record is read, not the record.
     """
     body, reads, inside = contract.body, dict[str, str](), set[str]()
     writers = {pipe: node for node in body.nodes for pipe in node.outputs}
@@ -166,14 +166,14 @@ def _is_plain(processor: Processor) -> bool:
 
 
 class LegalSteps:
-    """The steps that keep the assumptions of a pipeline, one after the other."""
+    """Tests steps, one after the other, against the assumptions of a pipeline."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._groups = [(Group(each.body), each.reads) for each in pipeline.own_assumptions]
         self._states = [group.initial() for group, _ in self._groups]
 
     def admit(self, events: Mapping[str, Value]) -> bool:
-        """Whether the next step may have these events on the inputs; if not, it is as if they had not come."""
+        """Whether the next step may have these events on the inputs; if not, the step is ignored."""
         states = []
         for (group, reads), state in zip(self._groups, self._states, strict=True):
             after, (carried,) = group.arrive(state, [[events[name]] if name in events else [] for name in reads])

@@ -117,7 +117,7 @@ def associative(inner: Processor) -> Cumulate | None:
 
 
 def fold_of(width: int, inner: Processor) -> CumulateWindow | None:
-    """Return the fold of a window over this typed processor; None if it is no cumulation."""
+    """Return the fold of a window over this typed processor; None if it is not a cumulation."""
     cumulate = cumulation(inner)
     if cumulate is None:
         return None

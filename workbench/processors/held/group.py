@@ -310,7 +310,7 @@ class Group(Holder):
                 f"the queues of '{node.name}' in {self.body.name} may get longer and longer there, so that it has no"
                 " finite machine",
                 where=node.where,
-                hint="join streams that have an event for every event of the input (a filter has not)",
+                hint="join streams that have an event for every event of the input (a filter does not)",
             )
         return capacities
 
@@ -405,7 +405,7 @@ def flatten(program: Program, *, faults: bool = True) -> Pipeline:
     if size > MAXIMUM:
         raise PipelineError(
             f"{pipeline.ports.of} has {size} processors, with those of the pipelines in it; it can have {MAXIMUM}",
-            hint="a pipeline that uses another twice is twice as large, and one that uses that twice four times",
+            hint="each use of a pipeline copies its processors, so uses within uses multiply",
         )
     nodes: list[Node] = []
     capacities: dict[str, int] = {}

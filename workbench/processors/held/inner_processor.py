@@ -64,13 +64,13 @@ def wrap(where: str, inner: Processor | Pipeline) -> Processor:
     processor = Group(inner) if isinstance(inner, Pipeline) else inner
     if isinstance(processor, Group) and processor.faults:
         raise PipelineError(
-            f"pipeline {processor.body.name} has faults, and stands in a {where}",
+            f"pipeline {processor.body.name} has faults, and is used in a {where}",
             hint=f"a {where} starts copies of its processor afresh: faults are on the pipes around it",
         )
     if isinstance(processor, Group) and any(each.kind is ContractKind.ASSUME for each in processor.flat.contracts):
         raise PipelineError(
-            f"pipeline {processor.body.name} has assumptions, and stands in a {where}",
-            hint=f"a {where} starts copies of its processor afresh: assume it of the stream around the {where}",
+            f"pipeline {processor.body.name} has assumptions, and is used in a {where}",
+            hint=f"a {where} starts copies of its processor afresh: assume it of the stream that the {where} reads",
         )
     if processor.merges:
         raise PipelineError(
@@ -79,8 +79,8 @@ def wrap(where: str, inner: Processor | Pipeline) -> Processor:
         )
     if processor.out_arity != 1:
         raise PipelineError(
-            f"the processor in '{where}' has one output, {inner} has {processor.out_arity}",
-            hint="take a pipeline that returns one of them, or a tuple or record of them",
+            f"the processor in '{where}' must have one output, {inner} has {processor.out_arity}",
+            hint="use a pipeline that returns one of them, or a tuple or record of them",
         )
     return processor
 
@@ -140,7 +140,7 @@ def advance(inner: Machine, state: State, last: Maybe, front: tuple[Any, ...]) -
 
 
 def later(out: Emission, last: Maybe) -> Maybe:
-    """Return the last of all events: of `last`, and then `out`."""
+    """Return the last event of `out`, else `last`; whether there is one may be symbolic."""
     for maybe in slots_of(out):
         present = as_term(maybe.present, Bool())
         last = Maybe(either(present, last.present), ite(present, maybe.value, last.value))

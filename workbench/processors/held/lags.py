@@ -2,7 +2,7 @@
 
 The rule of this module: each event of a pipe belongs to one of an input, and a join is even if the events that it pairs
 belong to the same one. A difference that only explicit shifts cause (`trim`, `insert`) is intended; one that windows
-cause is not, nor is the rest where shifts stand beside windows. Where a stream starts anew (behind a filter), or is
+cause is not, nor is the rest where there are shifts and windows. Where a stream starts anew (behind a filter), or is
 thinned out or repeated differently from the one beside it, nothing is claimed.
 """
 
@@ -37,7 +37,7 @@ class PipeLag(NamedTuple):
     grid, rest: a shift behind stutters by a multiple of `grid` is one before them, too; the rest of other shifts.
     events: the lag in events of the origin.
     unwritten: the lag without explicit shifts. Behind an even join these count.
-    meant: whether the next join does not compare it.
+    meant: whether the lag is intended, so that the next join does not compare it.
     """
 
     origin: tuple[str | Processor, ...] = ("",)

@@ -85,7 +85,7 @@ def _removing(width: int, cumulate: Cumulate, event_domain: Domain) -> Stored:
 
 
 def _replace_oldest(cumulate: Cumulate, total: Any, value: Any, oldest: Any) -> Any:
-    """Replace one event in a total by another; it leaves a word on the way only where the result does."""
+    """Replace one event in a total by another; an intermediate total overflows a word only where the result does."""
     function: Any = cumulate.function
     inverse = function.function.inverse
     whole = inverse(function(total, value), oldest)

@@ -25,11 +25,11 @@ from workbench.processors.held.lags import lag_warnings
 
 LOG = logging.getLogger("workbench")
 _issued = deque[str](maxlen=1000)
-"""The warnings that have been given."""
+"""The warnings that have been reported."""
 _ESCAPED = re.compile(r"\\\\[bBdDsSwW]")
-"""What is seldom meant in a pattern: a backslash of the log, and behind it the letter of a class."""
+"""A likely mistake in a pattern: an escaped backslash before the letter of a character class."""
 MAX_JOIN_WARNINGS = 5
-"""Maximum number of warnings about joins of one pipeline; the number of further ones is one line."""
+"""Maximum number of warnings about joins of one pipeline; further ones are counted on one line."""
 
 
 def report_warnings(pipeline: Pipeline, say: Callable[[str], object] = LOG.warning) -> None:
@@ -103,4 +103,4 @@ TERM_WARNINGS = (
         r"write \b, \d, \s, \w with one backslash, and [\\] for a backslash of the log",
     ),
 )
-"""The terms that are seldom meant: which, what is wrong, and what to write."""
+"""The terms that are likely mistakes: which ones, what is wrong, and what to write."""

@@ -95,7 +95,7 @@ class Slice(SingleHolder, Divisible):
         for name, arity in (("key", self.in_arity), ("to_all", self.in_arity), ("until", 1)):
             function = getattr(self, name)
             if function is not None and (own := remove_types(function).arity) != arity:
-                raise PipelineError(f"'{name}' of slice is a function of {arity}, '{function.name}' is one of {own}")
+                raise PipelineError(f"'{name}' of slice needs a function of {arity}, '{function.name}' takes {own}")
         if self.forget and self.until is None:
             raise PipelineError("a slice that never ends is never forgotten", hint="define its end: until = ...")
 

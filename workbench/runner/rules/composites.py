@@ -33,7 +33,7 @@ def event_columns(rules: RuleSet, clock: Clock, types: Iterable[str], more: Sequ
     """Return the columns of events of these types, as outputs of a program."""
     domains = find_shared_domains(rules.declarations[name] for name in types)
     if clash := next((port.name for port in more if port.name in domains), None):
-        raise InputError(f"an attribute is called '{clash}', as a column of --with-sources is", hint="leave that out")
+        raise InputError(f"attribute '{clash}' is also a column of --with-sources", hint="leave that option out")
     ports = (Port(TYPE, STR), Port(clock.column, time_domain(clock)), *more, *(Port(n, d) for n, d in domains.items()))
     return Ports(rules.name, (), ports, kind=rules.kind)
 

@@ -34,7 +34,7 @@ from workbench.tesla.parser import parse_rule_file, read_rules
 from workbench.tesla.rule_set import RuleSet
 
 ACTIONS: Mapping[str, bool] = {"add": True, "replace": True, "remove": False}
-"""The actions, and whether each takes a text."""
+"""The actions, and whether each of them takes the text of a rule."""
 COLUMNS = ("do", "rule", "text", "file")
 """The columns of a control file, beside the time."""
 KINDS = {"": "numbers", "naive": "dates without a time zone", "aware": "dates with a time zone"}
@@ -64,7 +64,7 @@ class RuleChange:
 
     def __post_init__(self) -> None:
         if self.do not in ACTIONS:
-            raise InputError(f"there is nothing to '{self.do}'", where=self.where, hint=did_you_mean(self.do, ACTIONS))
+            raise InputError(f"there is no action '{self.do}'", where=self.where, hint=did_you_mean(self.do, ACTIONS))
         source_count = bool(self.text) + bool(self.file)
         if source_count != ACTIONS[self.do]:
             expected = "a 'text' or a 'file' with the rule" if ACTIONS[self.do] else "no 'text' and no 'file'"
@@ -85,8 +85,8 @@ class RuleChange:
         rules = check_rule_set(tree, self.where, there.declarations, there.aggregates)
         if self.do == "add" and self.rule:
             if [rule.name for rule in rules.rules if rule.named] not in ([], [self.rule]) or len(rules.rules) != 1:
-                hint = "leave 'rule' out, or name it like the one rule of the text"
-                raise InputError(f"the text has other rules than '{self.rule}'", where=self.where, hint=hint)
+                hint = "leave 'rule' out, or use the name of the one rule of the text"
+                raise InputError(f"the text has rules other than '{self.rule}'", where=self.where, hint=hint)
             rules = replace(rules, rules=(replace(rules.rules[0], name=self.rule, named=True),))
         return rules
 
@@ -115,7 +115,7 @@ class RuleControl:
 
     Attributes
     ----------
-    everything: all rules that run at some time, and all types, as far as they are known beforehand.
+    everything: all rules that run at some time, and all types, as far as they are known before the run.
     live: whether changes arrive during the run.
     costs: the costs of removed rules.
 
@@ -143,7 +143,7 @@ class RuleControl:
             self._rehearse(self._read(control))
 
     def see(self, clock: Clock) -> None:
-        """Take the clock of the log, now that its times are known; InputError where those of the changes differ."""
+        """Set the clock of the log, whose times are now known; InputError where those of the changes differ."""
         self._of_log = clock
         if not self.live:
             self._agree()
@@ -188,22 +188,22 @@ class RuleControl:
         if since == -math.inf:
             return "complete at once"
         if since == math.inf:
-            return "never complete, for its window is forever"
+            return "never complete, because its window is forever"
         if math.isnan(since):
-            return "complete when as many events have come as its window counts"
+            return "complete after as many events as its window has"
         return f"complete from {self._of_log.show(int(since))} on"
 
     def report(self) -> None:
         """Report the changes that had no effect."""
         if self._changes:
             many = f"{len(self._changes):,} changes lie" if len(self._changes) > 1 else "a change lies"
-            self._start.report(f"{self._shown}: {many} behind the last event, and had no effect (--until moves time)")
+            self._start.report(f"{self._shown}: {many} after the last event, and had no effect (--until moves time)")
 
     def _agree(self) -> None:
         if self._clock.dates not in (None, self._of_log.dates):
             one, other = (KINDS[each.dates or ""] for each in (self._clock, self._of_log))
             raise InputError(
-                f"its times are {one}, and those of the log {other}", where=self._shown, hint="write them alike"
+                f"its times are {one}, but those of the log {other}", where=self._shown, hint="write them alike"
             )
 
     # --- reading ----------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ class RuleControl:
                             raise InputError(f"a change has no '{name}'", where=where)
                     time = step[self._clock.column]
                     if last is not None and time < last and not self.live:
-                        raise InputError("its time lies before that of the change before", where=where)
+                        raise InputError("its time is before that of the previous change", where=where)
                     last = time
                     do, rule, text, file = (str(step.get(name, "")) for name in COLUMNS)
                     yield RuleChange(time, do, rule, text, file, where, folder)
@@ -278,7 +278,7 @@ class RuleControl:
             raise first
         self.everything = replace(engine.rules, name=self.everything.name, rules=tuple(rules))
 
-    # --- changes that come ------------------------------------------------------------------------------
+    # --- changes that arrive ------------------------------------------------------------------------------
 
     def _listen(self, control: Any) -> None:
         try:
@@ -288,7 +288,7 @@ class RuleControl:
             self._came.put(error)
 
     def _hear(self) -> None:
-        """Take the changes that have arrived."""
+        """Read the changes that have arrived."""
         while not self._came.empty():
             try:
                 each = self._came.get()
@@ -301,7 +301,7 @@ class RuleControl:
 
 
 def _see_place(new_rules: RuleSet, running: RuleSet, columns: Mapping[str, Domain], where: str) -> None:
-    """Raise InputError if the output lacks a column for what rules emit, or if their facts have not been read."""
+    """Raise InputError if the output lacks a column for an attribute, or if the rules' facts have not been read."""
     for name, declared in new_rules.declarations.items():
         if declared.fact and name not in running.declarations:
             hint = f"declare {name} where the run begins, with --facts {name}=F"

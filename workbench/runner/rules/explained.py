@@ -1,7 +1,7 @@
-"""Explain a run of rules on a log: why it emitted a composite, and why it did not.
+"""Explain a run of rules on a log: why it emitted a composite, or why it did not.
 
-The rule of this module: an engine runs, and is recorded; the formulas explain what it did. It runs no further than the
-question requires.
+The rule of this module: an engine runs, and its events are recorded; the formulas explain them. It runs no further than
+the question requires.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class RuleQuestion:
     Attributes
     ----------
     event: the number of a row of the log, from 1 on: which composites is it a part of, and which have counted it?
-    output: the `id` of a composite, or its name: why is it there?
-    missing: the name of a composite: why is it not there?
+    output: the `id` of a composite, or its name: why was it emitted?
+    missing: the name of a composite: why was it not emitted?
     limit: the maximum number of composites to explain.
     """
 
@@ -80,8 +80,8 @@ class RuleQuestion:
 
     def __post_init__(self) -> None:
         if sum(each is not None for each in (self.event, self.output, self.missing)) != 1:
-            hint = 'name a row (event 12), an output (3, or "Fire at 12:00:05"), or what is missing'
-            raise InputError("there has to be one question", hint=hint)
+            hint = 'name a row (event 12), an output (3, or "Fire at 12:00:05"), or a missing composite'
+            raise InputError("expected one question", hint=hint)
 
     def __str__(self) -> str:
         if self.missing is not None:
@@ -111,8 +111,8 @@ def explain(rules: RuleSet, start: Start, question: RuleQuestion) -> RuleExplana
     InputError: there is no such event, or no rule emits the composite. EngineGap: the engine deviates from the meaning.
     """
     if foreign := start.options.list_present("--key", "--rules-control", "--matches", "--first"):
-        hint = "leave it out; of a log with keys take the rows of one"
-        raise InputError(f"a run is not explained with {foreign}", hint=hint)
+        hint = "leave it out; from a log with keys, take the rows of one key"
+        raise InputError(f"a run with {foreign} cannot be explained", hint=hint)
     named = None if question.named is None else composite_named(rules, question.named)
 
     def make(opened: OpenedRules) -> RecordingSession:
@@ -162,7 +162,7 @@ def _read(text: str, domain: Domain, what: str) -> Value | None:
 
 
 class RecordingSession(RuleSession):
-    """A rule set that runs, and is recorded, for a question about it.
+    """A rule set whose run is recorded, for a question about it.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ class RecordingSession(RuleSession):
         try:
             return self.opened.clock.read(text)
         except UntimedError as error:
-            raise InputError(f"'{text}' is no time of this log: expected {error}") from error
+            raise InputError(f"'{text}' is not a time of this log: expected {error}") from error
 
     def _format_rows(self, composites: Iterable[Occurrence]) -> list[RuleRow]:
         self._keep(list(composites))

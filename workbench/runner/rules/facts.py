@@ -1,8 +1,8 @@
 """The facts of rules, as the user names them: files of rows, and SQLite databases.
 
-The rule of this module: few rows of a file are kept in memory as they are; many are put into a database in memory
-with the indexes that rules need. A database is queried, and never read as a whole. In a pipeline, only processors that
-look facts up get them.
+The rule of this module: few rows of a file are kept in memory as they are; many are put into a database in memory with
+the indexes that rules need. A database is queried, and never read as a whole. In a pipeline, only processors that query
+facts get them.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class _FactFiles:
         options = self._start.options
         policy, rows, shared = options.facts_cache, options.facts_cache_rows, options.facts_cache_shared
         if not policy and (rows or shared):
-            what = "the size or the sharing of a cache of facts is given, but not its policy"
+            what = "the options give the size or the sharing of a cache of facts, but not its policy"
             raise InputError(what, hint="--facts-cache gds")
         return FactCaching(policy, rows or ROWS, shared) if policy else None
 
@@ -127,7 +127,7 @@ class _FactFiles:
 
     @staticmethod
     def _database(path: str) -> tuple[str, str | None]:
-        """Split off the table that is named behind a file: `city.db:lines`."""
+        """Split off the name of the table after that of a file: `city.db:lines`."""
         file, colon, table = path.rpartition(":")
         return (file, table) if colon and not Path(path).exists() and Path(file).is_file() else (path, None)
 
@@ -209,7 +209,7 @@ def _read_python_facts(rules: RuleSet, facts: Mapping[str, Any], start: Start) -
     rows: dict[str, list[tuple[Any, ...]]] = {}
     for name, declared in rules.declarations.items():
         if declared.fact and name not in facts and name in list_needed_facts(rules, start):
-            raise InputError(f"there are no facts of type '{name}'", hint=f"give them: facts={{'{name}': [...]}}")
+            raise InputError(f"there are no facts of type '{name}'", hint=f"pass them: facts={{'{name}': [...]}}")
         if declared.fact:
             read = row_reader(declared, dict.fromkeys(declared.domains, ANY))
             rows[name] = [read(row) for row in _list_python_rows(name, facts.get(name, ()))]
@@ -221,7 +221,7 @@ def _list_python_rows(name: str, rows: Any) -> Iterator[Mapping[str, Value]]:
     if not isinstance(rows, Mapping) and (stream := record_batches(rows)) is not None:
         rows = itertools.chain.from_iterable(batch.to_pylist() for batch in stream[1])
     if isinstance(rows, Mapping | str | Path) or not isinstance(rows, Iterable):
-        hint = "give rows ([{'id': 1}, ...]), a table, a frame or a relation; a file stands in facts=['TYPE=FILE']"
+        hint = "pass rows ([{'id': 1}, ...]), a table, a frame or a relation; name a file in facts=['TYPE=FILE']"
         raise InputError(f"facts of type '{name}': expected rows, not data of type {type(rows).__name__}", hint=hint)
     for row in rows:
         if not isinstance(row, Mapping):
@@ -239,7 +239,7 @@ def with_facts(program: Program, start: Start) -> Program:
 
 
 def _with_facts(pipeline: Pipeline, start: Start) -> Pipeline:
-    from workbench.tesla.rule_processor import RuleProcessor  # runs of rule sets have no use for it
+    from workbench.tesla.rule_processor import RuleProcessor  # runs of rule sets do not need this import
 
     nodes = []
     for node in pipeline.nodes:

@@ -35,9 +35,9 @@ def with_key(rules: RuleSet, key: str, source: LogSource, options: RunOptions) -
     InputError: composites have such an attribute, an option excludes keys, or the type of the keys is unknown.
     """
     if foreign := options.list_present(*WITHOUT):
-        raise InputError(f"{foreign} and --key do not go together for rules", hint="leave one out")
+        raise InputError(f"{foreign} and --key cannot be combined for rules", hint="leave one out")
     if clash := next((n for n in rules.composites if key in rules.declarations[n].domains), None):
-        what = f"{clash} has an attribute '{key}', as the column of keys would be called"
+        what = f"{clash} has an attribute '{key}', which is also the column of keys"
         raise InputError(what, hint="rules that join on it need no --key")
     domain = find_shared_domains(rules.declarations[name] for name in rules.events).get(key)
     more = Attribute(key, _key_domain(key, source, options.reading()) if domain is None else domain)
@@ -90,7 +90,7 @@ class KeyedRules:
         index, count = self._key_positions[event.type]
         key = event.values[index]
         if key is None:
-            what = f"an event of type {event.type} has no '{self.key}', so that it belongs to no key"
+            what = f"an event of type {event.type} has no '{self.key}', so it belongs to no key"
             raise InputError(what, hint="give it one, or leave the row out")
         output = self.advance(event.time - 1)
         if key not in self._runs:

@@ -44,9 +44,9 @@ class RuleLog:
 
     Parameters
     ----------
-    key: the attribute that is a key, which a log may have as a number where it is a text; empty: none.
+    key: the attribute that is a key; the log may have numbers where it is a text; empty: none.
     late: takes the late events, where the clock allows lateness.
-    state: the saved state of the run, which has the waiting events where the log is no file.
+    state: the saved state of the run, which has the waiting events where the log is not a file.
     """
 
     rules: RuleSet
@@ -223,7 +223,7 @@ def infer_types(
     for argument in inputs:
         name, _, path = str(argument).rpartition("=")
         if path == "-":
-            raise InputError("the types of the standard input are not known beforehand", hint="declare them")
+            raise InputError("the types of the standard input are not known before the run", hint="declare them")
         for log_name, given_cells, kind_of in samples(path, Ports("log", ()), replace(reading, columns={}), rows):
             cells = {named.get(column, column): each for column, each in given_cells.items()}
             if not name and TYPE not in cells:
@@ -259,7 +259,7 @@ def _declare(name: str, columns: Mapping[str, set[str]], empty: set[str], say: C
     for column, kinds in columns.items():
         kind = "numbers" if kinds == {"numbers", "whole numbers"} else " and ".join(sorted(kinds))
         if re.search("objects|arrays|no float", kind):
-            say(f"'{column}' of {name} is left out: it has {kind}, which no attribute can be")
+            say(f"'{column}' of {name} is left out: attributes cannot have its type, {kind}")
         else:
             known[column] = _INFERRED.get(kind, STR)
     attributes = tuple(Attribute(column, each, inferred=True) for column, each in sorted(known.items()))
@@ -279,7 +279,7 @@ def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None,
     lenient = {part.name for each in types for part in each.attributes if part.inferred} | {key}
     domains |= {name: KeyTexts() for name in lenient if domains.get(name) == STR}
     if clock.column in domains:
-        raise InputError(f"'{clock.column}' is an attribute, and no column of times", hint="--time names another one")
+        raise InputError(f"'{clock.column}' is an attribute, not a column of times", hint="--time names another one")
     several = len(types) > 1 or declared is None
     attributes = tuple(Port(name, domain, optional=several and name != key) for name, domain in domains.items())
     one = next(iter(rules.events), "TYPE")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def match_table(matches: MatchBlock) -> Any:
-    """Build an Arrow table: the rule, then the columns of `MatchBlock.by_name`, null for an event that is not there."""
+    """Build an Arrow table: the rule, then the columns of `MatchBlock.by_name`, null for a missing event."""
     import pyarrow as pa
 
     from workbench.events.buffers import numbers_to_arrow
@@ -139,7 +139,7 @@ class MatchSession(Session):
 
 
 def match_run(rules: RuleSet, data: Any, options: dict[str, Any], *, again: bool = False) -> LogRun:
-    """Prepare a run of rules on data for their matches, with the options of `workbench.run`.
+    """Prepare a run of rules on data that finds their matches, with the options of `workbench.run`.
 
     Its session is a `MatchSession`. Each part of the matches is computed when the caller takes it, as an output table.
 
@@ -161,10 +161,10 @@ def match_session(opened: OpenedRules, show: Callable[[MatchBlock], Any] = match
     options = opened.start.options
     form, limit, numbers = options.matches, options.first, options.matches == ROWS
     if form not in (COUNT, ROWS):
-        raise InputError(f"matches are not '{form}'", hint=f"'{COUNT}' counts them, '{ROWS}' lists their events")
+        raise InputError(f"--matches has no form '{form}'", hint=f"'{COUNT}' counts them, '{ROWS}' lists their events")
     threads = "--threads" if (options.threads or 1) > 1 else ""
     if foreign := options.list_present("--with-sources", "--rules-control", "--key") or threads:
-        raise InputError(f"{foreign} and --matches do not go together", hint="leave one out")
+        raise InputError(f"{foreign} and --matches cannot be combined", hint="leave one out")
     if limit is not None and not numbers:
         raise InputError("the first matches are listed, not counted", hint=f"add --matches {ROWS}")
     opened.engine = _engine(opened, numbers)

@@ -85,7 +85,7 @@ def rule_backends(rules: RuleSet, options: RunOptions) -> Sequence[BackendRow]:
     if options.backend != AUTO:
         refuse_missing(rows[0])
     if options.compat not in (None, "trex"):
-        raise InputError(f"there is no '{options.compat}' to be compatible with", hint="did you mean 'trex'?")
+        raise InputError(f"there is no system '{options.compat}' to be compatible with", hint="did you mean 'trex'?")
     return rows
 
 
@@ -93,7 +93,7 @@ def open_rules(rules: RuleSet, start: Start) -> LogRun:
     """Prepare rules to run on the log of their options, for composites or for matches."""
     if start.options.matches is not None:
         if start.options.passed:
-            raise InputError("--matches and --pass do not go together", hint="leave one out")
+            raise InputError("--matches and --pass cannot be combined", hint="leave one out")
         make: MakesSession = later("workbench.runner.rules.matches", "match_session")
     elif start.options.first is not None:
         raise InputError("--first is for matches", hint="add --matches rows, or --head for the first events")
@@ -158,7 +158,7 @@ class OpenedRules:
     rules: all rules that run at some time, with the key as an attribute where each key has a run.
     pieces: the events of the log, after `begin`.
     log, late: the log, and the handling of its late rows.
-    engine: runs the rules, and may change them, after `start_engine`; `backend` is its name.
+    engine: runs the rules, and may change them; set by `start_engine`; `backend` is its name.
     facts, tables: the facts of the rules, after `read_facts`; as tables, where some may be in databases.
     """
 
@@ -219,13 +219,13 @@ class OpenedRules:
         start = self.start
         threads = start.options.threads or 1
         if threads > 1 and (self.control is not None or self.key is not None):
-            raise InputError("--rules-control and --key are for rules in one thread", hint="leave --threads out")
+            raise InputError("--rules-control and --key need rules in one thread", hint="leave out --threads")
         settings, facts, scaled_rules = self.settings(threads), self.read_facts(), self.scale_windows()
 
         @cache
         def make(name: str) -> RuleEngine:
             one = partial(rule_engine, scaled_rules, name, facts, settings)
-            # with keys no engine may change the rules, which some could
+            # with keys no engine changes the rules, though some could
             keyed = self.key is not None and KeyedRules(self.key, scaled_rules, self.rules, one)
             return cast("RuleEngine", keyed) if keyed else one()
 

@@ -1,6 +1,6 @@
 """Write events of a log among the composites: the types that `--pass` names.
 
-The rule of this module: all events that a run publishes have a place in one total order, and an event comes before its
+The rule of this module: all events that a run publishes have one total order, in which an event comes before its
 effects. What the clock causes before an event has an earlier time; the effects of an event have its time.
 """
 

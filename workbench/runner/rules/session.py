@@ -170,7 +170,7 @@ class ControlledSession(RuleSession):
         return Session.save(self)  # no state records which changes have been made
 
     def step_parts(self, batch: LogBatch) -> Iterator[BatchOutput]:
-        """Yield what comes before a change before the change is made and reported."""
+        """Yield the output before a change, and only then make and report the change."""
         rows, computed, failed = list[RowEvents](), 0, batch.failed
         try:
             with self.opened.together(batch):

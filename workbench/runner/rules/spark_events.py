@@ -1,4 +1,4 @@
-"""Read the events of a log for rules on Spark: workers read parts, and give each event its bucket and its place.
+"""Read the events of a log for rules on Spark: workers read parts, and assign each event its bucket and its sort key.
 
 The rule of this module: events are those of `log`, with its errors. The columns of a row on Spark are defined
 once, for readers of the log and for runners of the rules. Some rows are markers, which all buckets get. A clock row
@@ -37,7 +37,7 @@ from workbench.tesla.tree import Declaration
 CLOCK, CUT = -1, -2
 """The types of clock rows and of cut rows."""
 MAX_CUTS, EARLIEST = 8, -(2**63)
-"""Maximum number of cut rows of a part of a file; and their time, by which they come first."""
+"""Maximum number of cut rows of a part of a file, and the time that puts them first."""
 BATCH_EVENTS = 4096
 """Number of events of a batch, where they come one by one."""
 
@@ -140,7 +140,7 @@ class EventLayout:
         return (hashes >> np.uint64(32)).astype(np.int64) % self.buckets
 
     def read_block(self, batch: Any) -> tuple[EventBlock, Any] | None:
-        """Read the events of a record batch as columns, and their sort keys; None where two texts have one number."""
+        """Read the events of a record batch as columns, and their sort keys; None where texts share a code."""
         from workbench.events.buffers import numbers_of, numbers_to_arrow
         from workbench.events.input_columns import decode_column
 

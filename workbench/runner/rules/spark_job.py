@@ -1,6 +1,6 @@
 """Run rules on Spark: an engine for each bucket of keys, and the sort keys of its composites among all.
 
-The rule of this module: an engine is started as it is without Spark, and its clock follows the whole log.
+The rule of this module: an engine starts as it does without Spark, and its clock follows the whole log.
 """
 
 from __future__ import annotations
@@ -151,8 +151,8 @@ class BucketRun(StoredRun):
         """Refuse an event that comes before the last one of an earlier micro-batch."""
         if time < before:
             show = self.job.clock.show
-            what = f"an event of {show(time)} comes late: {show(before)} has been there, in an earlier micro-batch"
-            hint = "correct the file and run the same command again: the micro-batch is done anew"
+            what = f"an event of {show(time)} comes late: an earlier micro-batch has reached {show(before)}"
+            hint = "correct the file and run the same command again: the micro-batch is repeated"
             raise InputError(what, hint=hint)
 
     def end(self) -> Iterator[Any]:
@@ -192,7 +192,7 @@ class BucketRuns(GroupRun):
             yield from map(self._add_ranges, self._run.end())
 
     def _add_ranges(self, batch: Any) -> Any:
-        """Add the range of each composite, by the time with which its place begins."""
+        """Add the range of each composite, by the time with which its sort key begins."""
         import numpy as np
         import pyarrow as pa
 

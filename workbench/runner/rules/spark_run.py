@@ -1,7 +1,7 @@
-"""`workbench run RULES --backend spark`: run rules that a key can split on workers, with the output of one engine.
+"""`workbench run RULES --backend spark`: run rules that a key can split on workers, with the output of a single engine.
 
-The rule of this module: the output is that of a run without Spark, in the same order; what cannot be so is refused
-before a row is read. In a stream the composites of a micro-batch are those of one engine up to its last event: each
+The rule of this module: the output is that of a run without Spark, in the same order; runs without that guarantee are
+refused at the start. In a stream the composites of a micro-batch are those of one engine up to its last event: each
 file moves the clock of all buckets, so that absences of keys without events are published, too.
 """
 
@@ -50,12 +50,12 @@ def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
     """Read and write a log as the options of the command state."""
     args = start.options
     if args.stream and args.list_present("--until"):
-        raise InputError("a stream that goes on has no end: --until", hint="leave --stream out")
+        raise InputError("--until needs the end of the log, which a stream does not have", hint="leave out --stream")
     rule_partition(rules).see(f"the spark backend has no key by which {rules.name} is split")
-    refuse_circles(rules, "absences that cause each other in a circle run without Spark only")
+    refuse_circles(rules, "absences that cause each other in a circle run only without Spark")
     run = SparkRuleRun(rules, start)
     if args.head is not None and len(run.inputs) > 1:
-        raise InputError("--head is of one input on the spark backend", hint="leave it out, or give one --input")
+        raise InputError("--head needs a single input on the spark backend", hint="leave it out, or give one --input")
     files = replace(args, input=[str(path) for _, path in run.inputs])
     check_files(files)
     run_on_spark(lambda: run, start, choose_format(files), otherwise="leave --backend spark out")
@@ -135,7 +135,7 @@ class SparkRuleRun(SparkRun):
         return outputs.orderBy(f"`{PLACE}`").drop(PLACE)
 
     def _choose(self) -> None:
-        """Choose the engine for `auto`; the engine of a stream is fixed at its beginning."""
+        """Choose the engine for `auto`; the engine of a stream is fixed when it begins."""
         if self.start.options.backend == AUTO:
             opened = self.opened
             scaled, settings = opened.scale_windows(), opened.settings()

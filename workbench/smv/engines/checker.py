@@ -121,7 +121,7 @@ def check(
 
 
 def _refuse_vacuous(model: LoadedModel, reachable: ReachableStates, temporal: bool) -> None:
-    """Refuse a model of which everything is true because it has no (infinite, fair) run at all."""
+    """Refuse a model of which everything is true because it has no (infinite, fair) run."""
     if reachable.states.is_false():
         raise RejectedError(*NO_INITIAL_STATE)
     stuck = model.without_successor()

@@ -62,7 +62,7 @@ class Ending:
     log: the text on stderr.
     peak_mb: largest resident memory.
     timed_out: "" or the time limit at which it was killed: `TIME`, or `SIDE_QUESTION` for a side question.
-    gone: how the whole worker was lost, if it was.
+    gone: the way in which the whole worker was lost, if it was.
     """
 
     status: int
@@ -111,7 +111,7 @@ def defect(
     words = "\n".join(dict.fromkeys(_words(log)))  # NuSMV repeats itself
     if where:
         words = _PLACE.sub("", words)
-    message = ": ".join(part for part in (what, words) if part) or "the engine refuses it without a word"
+    message = ": ".join(part for part in (what, words) if part) or "the engine refuses it without a reason"
     if where:
         return kind(message, where=where, hint=hint)
     match = _LINE.search(message)
@@ -138,7 +138,7 @@ NO_INITIAL_STATE = "the model is vacuous: it has no initial state", "INIT, init(
 """The defect, and a hint."""
 NO_FAIR_PATH = (
     "the model is vacuous: no fair path starts in an initial state",
-    "the FAIRNESS constraints cannot all be met again and again",
+    "no run meets all FAIRNESS constraints infinitely often",
 )
 
 

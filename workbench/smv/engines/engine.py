@@ -66,7 +66,7 @@ class Task:
 
     @property
     def required(self) -> int:
-        """The number of required queries, which are no side questions."""
+        """The number of required queries, which are not side questions."""
         return sum(not query.side for query in self.queries)
 
 
@@ -180,8 +180,8 @@ def slowest_last(kinds: Sequence[str], first: int, last: int) -> list[int]:
 class TaskResult:
     """The answers to a task, in the order of its queries, and the cost.
 
-    `cpu_seconds` and `peak_mb` are those of the process that did the work, `wall_seconds` is how long
-    the caller waited for it (without the start of a cold worker).
+    `cpu_seconds` and `peak_mb` are those of the process that did the work, `wall_seconds` is the time that the caller
+    waited for it (without the start of a cold worker).
     """
 
     answers: tuple[Answer, ...]
@@ -220,11 +220,11 @@ class Engine(Protocol):
         """The executable that does the work; empty if it is a Python package."""
 
     def start(self) -> None:
-        """Start what does the work, if it runs on from check to check.
+        """Start the process that does the work, if it survives checks.
 
         Raises
         ------
-        EngineError: it is installed, and yet cannot start.
+        EngineError: it is installed, but cannot start.
         """
 
     def version(self) -> str:

@@ -60,7 +60,7 @@ def fair_lasso(graph: SymbolicGraph, start: States, fairness: Fairness) -> tuple
 
 
 def _find_core(graph: SymbolicGraph, states: States, fairness: Fairness) -> States:
-    """Return the states that can go on for ever fairly among themselves; every fair loop lies inside."""
+    """Return the states from which a fair run can stay among them for ever; every fair loop is inside."""
     while True:
         before = states
         for goal in fairness.justice:
@@ -85,7 +85,7 @@ def _find_terminal(graph: SymbolicGraph, states: States) -> States:
 
 
 def _close(step: Callable[[States], States], states: States, within: States | None = None) -> States:
-    """Return what is reached from the states by any number of steps, inside of `within`."""
+    """Return the states reached from some states by any number of steps, inside `within`."""
     new = states
     while not new.is_false():
         new = step(new) & ~states

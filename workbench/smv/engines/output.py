@@ -1,4 +1,4 @@
-"""Reading what a NuSMV or nuXmv executable prints: verdicts, traces, counts, vacuity.
+"""Read the output of a NuSMV or nuXmv executable: verdicts, traces, counts, vacuity.
 
 The rule of this module: a text may be cut off anywhere, since its process may have been killed; only what is certain
 is read from it.

@@ -90,7 +90,7 @@ class SatEngine:
 
     def _decide(self, task: Task, query: Query, limits: EngineLimits) -> tuple[Answer, Ending | None, float]:
         if task.watch:
-            return Answer(None, reason="it does not show what drives the inputs"), None, 0.0
+            return Answer(None, reason="its traces lack the variables that drive the inputs"), None, 0.0
         if query.kind not in self.commands.by_kind:
             return Answer(None, reason=f"it does not decide {query.kind.upper()} formulas"), None, 0.0
         if query.kind == "ltl" and "COMPASSION" in task.model:

@@ -64,7 +64,7 @@ def main() -> None:
 
 
 class _Supervisor:
-    """The owner of a runner, which gives it jobs and learns how they end."""
+    """The owner of a runner, which gives it jobs and observes their ends."""
 
     def __init__(self, requests: int, replies: int) -> None:
         self._callers = (requests, replies)
@@ -94,7 +94,7 @@ class _Supervisor:
         return os.waitstatus_to_exitcode(status), usage
 
     def serve(self, job: Frame) -> Frame:
-        """Let the runner do one job; return what it emitted and how it ended."""
+        """Let the runner do one job; return its frames and its ending."""
         begin = time.monotonic()
         try:
             write_frame(self._jobs, job)

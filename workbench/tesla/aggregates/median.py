@@ -23,4 +23,4 @@ def _compute(domain: Domain | None) -> Callable[[Sequence[Any]], Any]:
     return median
 
 
-ROW = AggregateRow("MEDIAN", "the one in the middle, or the exact mean of the two there", of_means, _compute, rank=5)
+ROW = AggregateRow("MEDIAN", "the middle one, or the exact mean of the two in the middle", of_means, _compute, rank=5)

@@ -3,10 +3,9 @@
 The rule of this module: a cache knows keys, answers and their sizes in rows, and nothing of rules or databases.
 
 Several threads may share a cache. `fetch` takes no lock: it reads one dict, which is atomic in the interpreter, and the
-answer is right in any case, as answers never change. Its notes for the policy are single attributes of one entry (or
-of an `OrderedDict`, also one step): if two threads write at once, a note may be lost, and another answer may be
-evicted, but no answer is ever wrong. `store` follows a query, and
-takes the lock of this one cache.
+answer is correct in any case, because answers never change. Its notes for the policy are single attributes of one entry
+(or of an `OrderedDict`, also one step): if two threads write at once, a note may be lost, and another answer may be
+evicted, but no answer is ever wrong. `store` follows a query, and takes the lock of this one cache.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Absences: matches of a rule that count unless a forbidden event comes before a deadline.
 
-The rule of this module: the deadlines of a rule pass in the order of its triggers. While one is pending, a column holds
-all events that may satisfy the `absent` predicate; they are compared with the matches when the deadline passes.
+The rule of this module: the deadlines of a rule expire in the order of its triggers. While one is pending, a column
+holds all events that may satisfy the `absent` predicate; they are compared with the matches when the deadline passes.
 """
 
 from __future__ import annotations

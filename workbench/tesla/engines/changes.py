@@ -1,4 +1,4 @@
-"""Rules that are added during a run: their names, and the history that they begin with.
+"""Add rules during a run: their names, and the history with which they begin.
 
 The rule of this module: history is copied from columns that are complete from some time on, and that time is reported.
 """

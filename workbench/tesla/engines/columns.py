@@ -1,7 +1,7 @@
 """Columns: the events that a predicate or aggregate of a rule may select, in order, and slices of them.
 
 The rule of this module: constraints on an event alone are tested once, when it arrives. A column holds references to
-shared events, forgets at its old end events before its window, and records from when on it is complete.
+shared events, forgets events before its window at its old end, and records the time from which it is complete.
 For equations, events with the same key form a column of their own inside it. A window is a slice of a
 column, which is in the order of all events. In compatibility with T-Rex it is an open interval of times, so that events
 with equal times never match; windows by count, which T-Rex lacks, stay closed.
@@ -155,7 +155,7 @@ EMPTY: EventColumn[Any] = EventColumn()
 
 
 FindsSlice = Callable[[EventColumn[Any], PartialMatch], tuple[int, int]]
-"""A function from a column and a match to the index of the first event in a window, and of the first one behind."""
+"""A function from a column and a match to the indices of the first event in a window and of the first one after it."""
 
 
 def make_slice_finder(step: RuleStep, trex: bool) -> FindsSlice:

@@ -29,7 +29,7 @@ class EngineSettings:
     trex: whether windows and consumption are as in T-Rex, for comparisons with it.
     profiled: whether to count the costs of each rule.
     indexed: whether columns have indexes for equations, and running aggregates; without them columns are scanned,
-            as in the papers, for comparisons with these. An engine that cannot do without them refuses.
+            as in the papers, for comparisons with these. An engine that needs them refuses to run without.
     threads: maximum number of threads that work at a time, for engines with several.
     plain: whether Python runs from the first event on the code that would be compiled once it pays off, for
             comparisons: short runs would not get there.
@@ -46,7 +46,7 @@ class EngineSettings:
 
 @dataclass
 class RuleCost:
-    """The costs of a rule. They are added and printed here; only the code that counts a cost knows its meaning.
+    """The costs of a rule. They are added and printed here; the code that counts a cost defines its meaning.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class RuleEngine(Protocol):
         """Add rules after the existing ones, and the types that they declare; windows have their written units.
 
         Returns the time from which each rule is complete: from then on it fires as if it had always been there;
-        -inf if nothing is missing, inf if it never is complete, because a window is forever, NaN if the time is
+        -inf if nothing is missing, inf if it is never complete, because a window is forever, NaN if the time is
         unknown, because a window counts events to come. A rule begins with the history that the columns of other
         rules hold.
 
@@ -136,14 +136,14 @@ class FixedRules:
 
     Attributes
     ----------
-    runs_in: the place of its state, in words.
+    runs_in: the location of its state, in words.
     """
 
     runs_in: ClassVar[str]
 
     def add(self, *_: object) -> NoReturn:
         """Raise Refused."""
-        raise Refused(f"rules that run in {self.runs_in} are not changed or saved", hint="leave --threads out")
+        raise Refused(f"rules that run in {self.runs_in} are not changed or saved", hint="leave out --threads")
 
     remove = replace = snapshot = restore = add
 
@@ -197,6 +197,6 @@ def rule_engine(
         rows: Mapping[str, Any] = later("workbench.executors.table", "backend_rows")()
         threaded = [row.name for row in rows.values() if "--threads" in row.flags(rules.kind)]
         if name not in threaded:
-            hint = f"leave --threads out, or add {' or '.join(f'--backend {each}' for each in threaded)}"
+            hint = f"leave out --threads, or add {' or '.join(f'--backend {each}' for each in threaded)}"
             raise InputError(f"the engine '{name}' has one thread", hint=hint)
     return engines[name](rules, facts or {}, settings or EngineSettings())

@@ -55,7 +55,7 @@ class PythonLines:
         return f"(None if {' or '.join(tests)} else {text})" if tests else text
 
     def bind_keys(self, values: Iterable[t.Expression]) -> list[str]:
-        """Assign values to variables, and return None if one is null, or NaN, which equals nothing; give the names."""
+        """Assign values to variables, returning None if one is null, or NaN, which equals nothing; return the names."""
         names = []
         for i, each in enumerate(values):
             self.lines.append(f"k{i} = {self.value(each)}")

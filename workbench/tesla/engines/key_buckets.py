@@ -1,7 +1,7 @@
 """Buckets of events by the hash of their key, for the partitioning of events among threads.
 
 The rule of this module: values that an equation of a rule finds equal are in the same bucket. An event without a key
-may be in any.
+may be in any bucket.
 """
 
 from __future__ import annotations

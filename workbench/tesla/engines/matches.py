@@ -1,6 +1,6 @@
-"""Matches of rules without composites: which composites are still created, and an engine that creates all.
+"""Find matches of rules without composites: which composites are still created, and an engine that creates all.
 
-The rule of this module: omissions change no match. A composite is created if a rule reads it, or if its
+The rule of this module: omitting composites changes no match. A composite is created if a rule reads it, or if its
 position in the order matters. All engines find the same matches in the same order.
 """
 
@@ -46,7 +46,7 @@ class MatchedRules:
             if rule.emits in readers:
                 reasons.append(f"{readers[rule.emits]} reads {rule.emits}")
             elif counting is not None:
-                reasons.append(f"{counting} counts all events, composites among them")
+                reasons.append(f"{counting} counts all events, including composites")
             else:
                 reasons.append("it consumes events" if rule.consuming else "")
         return tuple(reasons)

@@ -1,9 +1,9 @@
 """An engine on a part of the events of a log, and the sort keys of its composites among those of all events.
 
-The rule of this module: a place is a byte string, and the composites of several such runs, sorted by place, are in
-the order in which one engine publishes them. The effects of an event come after it. The effects of a deadline come
-after all events of its time, in the order of the rules and of the triggers; further effects for the same deadline
-follow at once, as in a single engine, where other waiting deadlines have later sort keys.
+The rule of this module: a sort key is a byte string, and the composites of several such runs, sorted by it, are in the
+order in which one engine publishes them. The effects of an event come after it. The effects of a deadline come after
+all events of its time, in the order of the rules and of the triggers; further effects for the same deadline follow at
+once, as in a single engine, where other waiting deadlines have later sort keys.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class PartialRun:
         """Yield the composites that a block of events causes, in non-empty parts.
 
         For each composite there are, as arrays, the index in the block of its causing event, and its position among
-        that event's composites: with the event's time and place they form its place, as in `process`.
+        that event's composites: with the event's time and sort key they form its sort key, as in `process`.
         """
         import numpy as np
 
@@ -122,7 +122,7 @@ class PartialRun:
             self._first, self._behind = first, 0
 
     def _keep(self, number: int, event: Occurrence, sort_key: SortKey) -> None:
-        """Store the place of an event that may be the trigger of an absence."""
+        """Store the sort key of an event that may be the trigger of an absence."""
         if event.type in self._kept:
             self._sort_keys[number] = (event.time, sort_key)
             if len(self._sort_keys) > self._sweep_at:
@@ -131,7 +131,7 @@ class PartialRun:
                 self._sweep_at = 2 * len(self._sort_keys) + SWEEP
 
     def state(self) -> list[Any]:
-        """Return the state besides the engine, for `set_state`."""
+        """Return the state without that of the engine, for `set_state`."""
         triggers = [(number, time, sort_key.hex()) for number, (time, sort_key) in self._sort_keys.items()]
         return [self._count, triggers, self._due, self._first.hex(), self._behind]
 
@@ -146,7 +146,7 @@ def refuse_circles(rules: RuleSet, hint: str) -> None:
     """Raise Refused, with a hint, if one absence can cause another one, so that sort keys are unbounded."""
     for rule in rules.rules:
         if rule.absence and rule.trigger.type in rules.graph.find_effects([rule.emits]):
-            what = f"rule '{rule.name}' leads back to itself, so that what it emits has no position in the order"
+            what = f"rule '{rule.name}' leads back to itself, so that its composites have no position in the order"
             raise Refused(what, hint=hint)
 
 

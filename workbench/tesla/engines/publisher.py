@@ -1,4 +1,4 @@
-"""Publication: the total order of events, which rules process each, and what it causes.
+"""Publication: the total order of events, which rules process each event, and its effects.
 
 The rule of this module: an event is evaluated by every rule that reads its type, and joins the history; then its
 effects are published, each in full before the next. Engines differ only in their matchers, which find the matches.
@@ -194,7 +194,7 @@ class Publisher:
         return complete
 
     def _begin(self, rule: Rule, after: RuleSet, order: int) -> tuple[RuleRunner, float]:
-        """Start a rule of a set with the history that there is, and return the time from which it is complete, too."""
+        """Start a rule of a set with the available history; return it, and the time from which it is complete."""
         runner = self._runner(RulePlan(resolve_rule(rule, after.declarations), self.settings.indexed), order)
         return runner, begin(runner, self.runners, self.now, self.count)
 
@@ -307,10 +307,10 @@ def check_event(event: Occurrence, rules: RuleSet, now: int | None, passed: int 
 def check_time(time: int, now: int | None, passed: int | None) -> None:
     """Raise an InputError if a time has passed."""
     if now is not None and time < now:
-        raise InputError(f"the time of events goes back from {now} to {time}", hint="sort them by time")
+        raise InputError(f"the time of events goes back from {now} to {time}", hint="sort the events by time")
     if passed is not None and time <= passed:
-        what = f"an event of time {time} comes when the clock has passed {passed}"
-        raise InputError(what, hint="move the clock only as far as all events have come")
+        what = f"an event of time {time} comes after the clock has passed {passed}"
+        raise InputError(what, hint="move the clock only to times up to which all events have come")
 
 
 def _extend_chain(chain: CauseChain, composite: Occurrence) -> CauseChain:

@@ -33,7 +33,7 @@ class RuleStep:
     ----------
     part: the predicate or aggregate, with resolved names.
     place: its index among the parts of the rule; the trigger's is 0.
-    number: the same index without counting `absent`.
+    number: its index among the parts other than `absent`.
     slot: the first slot of what it binds in a partial match.
     layout: the slots of a partial match.
     window: for events; None for the trigger and for facts.
@@ -74,7 +74,7 @@ class RuleStep:
 
     @property
     def selects(self) -> bool:
-        """Whether it binds an event from before the trigger."""
+        """Whether it binds an event that came before the trigger."""
         return self.policy.selects and not self.fact
 
     @property

@@ -77,9 +77,9 @@ class RulePool(FixedRules):
 
     def __init__(self, rules: RuleSet, facts: Facts, settings: EngineSettings, make: Callable[[], Publisher]) -> None:
         if fact_tables(facts) is not None:
-            what = "facts in a database, or too many for memory, are for one process"
-            raise Refused(what, hint="leave --threads out")
-        refuse_circles(rules, "absences that cause each other in a circle run in one process: leave --threads out")
+            what = "facts in a database, or too many for memory, need a single process"
+            raise Refused(what, hint="leave out --threads")
+        refuse_circles(rules, "absences that cause each other in a circle run only in one process: leave out --threads")
         self.rules = rules
         groups = rule_split(rules).groups
         shares = balance_work([float(len(group)) for group in groups], settings.threads)
@@ -155,7 +155,7 @@ class RulePool(FixedRules):
                 worker.send(data)
             return [worker.receive() for worker in self._workers]
         except BaseException as error:
-            interrupted = WorkbenchError("the workers of these rules were interrupted", hint="start the run again")
+            interrupted = WorkbenchError("the workers of these rules were interrupted", hint="restart the run")
             self._failure = error if isinstance(error, WorkbenchError) else interrupted
             raise
 

@@ -1,6 +1,6 @@
 """Ways to split the run of a rule set: independent rules, events by key, time slices.
 
-The rule of this module: parts only share the order of what they publish. The effects of an event in a time slice
+The rule of this module: parts share only the order of their composites. The effects of an event in a time slice
 depend on the events of the lookback before it, and on nothing else: a rule that remembers what it has emitted
 cannot be split.
 
@@ -60,7 +60,7 @@ class RuleSplit:
 
     groups: Sequence[Sequence[int]]
     keys: Mapping[str, str] = field(default_factory=dict)
-    time: TimeSplit = TimeSplit(reason="it is cut in no other way")
+    time: TimeSplit = TimeSplit(reason="there is no other way to split it")
     counted: str = ""
     in_turn: str = ""
 
@@ -80,7 +80,7 @@ def rule_split(rules: RuleSet) -> RuleSplit:
             return RuleSplit([range(len(rules.rules))], time=TimeSplit(reason=why), counted=why, in_turn=why)
     groups, partition = rules.graph.groups, rule_partition(rules)
     again = next(_find_led_back(rules), "")
-    why = f"rule '{again}' waits for what must not come since an absence was reported" if again else ""
+    why = f"rule '{again}' waits for an absence after an absence was reported" if again else ""
     reasons = (*partition.reasons, *filter(None, [why]))
     keys, time = {} if reasons else partition.keys, time_split(rules)
     in_turn = ""
@@ -106,7 +106,7 @@ def time_split(rules: RuleSet) -> TimeSplit:
         feeding = [reaches[each] for each in graph.feeding(number)]
         reaches[number] = (longest_lookback([rules.rules[number]]) or 0) + max(feeding, default=0)
     if left := [f"'{rule.name}'" for number, rule in enumerate(rules.rules) if number not in reaches]:
-        return TimeSplit(reason=f"what rules emit leads back to themselves: {', '.join(left)}")
+        return TimeSplit(reason=f"rules lead back to themselves: {', '.join(left)}")
     named = longest_lookback(rules.rules) or 0
     return TimeSplit(max(reaches.values(), default=0), any(map(graph.feeding, reaches)), named=named)
 
@@ -118,13 +118,13 @@ def _find_memories(rules: RuleSet) -> Iterator[str]:
         if rule.consuming:
             yield f"{name} consumes events"
         if rule.pause is not None:
-            yield f"{name} is silent after what it has emitted"
+            yield f"{name} is silent after each composite"
         if rule.absence is not None:
-            yield f"{name} waits for what must not come"
+            yield f"{name} waits for an absence"
         if rule.counts_events:
             yield f"{name} counts events in a window"
         if longest_lookback([rule]) is None:
-            yield f"{name} looks back for ever"
+            yield f"{name} has an unbounded lookback"
 
 
 def balance_work(work: Sequence[float], count: int) -> list[list[int]]:

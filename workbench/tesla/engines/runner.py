@@ -21,7 +21,7 @@ from workbench.tesla.engines.saved_state import EventStore
 from workbench.tesla.occurrence import Facts, Occurrence
 
 Consumed = dict[int, int]
-"""The numbers of events that a rule no longer selects, with their times."""
+"""The numbers of events that a rule cannot select again, with their times."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The state of an engine as data: events once, and references by number.
+"""The state of an engine as data: each event once, and references to it by number.
 
 The rule of this module: saved data are numbers, texts, truth values and null, as in JSON; reading executes
 none of it.

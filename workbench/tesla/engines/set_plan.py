@@ -1,4 +1,4 @@
-"""The plan of a rule set: its columns, their users, and how each predicate finds its events.
+"""The plan of a rule set: its columns, their users, and the way in which each predicate finds its events.
 
 The rule of this module: a plan is data. It states what the compiled engine does and why, and changes no result: `first`
 and `last`, consumption and the order of composites are those of the rules.
@@ -44,7 +44,7 @@ class PlannedColumn:
     keys: expressions of the event by which it is found, newest first; empty: found by time.
     ordering: the order of facts.
     retention: the maximum age of events that are selected; None: unbounded.
-    latest: the number of latest events among which those of the type are selected whatever their age.
+    latest: the number of latest events among which those of the type are selected at any age.
     users: the predicates that search it, each with the position of its rule.
     """
 
@@ -185,10 +185,10 @@ class SetPlan:
             how = f"a chain of events with the same {_join_keys(column.keys)}, newest first"
             end = ", up to the first that fits" if step.policy.newest_first else ", back to the window's end"
             if isinstance(step.part, t.Aggregate) and alone:
-                end += ", over what is known of some together where there are many"
+                end += ", with combined results of groups where there are many"
             return how + end, f"an equation{more}{later}"
         if isinstance(step.part, t.Aggregate) and step.attribute is None and alone:
-            return "the window's ends, found by time, are all that counts", "nothing but the window chooses"
+            return "only the ends of the window, found by time", "only the window selects"
         if step.policy.newest_first:
             return "the window's events, newest first, up to the first that fits", "no equation" + later
         return "the window's events, found by time", "no equation" + later
@@ -299,14 +299,14 @@ def find_dependences(plan: SetPlan) -> Mapping[str, str]:
 def _dependences(rules: RuleSet, plan: RulePlan) -> Iterator[str]:
     """Yield reasons why the matches of a rule depend on those of other triggers."""
     if reader := next((each.name for each in rules.rules if plan.rule.emits in each.types), ""):
-        yield f"'{reader}' reads what it emits"
+        yield f"'{reader}' reads its composites"
     if plan.consumed_slots:
         yield "it consumes events"
     if plan.pause is not None:
-        yield "it emits something at most once in a time"
+        yield "it emits composites at most once in a time"
     if plan.absent is not None:
         yield "'absent' waits for a clock"
     if any(step.window is not None and step.window.counts_events for step in plan.steps):
-        yield "it counts events in a window, composites among them"
+        yield "it counts events in a window, including composites"
     if any(step.part.declared is not None for step in plan.steps):
         yield "a declared aggregate needs a row of its own"

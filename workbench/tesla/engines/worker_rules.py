@@ -20,11 +20,11 @@ PoolRequest = tuple[str, Any]
 
 
 class WorkerComposite(NamedTuple):
-    """A composite and its place.
+    """A composite and its sort key.
 
     Attributes
     ----------
-    sort_key: its place among the composites of all workers.
+    sort_key: its position among the composites of all workers.
     events: the number of external events before it.
     composite: its type, time and values, the worker's own numbers of its sources, and its rule.
     """
@@ -35,7 +35,7 @@ class WorkerComposite(NamedTuple):
 
 
 class PoolAnswer(NamedTuple):
-    """The answer of a worker: composites in their order, and the first failure with its place."""
+    """The answer of a worker: composites in their order, and the first failure with its sort key."""
 
     composites: Sequence[WorkerComposite] = ()
     failure: tuple[SortKey, WorkbenchError] | None = None

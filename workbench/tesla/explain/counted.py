@@ -1,4 +1,4 @@
-"""The composites whose aggregates have counted an event.
+"""Find the composites whose aggregates have counted an event.
 
 The rule of this module: the engine's record has the events of matches only, so the formulas decide, for the window of
 each composite's match, whether the event is in it.
@@ -19,11 +19,11 @@ from workbench.tesla.occurrence import Occurrence
 
 
 class EventCount(NamedTuple):
-    """An aggregate that has counted an event.
+    """An aggregate that has counted an event for a composite.
 
     Attributes
     ----------
-    composite: the number of the composite in whose match it did.
+    composite: the number of the composite.
     rule: the name of the rule.
     text: the aggregate, as it was written.
     """
@@ -42,7 +42,7 @@ def list_counts(record: RunRecord, number: int) -> tuple[EventCount, ...]:
 
     Raises
     ------
-    EngineGap: the formulas give no such composite.
+    EngineGap: the formulas do not emit such a composite.
     """
     event, counts = record.order.event(number), list[EventCount]()
     for index, rule in enumerate(record.rules.rules):
@@ -56,7 +56,7 @@ def list_counts(record: RunRecord, number: int) -> tuple[EventCount, ...]:
 def _list_near(
     outcomes: Sequence[TriggerOutcome], event: Occurrence, far: Sequence[Lookback], record: RunRecord
 ) -> Iterator[TriggerOutcome]:
-    """Yield the decisions about triggers behind an event that are near enough for one of these lookbacks."""
+    """Yield the decisions about triggers after an event that are near enough for one of these lookbacks."""
     for outcome in outcomes:
         ago = int(record.order.times[outcome.trigger]) - event.time
         if outcome.trigger > event.number and any(each.time is None or ago <= each.time for each in far):

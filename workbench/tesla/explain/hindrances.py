@@ -21,7 +21,7 @@ NOT, ABSENT, CLOCK, WHERE, LIMIT, PAUSE = "not", "absent", "clock", "where", "li
 VALUE, POLICY = "value", "policy"
 """Hindrances of a match: it emits other values than the requested ones; `first` or `last` selected another event."""
 LOOKED_AT, LEAST_LOOKED_AT = 20_000, 500
-"""Maximum number of events compared before, in and behind a window; and the minimum for each of several matches."""
+"""Maximum number of events compared before, in and after a window; and the minimum for each of several matches."""
 MAX_NEAR = 3
 
 
@@ -112,7 +112,7 @@ def candidates_near(view: RuleView, index: int, selected: Selected, among: int =
 
 
 def _fails(view: RuleView, index: int, selected: Selected, fit: Fit, *, in_full: bool = False) -> Sequence[Hindrance]:
-    """Return the reasons why an event or a fact is no candidate; constraints with their values if `in_full`."""
+    """Return the reasons why an event or a fact is not a candidate; constraints with their values if `in_full`."""
     part = view.rule.parts[index]
     hindrances = [] if fit.event is None else list(_of_event(view, index, selected, fit.event))
     if in_full:
@@ -137,12 +137,12 @@ def _around(view: RuleView, index: int, selected: Selected, limit: int) -> tuple
 
 
 def _of_event(view: RuleView, index: int, selected: Selected, event: Occurrence) -> Iterator[Hindrance]:
-    """Yield the reasons why an event is no candidate, apart from its values."""
+    """Yield the reasons why an event is not a candidate, apart from its values."""
     yield from _outside(view, index, selected, event)
     if not isinstance(view.rule.parts[index], t.Predicate):
         return
     if any(event.number == each.number for each in selected.events):
-        yield Hindrance(MATCH, "it is in this match already", events=(event.number,))
+        yield Hindrance(MATCH, "this match has it already", events=(event.number,))
     consumer = view.consumer(index, event.number)
     if consumer is not None:
         time = view.record.show(int(view.order.times[consumer]))
@@ -159,7 +159,7 @@ def _outside(view: RuleView, index: int, selected: Selected, event: Occurrence) 
     text = view.window_text(index)
     if inside or event.number > view.trigger.number:
         away = event.time - view.trigger.time
-        yield Hindrance(WINDOW, f"it comes {_far(view, away)}behind the trigger", events=(event.number,), lacking=away)
+        yield Hindrance(WINDOW, f"it comes {_far(view, away)}after the trigger", events=(event.number,), lacking=away)
         return
     assert window is not None
     ends = sorted((selected.named[name] for name in window.names), key=lambda each: each.number)
@@ -173,7 +173,7 @@ def _outside(view: RuleView, index: int, selected: Selected, event: Occurrence) 
 
 
 def _beside(view: RuleView, window: t.EventWindow, written: str, anchor: Occurrence, event: Occurrence) -> Hindrance:
-    """Make the hindrance for an event before or behind a `within` window."""
+    """Build the hindrance for an event before or after a `within` window."""
     ago = anchor.number - event.number if window.counts_events else anchor.time - event.time
     unit = "events" if window.counts_events else ""
     least, upper = window.near, window.far

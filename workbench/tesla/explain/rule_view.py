@@ -1,7 +1,7 @@
 """The view of a rule at a trigger: the history in each window, consumed events, and earlier emissions.
 
 The rule of this module: an engine's actions are read from the total order of the run; their meaning comes from the
-formulas, which share only tables with engines. If they disagree, that is an error, and is never explained away.
+formulas, which share only tables with engines. A disagreement is an error, and is never explained away.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class SeenWindow:
 
 @dataclass(frozen=True)
 class Fit:
-    """An event or fact that satisfies a predicate or is in an aggregate: its number or row, and its attributes."""
+    """An event or fact that a predicate or an aggregate accepts: its number or row, and its attributes."""
 
     number: int
     own: Attributes
@@ -379,13 +379,13 @@ def _is(composite: Occurrence, match: Selected, view: RuleView) -> bool:
 
 
 def gap(view: RuleView, composite: Occurrence | None) -> EngineGap:
-    """Make the error that an engine deviates from the formulas."""
+    """Build the error for an engine that deviates from the formulas."""
     record, label = view.record, view.order.label(view.trigger.number)
     origin = f"{view.rule.name} at {record.show(view.deadline)}, triggered by event {label}"
     engine = f"the engine {record.engine}" if record.engine else "the engine"
-    what = f"{engine} has emitted a composite of {origin}, and the rules have none"
+    what = f"{engine} has emitted a composite of {origin}, but the rules emit none"
     if composite is None:
-        what = f"{engine} has emitted no composite of {origin}, and the rules have one"
+        what = f"{engine} has emitted no composite of {origin}, but the rules emit one"
     return EngineGap(
         f"DEFECT OF WORKBENCH: {what}. Please report this.",
         hint="were facts the same, and none dropped? `workbench run --backend cdp` is another engine",

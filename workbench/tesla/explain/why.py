@@ -1,6 +1,6 @@
 """Reasons for a composite: its match, the candidates of each part of the rule, and the reasons for its sources.
 
-The rule of this module: everything reported was recomputed by the formulas, on what the run had processed by then.
+The rule of this module: the formulas recompute every reported fact, from the events processed by then.
 """
 
 from __future__ import annotations

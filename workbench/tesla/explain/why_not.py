@@ -1,7 +1,7 @@
-"""Reasons for a missing composite: what stopped each trigger's nearest partial matches.
+"""Reasons for a missing composite: why each trigger's nearest partial matches stopped.
 
-The rule of this module: every reported reason holds by the formulas, on what the run had processed by
-then. A partial match is nearer the more parts of the rule it has, then the fewer conditions the next event fails.
+The rule of this module: every reported reason holds by the formulas, on the events that the run had processed by then.
+A partial match is nearer the more parts of the rule it has, then the fewer conditions the next event fails.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from workbench.tesla.values import Selected, value
 MAX_PARTIAL = 2_000
 """Maximum number of partial matches of a trigger that are examined."""
 MAX_TRIED = 300
-"""Maximum number of partial matches tried with another event than `first` or `last` has selected."""
+"""Maximum number of partial matches tried with an event other than the one that `first` or `last` has selected."""
 MAX_LOOKED_AT = 200_000
 """Maximum number of events examined for the partial matches of a trigger, and again for other choices."""
 MAX_COMPARED, MAX_TOLD = 30, 3
@@ -57,7 +57,7 @@ class PartialReason:
     text: that part; if a condition on an aggregate fails, the first such aggregate.
     window: the window of that part.
     hindrances: the direct reasons.
-    candidates: the nearest candidates that do not satisfy that part; None if it is a forbidden event that exists.
+    candidates: the nearest candidates that do not satisfy that part; None if a forbidden event stopped it.
     finished: whether the match has all its parts.
     """
 
@@ -126,7 +126,7 @@ class MissingReason:
     Attributes
     ----------
     type, time, values: the composite asked for; attributes that are not named may have any value.
-    there: composites that match the question after all.
+    there: composites that do match the question.
     rules: the rules that could have emitted it.
     """
 
@@ -189,7 +189,7 @@ def trigger_reason(view: RuleView, requirements: Mapping[str, Value | None] | No
 
     Raises
     ------
-    EngineGap: the formulas give other composites than the run.
+    EngineGap: the formulas emit other composites than the run.
     """
     (trigger,) = view.record.events([view.trigger.number])
     if view.start is None:
@@ -246,7 +246,7 @@ def _find_stopped(
             continue
         passed += 1
         if view.rule.limit is not None and passed > view.rule.limit:
-            text = f"limit {view.rule.limit}: it is match {passed} of this trigger"
+            text = f"limit {view.rule.limit}: this is match {passed} of its trigger"
             stops.append(_Stop(end, match, (Hindrance(LIMIT, text),)))
         elif (silencing := view.silencing(match, emitted)) is not None:
             stops.append(_Stop(end, match, (_explain_silence(view, match, silencing, emitted),)))
@@ -369,7 +369,7 @@ def _other_choice(
                     f"row {each.facts[-1] + 1}" if fact else view.order.label(each.events[-1].number)
                     for each in (after, other)
                 )  # fmt: skip
-                text = f"{part.policy.value} {part.name} has taken {took}; with {would} there is a match"  # type: ignore[union-attr]
+                text = f"{part.policy.value} {part.name} has selected {took}; with {would} there is a match"  # type: ignore[union-attr]
                 events = () if fact else (after.events[-1].number, other.events[-1].number)
                 yield Hindrance(POLICY, text, events=events)
                 return

@@ -32,7 +32,7 @@ AttributeKey = tuple[str, str]
 MAX_OF_FACTS = 4
 """Maximum number of values that an attribute of facts contributes to the attributes compared with it."""
 DEFAULT_VALUE_COUNT = 2
-"""Default number of values of an attribute that rules compare for equality only."""
+"""Default number of values of an attribute that rules compare only for equality."""
 
 
 class ComparedAttributes(NamedTuple):
@@ -40,7 +40,7 @@ class ComparedAttributes(NamedTuple):
 
     Attributes
     ----------
-    shifts: operators and constants in arithmetic on the attributes: what is added, and so on.
+    shifts: operators and constants in arithmetic on the attributes.
     ordered: whether a comparison depends on their order.
     """
 
@@ -102,7 +102,7 @@ def _compare_leaves(
             shifts += [(each.operator, leaf.value) for leaf in each.operands if isinstance(leaf, t.Literal)]
     bare = whole.operands if is_comparison(whole) else ()
     constants = [each for each in map(_constant_of, bare) if each is not None]
-    if constants and any(map(_is_computed, bare)):  # such as 20 in `A.x - B.x > 20`: values that far apart
+    if constants and any(map(_is_computed, bare)):  # such as 20 in `A.x - B.x > 20`: values at that distance
         constants.append(0)
     return ComparedAttributes(attributes, constants, shifts, ordered)
 
@@ -136,7 +136,7 @@ def value_tables(
 
     Parameters
     ----------
-    count: the number of values of an attribute that is compared for equality only; None: two.
+    count: the number of values of an attribute that is compared only for equality; None: two.
     presets: preset values of some attributes; None is null, which other attributes never are.
     facts: types of facts whose rows are arbitrary.
     rows: the rows of the other facts: events are compared with their values.

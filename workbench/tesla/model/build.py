@@ -42,8 +42,8 @@ class RuleBounds:
 
     Parameters
     ----------
-    capacity: the capacity of a column that needs more than the newest event; None: what rules need to fire, two
-            at least. capacities: of columns by type, and of waiting matches.
+    capacity: the capacity of a column that needs more than the newest event; None: what rules need to fire, at least
+        two. capacities: of columns by type, and of waiting matches.
     values: values of attributes, by type and name, None for null; others follow from the comparisons in rules.
     count: the number of values of an attribute that is compared for equality only; None: two.
     tick: the length of a tick, in microseconds if windows have units; None: the greatest of which all windows are
@@ -156,13 +156,13 @@ def align_types(left: RuleSet, right: RuleSet) -> tuple[RuleSet, RuleSet]:
         other = right.declarations.get(name, each)
         if (other.domains, other.fact) != (each.domains, each.fact):
             raise InputError(
-                f"{name} is declared as {each} and as {other}", hint="only rules over the same types compare"
+                f"{name} is declared as {each} and as {other}", hint="only rules over the same types can be compared"
             )
     for one, other_one in ((left, right), (right, left)):
         for name in one.composites:
             if name not in other_one.composites:
-                what = f"{one.name} emits {name}, and {other_one.name} does not"
-                raise InputError(what, hint="only rules that emit the same types compare")
+                what = f"{one.name} emits {name}, but {other_one.name} does not"
+                raise InputError(what, hint="only rules that emit the same types can be compared")
     order = {name: declared[name] for name in (*left.declarations, *right.declarations)}
     return replace(left, declarations=order), replace(right, declarations=order)
 
@@ -312,7 +312,7 @@ def rates_in_ticks(
     needs_unit = any(map(has_units, rule_sets)) if windows else united
     for rate in bounds.rates.values():
         if rate.united != needs_unit:
-            what = "has a unit of time, and windows have none" if rate.united else "has no unit of time, and windows do"
+            what = "has a unit of time, but windows have none" if rate.united else "has no unit of time, but windows do"
             hint = "write --rate Temp=3/60" if rate.united else "write --rate 'Temp=3/1 min'"
             raise InputError(f"a rate of {rate} {what}", hint=hint)
     rates = {name: bounds.rates.get(name, bounds.rates.get(ANY_TYPE)) for name in names}
@@ -338,7 +338,7 @@ def _time_attributes(rules: RuleSet) -> Iterator[tuple[str, str]]:
             degree = time_degree(rule, expression)
             if not degree.known or degree.count:
                 raise Refused(
-                    f"{expression} depends on when events come: a model has only how long ago they came",
+                    f"{expression} depends on the times of events: a model has only their ages",
                     where=expression.where,
                     hint="compare a time with another: TIME(A) - TIME(B) < 5",
                 )  # fmt: skip
@@ -347,7 +347,7 @@ def _time_attributes(rules: RuleSet) -> Iterator[tuple[str, str]]:
             if not degree.known or degree.count:
                 if (rule.emits, each.name) in read:
                     raise Refused(
-                        f"{rule.emits}.{each.name} is a time, and rules read it: a model has only ages of events",
+                        f"{rule.emits}.{each.name} is a time that rules read: a model has only ages of events",
                         where=each.where,
                         hint="compare times by windows: within 5 min from ...",
                     )
@@ -362,19 +362,19 @@ def _refuse_unknown(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> None:
         if name not in (*names, *waits):
             raise InputError(f"there is no column of '{name}'", hint=did_you_mean(name, (*names, *waits)))
     for name in (each for each in bounds.rates if each not in (ANY_TYPE, *shown_types)):
-        what = "are caused by others" if name in names else "are none"
+        what = "is caused by others" if name in names else "is not one of them"
         raise InputError(
             f"rates are for events from outside, and '{name}' {what}", hint=did_you_mean(name, shown_types)
         )
     for name in bounds.any_facts:
         facts = [each.name for rules in rule_sets for each in rules.declarations.values() if each.fact]
         if name not in facts or name in bounds.facts:
-            what = "are given already" if name in bounds.facts else "are no type of facts"
+            what = "has its facts already" if name in bounds.facts else "is not a type of facts"
             raise InputError(f"'{name}' {what}", hint=did_you_mean(name, facts))
     for name in bounds.changing:
         if name not in bounds.any_facts:
             hint = did_you_mean(name, bounds.any_facts)
-            raise InputError(f"how many rows '{name}' has at most is not stated, and it changes", hint=hint)
+            raise InputError(f"'{name}' changes, but its maximum number of rows is not stated", hint=hint)
     inputs = [(rules, name) for rules in rule_sets for name in (*rules.primitives, *bounds.any_facts)]
     known = [f"{name}.{a}" for rules, name in inputs for a in rules.declarations[name].domains]
     for name in map(".".join, bounds.values):

@@ -1,8 +1,8 @@
-"""Upper bounds on the contents of columns, by counting: from the rates of events, and the composites of each.
+"""Upper bounds on the contents of columns, by counting: from the rates of events, and their composites.
 
-The rule of this module: a bound holds for all streams with these rates and the model's values; no stream need
-reach it. A composite comes together with its trigger, or a fixed time later; so in a
-time slice a rule emits no more than the matches of its triggers in such a slice.
+The rule of this module: a bound holds for all streams with these rates and the model's values; a stream need not reach
+it. A composite comes together with its trigger, or a fixed time later; so in a time slice a rule emits no more than the
+matches of its triggers in such a slice.
 """
 
 from __future__ import annotations

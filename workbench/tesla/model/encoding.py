@@ -1,6 +1,6 @@
 """Encoding of values of rules on the pipes of a model.
 
-The rule of this module: a pipe carries numbers if they lie close together, and otherwise names of values, for a model
+The rule of this module: a pipe carries numbers if these are close together, and otherwise names of values, for a model
 has no floats, no texts and no null.
 """
 
@@ -56,7 +56,7 @@ class ValueEncoding(NamedTuple):
         return cls(table, domain, dict(zip(map(exactly, values), codes, strict=True)))
 
     def code_of(self, value: Value | None) -> Value | None:
-        """Return the code of a value; for one without a code, what people read in its place."""
+        """Return the code of a value; for one without a code, a text for people."""
         named = isinstance(self.domain, Enum)
         return self.codes.get(exactly(value), name_value(value) if named else value)
 

@@ -1,6 +1,6 @@
 """Arbitrary rows of facts in a model: chosen at the start of a run, and constant from then on unless they may change.
 
-The rule of this module: rows are places in the tables of their attributes; absent rows are zeros.
+The rule of this module: a row consists of indices in the tables of its attributes; absent rows are zeros.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class FixedFacts(NamedTuple):
     ----------
     tables: the value tables of its attributes, in their order.
     count: the number of rows.
-    rows: for each row the places of its values.
+    rows: for each row the indices of its values.
     """
 
     tables: Mapping[str, ValueTable]

@@ -36,12 +36,12 @@ MAXIMUM = 4096
 
 
 class ValueTable:
-    """The possible values of something, in order; the place of a value in the table represents it.
+    """Possible values, in order; the index of a value in the table represents it.
 
     Attributes
     ----------
-    places: the place of each value, by `exactly`.
-    sorted: whether values ascend, so that comparing places compares values.
+    places: the index of each value, by `exactly`.
+    sorted: whether values ascend, so that comparing indices compares values.
     """
 
     def __init__(self, values: Iterable[Value | None]) -> None:
@@ -53,13 +53,13 @@ class ValueTable:
 
     @property
     def distinct(self) -> bool:
-        """Whether equality of places means equality of values; null and NaN are equal to nothing."""
+        """Whether equality of indices means equality of values; null and NaN are equal to nothing."""
         there: tuple[Any, ...] = self.values
         return None not in there and all(a == a and a not in there[i + 1 :] for i, a in enumerate(there))
 
     @property
     def domain(self) -> Range:
-        """The range of places."""
+        """The range of indices."""
         return Range(0, max(len(self.values) - 1, 0))
 
     def __eq__(self, other: object) -> bool:
@@ -138,7 +138,7 @@ class GuardedValue:
         return self.cases.get((bool, True), (True, FALSE))[1]
 
     def place_in(self, table: ValueTable) -> tuple[Any, Term]:
-        """Return its place in a table, and the condition that it is not in the table."""
+        """Return its index in a table, and the condition that it is not in the table."""
         if self.index is not None and self.table == table:
             return restrict_to_range(self.index, table.domain), FALSE
         index: Any = const(0, table.domain)

@@ -1,7 +1,7 @@
 """The layout of events in a model of rules: the types, ages, attributes and numbers of events to retain.
 
 The rule of this module: it reads only the text of rules. An event is retained while a predicate or aggregate may
-select it, with the attributes that are read; nothing that the rules' results may depend on is left out.
+select it, with the attributes that are read; everything on which the rules' results may depend is retained.
 
 Source: design of rules in the model: a column is a queue of events with ages and a capacity; ages run to the longest
 chain of windows from a trigger to the column.
@@ -140,7 +140,7 @@ class LineLayout:
 
     @cached_property
     def line_columns(self) -> tuple[ColumnLayout, ...]:
-        """The columns whose events stand in the line."""
+        """The columns whose events are in the line."""
         return tuple(column for column in self.columns.values() if not column.apart)
 
     @cached_property
@@ -278,7 +278,7 @@ def _refuse_endless(role: Role) -> Refused:
             hint="write the longest time that matters, within 5 min from ...; or last, and equations",
         )
     return Refused(
-        f"{window} goes back by a time and by a number of events, and has no finite model",
+        f"{window} goes back by both a time and a number of events, and has no finite model",
         where=window.where,
         hint="let windows that depend on each other all measure times, or all count events",
     )
@@ -347,7 +347,7 @@ def _needs_no_order(roles: Sequence[Role], newest: tuple[str, ...], tables: Tabl
 
 
 def _find_equated_attribute(constraint: t.Expression) -> str | None:
-    """Return the attribute of the event that a constraint equates with something else."""
+    """Return the attribute of the event that a constraint equates with another value."""
     for sign, one, other in readings(constraint):
         if sign == "==" and reads(one, OWN) and all(slot.part != OWN for slot in slots(other)):
             return one.name

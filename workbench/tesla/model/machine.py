@@ -39,7 +39,7 @@ class ModelledRules(RulesInTicks):
         return 1
 
     def rounds(self, arrivals: Sequence[Sequence[Maybe]]) -> list[tuple[Any, tuple[Any, ...]]]:
-        """Return one front: in each step one event comes or time passes; `one` of the environment ensures this."""
+        """Return one front: in each step one event comes or time passes, as the environment `one` ensures."""
         front = tuple(slots[0] for slots in arrivals)
         return [(disjunction(each.present for each in front), front)]
 

@@ -43,7 +43,7 @@ RATES = "rates"
 def model_pipelines(
     programs: Sequence[Program], integers: Domain, bounds: RuleBounds | None = None, *, still: bool = False
 ) -> tuple[Pipeline, ...]:
-    """Model pipelines that are checked together: `int` becomes `integers`, and time comes in ticks.
+    """Model pipelines that are checked together: `int` becomes `integers`, and time is in ticks.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ def model_pipelines(
     if not any(frame.absences for frame in frames):
         max_ticks = max((max_ticks, *(rate.ticks for rate in rates.values())))
     elif still and any(rate.ticks > max_ticks for rate in rates.values()):
-        what = "rates of inputs that come together, at steps in which a tick passes at most"
-        raise Refused(what, hint="rules that wait for something not to come have no longer steps: use free inputs")
+        what = "rates of inputs that come together, at steps of at most one tick"
+        raise Refused(what, hint="rules with 'absent' have no longer steps: use free inputs")
     return tuple(_assume_rates(_with_ticks(each, max_ticks, still=still), rates, tick, unit) for each in models)
 
 
@@ -97,7 +97,7 @@ def _refuse_unknown(flat: Sequence[Pipeline], bounds: RuleBounds) -> None:
     for name in bounds.rates:
         known = [each for each in inputs if not any(each in pipeline.clocks for pipeline in flat)]
         if name not in (ANY_TYPE, *known):
-            raise InputError(f"rates are of inputs, and '{name}' is none", hint=did_you_mean(name, known))
+            raise InputError(f"rates are for inputs, and '{name}' is not an input", hint=did_you_mean(name, known))
     for (name, part), values in bounds.values.items():
         if None in values:
             raise InputError("inputs of a pipeline have no null in a model", hint="leave null out of --values")
@@ -157,19 +157,19 @@ def _time_input(flat: Pipeline) -> str:
     timed = [node for node in flat.nodes if isinstance(node.processor, RuleProcessor)]
     for node in timed:
         if node.inputs[0] not in clocks:
-            what = f"the time of {node.processor} is '{node.inputs[0]}', which the pipeline makes"
-            raise Refused(what, hint="a model has the time that comes in: leave that stream out", where=node.where)
+            what = f"the time of {node.processor} is '{node.inputs[0]}', which the pipeline computes"
+            raise Refused(what, hint="a model has only the time from outside: leave that stream out", where=node.where)
     if len(clocks) > 1:
-        raise Refused(f"rules have different times, {' and '.join(clocks)}", hint="give them the same one")
+        raise Refused(f"the times of rules differ: {' and '.join(clocks)}", hint="give all rules the same time")
     (time,) = clocks or (ELAPSED,)
     for node in flat.nodes:
         if time in (node.inputs[1:] if node in timed else node.inputs):
             what = f"{node.processor} reads the time of day: a model knows only how much time has passed"
             raise Refused(what, hint="leave it out, or check the rules by themselves", where=node.where)
     if time in dict(flat.outputs).values():
-        raise Refused("an output is the time: a model has only how much has passed", hint="leave it out")
+        raise Refused("an output is the time: a model has only the time that has passed", hint="leave it out")
     if time != ELAPSED and ELAPSED in dict(flat.inputs):
-        raise Refused(f"an input is called '{ELAPSED}', as the ticks of a model are", hint="call it otherwise")
+        raise Refused(f"an input is called '{ELAPSED}', the name for the ticks of a model", hint="rename it")
     return time
 
 
@@ -215,7 +215,7 @@ def _model_rules(
     facts = rows_of(rules.facts) if rules.facts is not None else bounds.facts
     for name in rules.fact_types:
         if name not in facts:
-            raise InputError(f"{rules} uses facts, {name}", hint=f"give them: --facts {name}=FILE.csv")
+            raise InputError(f"{rules} needs facts of type {name}", hint=f"add --facts {name}=FILE.csv")
     tick = bounds.tick or 1
     tables: dict[tuple[str, str], ValueTable] = {}
     for name, shape in zip(rules.fed, shapes[1:], strict=True):
@@ -233,7 +233,7 @@ def _model_rules(
     ticked = in_units(rules.rules, unit, trex=rules.trex, tick=tick)
     own = replace(bounds, facts=facts, trex=[0] if rules.trex else ())
     (frame,) = FrameSearch([ticked], tables, own, rates, rules.fed).frames()
-    frame = replace(frame, rates={})  # rates are assumed of the inputs
+    frame = replace(frame, rates={})  # the inputs have the rates
     return RulesInPipeline(
         rules.rules, rules.fed, shapes=tuple(shapes), facts=facts or None, integers=integers, trex=rules.trex,
         frame=frame, tick=tick, unit=unit, max_ticks=1, outputs=output_tables([frame]),

@@ -1,7 +1,7 @@
 """The retained events as terms: a line of slots, the newest event first.
 
-The rule of this module: the line records which events came, in order, and knows of rules only the `LineLayout`; an
-empty slot holds zeros, so that equal lines are equal states.
+The rule of this module: the line records which events came, in order, and knows nothing of rules but the `LineLayout`;
+an empty slot holds zeros, so that equal lines are equal states.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class EventLine:
         full = both(both(when, EQ(self.length(column), column.capacity)), negate(disjunction(replaced)))
         shifted, before, gone = [], head, FALSE
         for slot, here in zip(self.lined, replaced, strict=True):
-            # slots behind the event that the new one replaces do not move
+            # slots after the event that the new one replaces do not move
             shifted.append(choose(both(when, negate(gone)), before, slot))
             gone, before = either(gone, here), slot
         return self._replace_slots(shifted), full

@@ -60,7 +60,7 @@ class ModelComposite:
 
 
 class ModelCourse:
-    """The state of a run in a model, and the steps from it; `comes`: whether what is processed has come."""
+    """The state of a run in a model, and the steps from it; `comes`: whether the processed item has come."""
 
     def __init__(self, frame: RuleFrame, state: CourseState, comes: Term = TRUE):
         self.frame, self.comes = frame, comes
@@ -72,9 +72,9 @@ class ModelCourse:
         self.composites: list[ModelComposite] = []
         self.full: dict[str, Any] = dict.fromkeys(frame.capacities, FALSE)
         self.beyond: Any = FALSE
-        """Whether the model lacks the rest of the run: it has not what a composite causes, or a match remembers."""
+        """Whether the model lacks the rest of the run: the effects of a composite, or values that a match remembers."""
         self.outside: Any = FALSE
-        """Whether the model lacks the value of an attribute; what depends on it leaves a domain, too."""
+        """Whether the model lacks the value of an attribute; values that depend on it leave their domains, too."""
 
     # --- as state ---
 
@@ -355,7 +355,7 @@ def _group_exclusive(partials: Sequence[GuardedMatch]) -> Iterator[list[GuardedM
 
 
 def _evaluate_in(group: Sequence[GuardedMatch], expression: t.Expression) -> GuardedValue:
-    """Evaluate an expression in whichever match of an exclusive group exists."""
+    """Evaluate an expression in the one match of an exclusive group that exists."""
     return select([(each.when, evaluate(expression, each.look())) for each in group])
 
 

@@ -26,7 +26,7 @@ from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, slots
 from workbench.tesla.rule_set import RuleSet
 
 MEMORY = "rule "
-"""Prefix of the names of tables for what rules remember."""
+"""Prefix of the names of tables for values that rules remember."""
 
 
 class CourseState(NamedTuple):
@@ -38,7 +38,7 @@ class CourseState(NamedTuple):
     since: for each rule with a pause the ticks since its last emission, by its keys.
     waiting: for each `absent` rule its waiting matches.
     fixed_facts: the rows of each type of arbitrary facts.
-    begun: whether anything has happened; arbitrary facts are given before.
+    begun: whether an event has come; arbitrary facts come before.
     recent: the ages of the latest events of each type with a rate.
     """
 
@@ -115,7 +115,7 @@ class RuleFrame:
 
     @property
     def longest(self) -> int:
-        """The number of ticks without an event after which nothing changes any more."""
+        """The number of ticks without an event after which the state no longer changes."""
         ages = (column.limit for column in self.layout.columns.values())
         rates = (rate.ticks - 1 for rate in self.rates.values())
         return max((0, *ages, *rates, *(int(rule.pause.amount) for rule in self.pausing if rule.pause)))
@@ -211,7 +211,7 @@ def waiting_of(rule: t.Rule) -> str:
 
 
 def memory_of(rule: t.Rule) -> str:
-    """Return the name of the tables for what a rule remembers."""
+    """Return the name of the tables for values that a rule remembers."""
     return f"{MEMORY}{rule.name}"
 
 

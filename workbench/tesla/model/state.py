@@ -18,7 +18,7 @@ from workbench.core.term import FALSE, Term, leaves
 
 @dataclass(frozen=True)
 class VariablePart:
-    """A variable part of a template."""
+    """A part of a template that is a variable."""
 
     name: str
     domain: Domain

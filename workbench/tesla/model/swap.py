@@ -1,7 +1,7 @@
-"""Two orders of two simultaneous events: a stream in its order, and with two neighbours exchanged.
+"""Compare two orders of simultaneous events: a stream in its order, and with two neighbours exchanged.
 
-The rule of this module: at most one of its inputs brings an event in a step, as in models of rules, and it stops
-everything that would make the orders differ in more than these two events.
+The rule of this module: at most one of its inputs brings an event in a step, as in models of rules, and it stops if the
+orders would otherwise differ in more than these two events.
 """
 
 from __future__ import annotations

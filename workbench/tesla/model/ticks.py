@@ -132,7 +132,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         assumptions = [f"times are multiples of {self._time(1)}{longest}"]
         changes = dict.fromkeys(self.frame.changing, ", which may change between two events")
         assumptions += [
-            f"{name} has any rows, at most {max_rows}{changes.get(name, '')}"
+            f"{name} has arbitrary rows, at most {max_rows}{changes.get(name, '')}"
             for name, max_rows in self.frame.fixed_facts.items()
         ]
         rates = self.frame.rates.items()

@@ -20,7 +20,7 @@ class WaitingMatch(NamedTuple):
     left: the remaining ticks plus one (0: no match).
     starts: whether it has another trigger than the match before it.
     tag: a number unique among the waiting matches of its rule, which marks the events that it will consume.
-    indices: the values that it remembers, as places in their tables.
+    indices: the values that it remembers, as indices in their tables.
     """
 
     left: Any
@@ -60,7 +60,7 @@ def remove(line: Sequence[WaitingMatch], gone: Sequence[Term]) -> list[WaitingMa
 
 
 def first_due(line: Sequence[WaitingMatch], when: Term, *, several: bool) -> list[Term]:
-    """Return which matches are due when a tick passes, and share the first one's trigger; it may have `several`."""
+    """Return which matches are due when a tick passes, and have the first one's trigger; it may have `several`."""
     inside, due = both(when, EQ(line[0].left, 1)), []
     for index, each in enumerate(line):
         if index:

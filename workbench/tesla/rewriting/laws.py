@@ -66,7 +66,7 @@ def law_of_a_rule(name: str, says: str) -> Callable[[Callable[[ResolvedRule], It
     return add
 
 
-@law_of_a_rule("implied", "what holds by the constraints beside and before it need not be evaluated")
+@law_of_a_rule("implied", "a condition that own or earlier constraints imply need not be evaluated")
 def _iterate_implied(rule: ResolvedRule) -> Iterator[t.Rule]:
     return (each.rule for each in leave_out_constraints(rule) if each.known.implies(each.conclusion))
 
@@ -82,7 +82,7 @@ def _never(rules: RuleSet) -> Iterator[RuleSet]:
 
 @law_of_a_rule(
     "idle",
-    "a limit without `each`, a pause of 0, a window from 0 on and a consumption of what is never looked for "
+    "a limit without `each`, a pause of 0, a window from 0 on and the consumption of events never selected "
     "change nothing",
 )
 def _idle(rule: ResolvedRule) -> Iterator[t.Rule]:
@@ -131,7 +131,7 @@ def _count_twice(rule: ResolvedRule) -> Iterator[t.Rule]:
 
 @law_of_a_rule(
     "earlier",
-    "a condition on what the trigger or an `each` brings is a constraint of that one, for all of it is examined",
+    "a condition on the trigger or on an `each` is a constraint of that part, since all its events are examined",
 )
 def _earlier(rule: ResolvedRule) -> Iterator[t.Rule]:
     for fewer, moved in one_less(rule.where_clause):
@@ -152,7 +152,7 @@ def _earlier(rule: ResolvedRule) -> Iterator[t.Rule]:
 
 @law_of_a_rule(
     "needless not",
-    "a `not` holds by itself where nothing satisfies its constraints, where a wider `not` stands beside it, and "
+    "a `not` holds by itself where nothing satisfies its constraints, where there is also a wider `not`, and "
     "between the last such event and what that is before",
 )
 def _needless(rule: ResolvedRule) -> Iterator[t.Rule]:
@@ -193,7 +193,7 @@ def _weaker(rule: ResolvedRule, weak: int, strong: int, upto: int) -> bool:
     return all(map(known.implies, normalize(rule.parts[weak].constraints)))
 
 
-@law_of_a_rule("tighter", "a window ends where a `not` forbids all that it would select")
+@law_of_a_rule("tighter", "a window ends where a `not` forbids all events that it would select")
 def _tighter(rule: ResolvedRule) -> Iterator[t.Rule]:
     for index, part in enumerate(rule.parts):
         window = part.window
@@ -212,7 +212,7 @@ def _tighter(rule: ResolvedRule) -> Iterator[t.Rule]:
                 yield with_part(rule, index, replace(part, window=replace(window, maximum=shut.minimum)))
 
 
-@law_of_a_rule("sooner", "a `not` or an aggregate that depends on nothing an `each` brings can stand before it, once")
+@law_of_a_rule("sooner", "a `not` or an aggregate that does not depend on an `each` can be evaluated once, before it")
 def _sooner(rule: ResolvedRule) -> Iterator[t.Rule]:
     for index, part in enumerate(rule.parts):
         if not isinstance(part, t.Aggregate) and not part.policy.forbids:

@@ -65,7 +65,7 @@ def _remembers(rule: t.Rule) -> bool:
 
 
 def _format_rest(rule: t.Rule) -> str:
-    """Format everything that two merged rules must have in common."""
+    """Format the parts that two merged rules must have in common."""
     trigger = replace(rule.trigger, constraints=())
     return str(replace(rule, name="", named=False, trigger=trigger, evaluations=(), comment=""))
 

@@ -66,7 +66,7 @@ def certify(pipeline: AnyProgram, history: int | None = None, settings: Settings
         history is None or (certificate.settled is None and certificate.history <= history)
     ):
         return certificate
-    settings = replace(require_settings(settings).fit(pipeline), vacuity=False)  # it is for its domains alone
+    settings = replace(require_settings(settings).fit(pipeline), vacuity=False)  # valid only for its domains
     verdict: Verdict | None = None
     for events in range(1, LONGEST + 1) if history is None else (history,):
         verdict = _check_pipelined(pipeline, node, events, settings)
@@ -111,7 +111,7 @@ def _make_certificate(
 ) -> Certificate:
     """Make the certificate of the model checker's result, over the domains that it has checked."""
     domains = domains_of(processor, inputs)
-    scope = settings.scope()  # values that a processor names in addition make no certificate wider
+    scope = settings.scope()  # further values that a processor names do not widen a certificate
     checked = tuple(resolve(domain, scope) for domain in domains)
     over = "over its domains"
     if checked != domains and verdict.for_every_n:
@@ -128,7 +128,7 @@ def _make_refusal(processor: Processor, events: int, verdict: Verdict) -> NotCer
     claim = f"`{processor}` depends on more than the last {events} event{'s' if events > 1 else ''}"
     if verdict.outcome is Outcome.FAILS and verdict.counterexample is not None:
         return NotCertified(
-            f"{claim}: it cannot be pipelined so. A copy that begins with them emits something else: "
+            f"{claim}: it cannot be pipelined. A copy that begins with them emits other events: "
             f"{_describe(verdict.counterexample)}",
             verdict,
             hint="wb.render_timeline draws the run: `verdict.counterexample` of this error",

@@ -56,12 +56,12 @@ class Dead:
 
 @dataclass(frozen=True)
 class Needed:
-    """A processor that no truncation can do without, as far as is known.
+    """A processor that every truncation needs, as far as is known.
 
     Attributes
     ----------
-    verdict: on the short cut from one of its inputs, if one has its type; else on whether its outputs emit, which they
-        would not do without it. The counterexample shows the difference.
+    verdict: on the short cut from one of its inputs, if one has its type; else on whether its outputs emit, since
+        without it they would not. The counterexample shows the difference.
     without: the difference, in words.
     reason: why it is not known whether some short cut could replace it; empty if every one was refuted.
     """
@@ -144,7 +144,7 @@ def dead_path_findings(pipeline: Program, settings: Settings) -> tuple[Finding]:
 
 
 def dead_path_lines(findings: Sequence[Finding]) -> list[str]:
-    """Return lines on what can be deleted, what is needed, and what would do together."""
+    """Return lines on what can be deleted, what is needed, and which processors suffice together."""
     return findings[0].says.splitlines()
 
 
@@ -171,14 +171,14 @@ def _report_reduced(reduced: Reduced) -> Finding:
     names = ", ".join(f"'{name}'" for name in node_names) or "no processor at all"
     form = {"removed": "removed", "kept": "kept", "mode": "answer", "verdict": "outcome"}
     bounds = BEFORE_OVERFLOW * (reduced.verdict is not None and reduced.verdict.within_bounds)
-    text, data = f"{names} would do, {reduced.mode}{bounds}", {"removed": reduced.removed, "kept": node_names}
+    text, data = f"{names} would suffice, {reduced.mode}{bounds}", {"removed": reduced.removed, "kept": node_names}
     return Finding("together", reduced.mode, text, reduced.verdict, data=data, form=form)
 
 
 def _list_lines(paths: DeadPaths, needed: Sequence[Finding]) -> Iterator[str]:
     yield from (f"  {name}: can be deleted; no output depends on it" for name in paths.unread)
     silent = ", ".join(f"'{name}'" for name in paths.silent)
-    yield from (f"  {name}: can be deleted; it feeds only what never emits: {silent}" for name in paths.unheard)
+    yield from (f"  {name}: can be deleted; it feeds only outputs that never emit: {silent}" for name in paths.unheard)
     for node in paths.pipeline.nodes:
         best = paths.best(node.name)
         if best is not None and node.name not in {*paths.unread, *paths.unheard}:
@@ -273,7 +273,7 @@ class _Search:
         verdict = self.speaking[output]
         if verdict.outcome is not Outcome.FAILS:  # it is not known whether that output ever emits
             reason = reason or verdict.reason or BOUNDS_EARLY
-        return Needed(name, verdict, f"without it '{output}' would not speak{_name_last_step(verdict)}", reason)
+        return Needed(name, verdict, f"without it '{output}' would emit nothing{_name_last_step(verdict)}", reason)
 
     def reduce(self, dead: Sequence[Dead]) -> Reduced | None:
         """Apply short cuts one after the other, as long as the whole stays as good."""

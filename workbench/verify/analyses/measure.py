@@ -1,4 +1,4 @@
-"""Measures in steps, with the run that shows each: latency from an event to its effect, and the longest silence.
+"""Measure latency from an event to its effect, and the longest silence: numbers of steps, with a run for each.
 
 Latency: an output event is caused by the input events from which a chain of firings leads to it, each firing consuming
 what the one before has emitted (`tagged` explains why memories do not count). Latency is therefore the time that
@@ -174,8 +174,8 @@ def latency(pipeline: AnyProgram, source: str, output: str, settings: Settings |
     settings = require_settings(settings).fit(pipeline)
     flat = settings.flat(pipeline)
     if rules := next((node.processor for node in flat.nodes if node.processor.marks), None):
-        what = f"latency is not measured through {rules}: what it emits is caused by several events"
-        raise Refused(what, hint="run the others: --only dead-paths,silence,constants,order")
+        what = f"latency is not measured through {rules}: several events cause its outputs"
+        raise Refused(what, hint="run the other analyses: --only dead-paths,silence,constants,order")
     following = tag_events(flat, source)
     verdict, witness = find_longest(
         following, waiting(source, output), partial(latency_below, source, output), settings

@@ -51,7 +51,7 @@ def order(pipeline: AnyProgram, settings: Settings | None = None) -> Finding:
 
     The finding has the open inputs, whether the sequence on every output is a function of those on the inputs, the
     processors that do not wait for a complete front (`unsure`: nothing is known of what they feed), and for each queue
-    when it `Overflows`, with a run to it; no queue if there is one input only.
+    when it `Overflows`, with a run to it; no queue if there is only one input.
     """
     pipeline = program_of(pipeline)
     settings = require_settings(settings).fit(pipeline)
@@ -87,7 +87,7 @@ def _decide_queue(pipeline: Pipeline, queue: str, settings: Settings) -> tuple[V
 
 
 def _report_queue(queue: str, free: Verdict, together: Verdict | None, *, others: bool) -> Finding:
-    """Report when a queue overflows; if another one can, nothing is known of what follows."""
+    """Report when a queue overflows; if another one can overflow first, nothing is known."""
     overflows = Overflows.SOME_ORDERS
     if Outcome.UNKNOWN in (free.outcome, together and together.outcome):
         overflows = Overflows.UNKNOWN

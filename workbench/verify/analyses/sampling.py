@@ -20,7 +20,7 @@ from workbench.verify.ask.environment import Environment
 RUNS, STEPS = 12, 24
 """The number of runs, and their maximum length: a few milliseconds together."""
 TRIES = 20
-"""How often a step is drawn that breaks assumptions, before a run does without it."""
+"""Maximum number of draws of a step that breaks assumptions, before a run continues without it."""
 
 
 class SampledRun(NamedTuple):

@@ -37,7 +37,7 @@ def has_machines(pipeline: Program) -> bool:
 
 
 def states(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[Finding, ...]:
-    """Find what the machines of a pipeline can do, also in groups; not machines inside slices and the like.
+    """Find the possible steps of a pipeline's machines, also in groups, but not inside slices and the like.
 
     Each finding has the `states`, the initial one first; those that are `unreached`, and those that are reached and
     never left (`final`); and all `steps` that the machine may take: whether some run has it, None if undecided.

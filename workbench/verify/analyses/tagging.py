@@ -1,7 +1,7 @@
 """A pipeline in which one input event is tagged, and the tag follows everything the event causes.
 
 The results of one firing of a processor are caused by the front that it consumes, and by nothing else: a memory (the
-total of a `cumulate`, the earlier events of a window) is not on its way anywhere. So every event is paired with a
+total of a `cumulate`, the earlier events of a window) is not in transit. So every event is paired with a
 Boolean, a firing hands the tag of its front to its results, and since queues hold pairs the tag waits where its event
 waits. Values and firings are those of the pipeline itself.
 """

@@ -153,7 +153,7 @@ class Truncated:
                 later = check(both, _catches_up(name), side_settings)
                 verdict = later if later.outcome is not Outcome.HOLDS else verdict
                 strict = later.within_bounds and check(both, _catches_up(name, strictly=True), side_settings)
-                if strict and strict.outcome is not Outcome.HOLDS:  # an overflow may be all that would let it catch up
+                if strict and strict.outcome is not Outcome.HOLDS:  # perhaps it could catch up only by an overflow
                     verdict = replace(verdict, outcome=Outcome.UNKNOWN, reason=BEHIND)
         return verdict
 
@@ -163,7 +163,7 @@ class Truncated:
         both, same = side_by_side(whole, truncated, mode)
         sizes = _spread(flatten(both), self.settings)
         sizes |= {queue: sizes[queue] * times for queue in sizes if queue.startswith("truncated.")}
-        for node in both.nodes:  # where events meet: an overflow would hide that more wait than may
+        for node in both.nodes:  # where events meet: an overflow would hide that too many wait
             if node.queues:
                 left, right = (both.widths[pipe] or 1 for pipe in node.inputs)
                 sizes |= {f"{node.name}.left": left, f"{node.name}.right": lead(self.settings) + right}
@@ -182,7 +182,7 @@ def _fits() -> Property:
 
 
 def _pace(comparisons: Iterable[str], limit: int) -> Iterator[Property]:
-    """Yield the properties that no event of the whole pipeline waits for the truncated one, and few the other way."""
+    """Yield the properties that no event of the whole waits for the truncation, and at most `limit` vice versa."""
 
     def bounded(queue: str, size: int) -> Property:
         return always(lambda s: LE(s.queues[queue].length, size), f"queue({queue}).length <= {size}")

@@ -49,7 +49,7 @@ def advise(verdict: Verdict, problem: Problem) -> tuple[str, ...]:
         return tuple(islice(_widen(verdict, problem), MAXIMUM))
     if settings.engine not in ("auto", "all"):
         hints = [*_name_missing(problem), "every engine in turn: --engine auto"]
-        if not limited:  # the engine decides no such question, however small
+        if not limited:  # the engine decides no such question, even a small one
             return tuple(hints)
     else:
         hints = [*_name_missing(problem), *_choose_engine(verdict)]
@@ -87,7 +87,7 @@ def _choose_engine(verdict: Verdict) -> Iterator[str]:
     elif all(each.bits <= MAX_BITS for each in verdict.reached):
         yield "all the time for the states, one by one: --engine explicit"
     elif (farthest := max(going, key=lambda name: (going[name], name != "explicit"))) != "explicit" and going[farthest]:
-        yield f"all the time for the engine that came farthest: --engine {farthest}"
+        yield f"all the time for the engine that got farthest: --engine {farthest}"
 
 
 def _narrow(verdict: Verdict, problem: Problem) -> Iterator[str]:
@@ -125,7 +125,7 @@ def _widen(verdict: Verdict, problem: Problem) -> Iterator[str]:
     bound = "" if verdict.vacuity is None else verdict.vacuity.bound
     name, _, _ = bound.partition(" ")
     if bound.startswith("-"):
-        yield f"leave {bound} out, or let it allow more"
+        yield f"leave out {bound}, or raise it"
     elif name == "N":
         yield f"more integers: -N {max(_find_usual_n(problem), 2 * (verdict.n or 1))} (N = {verdict.n} now)"
     elif name == "int":
@@ -147,7 +147,7 @@ def _lengthen(verdict: Verdict, problem: Problem) -> Iterator[str]:
     elif queues:
         yield f"longer queues: -Q {4 * max(1, now)} ({now} now)"
     else:
-        yield "mend what leaves its range: -p stays-in-range shows the run"
+        yield "fix the number that leaves its range: -p stays-in-range shows the run"
         return
     environment = problem.environment
     if environment.arrivals == "free" and len(problem.subject.pipeline.inputs) > 1:

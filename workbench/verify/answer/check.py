@@ -109,7 +109,7 @@ def _query_engines(prepared: Prepared) -> Decision:
 
 @contextmanager
 def _explain_stuck(prepared: Prepared) -> Iterator[None]:
-    """Explain the deadlock of a model whose inputs always come, where the assumptions let none come."""
+    """Explain the deadlock of a model whose inputs always come, where the assumptions allow no events."""
     try:
         yield
     except DeadlockError as error:
@@ -128,7 +128,7 @@ def _limit_deciding() -> EngineLimits:
 
 
 class _Conclusion:
-    """The conclusion from the answers of engines."""
+    """Draws the conclusion from the answers of engines."""
 
     def __init__(self, prepared: Prepared, decision: Decision) -> None:
         self.prepared, self.question, self.settings = prepared, prepared.question, prepared.settings
@@ -244,7 +244,7 @@ class _Conclusion:
         if role == "property":
             lengthen(SHOWING)
         try:
-            with share(1):  # a budget of its own: the decision stands whatever happens here
+            with share(1):  # a budget of its own: nothing here changes the decision
                 return decode(*arguments, shows, answer.shortest)
         except LimitMet as met:
             self.unshown.append(f"an engine found a run, which is not shown: {met.what}")
@@ -279,7 +279,7 @@ class _Conclusion:
     def _explain_trivial(self) -> str:
         if self.question.about_ranges:
             return "types and guards show that every update stays in its range: no engine was needed"
-        return "no assumption: it is true by construction"
+        return "nothing: it is true by construction"
 
     def _ground_bounds(self) -> Iterator[Ground]:
         """Yield the grounds about bounds.

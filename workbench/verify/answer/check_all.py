@@ -92,7 +92,7 @@ def _decide(item: Problem, parts: int, known: Verdict | None, *, examined: bool,
             with phase("what it rests on", part=True):
                 return examine(verdict, brief=brief)
     except LimitMet as met:
-        return verdict or item.make_undecided().give_up(met)  # the decision stands
+        return verdict or item.make_undecided().give_up(met)  # the decision is valid without it
     except EngineMissing as error:
         if strict or item.settings.engine != "auto":
             raise

@@ -1,4 +1,4 @@
-"""Examining a verdict: whether it holds for want of cases, and whether it survives other bounds.
+"""Examine a verdict: whether it holds for want of cases, and whether it is the same within other bounds.
 
 Each ground of a verdict is tested here. Conditions without which the property is vacuous must come true on some
 run (the witness is shown); the module checks whether queues fill up; and it decides the property again with one
@@ -68,8 +68,8 @@ def examine(verdict: Verdict, *, brief: bool = False) -> Verdict:
     check_kind(verdict, Verdict, FROM_CHECK)
     if verdict.problem is None:
         raise WorkbenchError(
-            f"it is not known what '{verdict.property}' was decided for",
-            hint="examine what `check` gave in this process",
+            f"the question of the verdict on '{verdict.property}' is not known",
+            hint="examine verdicts of `check` in this process",
         )
     if verdict.outcome is Outcome.UNKNOWN or verdict.problem.system or verdict.problem.has_models:
         return verdict
@@ -92,7 +92,7 @@ class _Examination:
     def findings(self) -> Iterator[Ground]:
         if self.prepared.trivial:
             if not self.prepared.question.about_ranges:
-                yield _report("vacuity", Reliance.WEAK, "true by construction: there is nothing it could be false of")
+                yield _report("vacuity", Reliance.WEAK, "true by construction: it cannot be false")
             return
         if self.verdict.vacuity is not None:
             yield _report("vacuity", Reliance.WEAK, f"vacuous: {self.verdict.vacuity}")
@@ -118,7 +118,7 @@ class _Examination:
     def _examine_vacuity(self) -> Iterator[Ground]:
         cases = self.prepared.question.exercised
         if not cases:
-            yield _report("vacuity", Reliance.UNKNOWN, "no condition is known without which it is vacuous")
+            yield _report("vacuity", Reliance.UNKNOWN, "no condition is known that makes it vacuous")
         for words, _ in cases:
             verdict = check(self.pipeline, self._never(words), self.settings)
             if verdict.outcome is Outcome.FAILS and verdict.counterexample:
@@ -198,7 +198,7 @@ class _Examination:
         yield self._examine_one_value_more()
         enough = None if self.prepared.model.instead else self._find_enough(self.settings)
         if enough is None or enough != self._find_enough(replace(self.settings, n=self.settings.n + 1)):
-            text = "not known: values are computed with, or ordered"
+            text = "not known: the values are used in arithmetic or compared in order"
             yield _report("every N", Reliance.UNKNOWN, text)
             return
         argument = f"for every N >= {max(enough, 1)}: values are only moved and compared for equality"
@@ -223,7 +223,7 @@ class _Examination:
 
     def _examine_larger_queues(self) -> Iterator[Ground]:
         if not self.prepared.model.queues:
-            yield _report("every Q", Reliance.CONFIRMED, "the same for every Q: there is no queue in its way")
+            yield _report("every Q", Reliance.CONFIRMED, "the same for every Q: it depends on no queue")
             return
         yield self._examine_one_place_more()
         yield from self._argue_for_larger_queues()

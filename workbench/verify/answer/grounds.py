@@ -16,7 +16,7 @@ from workbench.verify.ask.properties import LEAVES_RANGE
 
 
 def beyond(model: Model, *, about_ranges: bool = False) -> str:
-    """Describe what the overflow flag of a model means, for a property that is not about overflow itself."""
+    """Describe the event that the overflow flag of a model stands for, for a property that is not about overflow."""
     if model.queues and model.escapes is not FALSE and not about_ranges:
         return f"a queue overflows, or {LEAVES_RANGE}"
     return "a queue overflows" if model.queues or about_ranges else LEAVES_RANGE
@@ -70,7 +70,7 @@ def find_number_grounds(
 
 
 def misfortunes(system: System) -> tuple[str, ...]:
-    """Return one sentence per fault that a system leaves open."""
+    """Return a sentence for each fault that may strike in a system."""
     oracles = [each for each in system.inputs if each.heard is not None and each.present.name in system.domains]
     processors = dict(each.of for each in oracles if each.of is not None)
     return tuple(
@@ -87,7 +87,7 @@ def list_assumptions(pipeline: Pipeline, system: System) -> list[Contract]:
 
 
 def ending(system: System, *, may: bool) -> list[str]:
-    """Return a sentence on whether the input streams may end, if that makes a difference."""
+    """Return a sentence on whether the input streams may end; empty if that makes no difference."""
     if system.end is None or system.end.now.name not in system.domains:
         return []
     return [f"the input streams {'may end at any step' if may else 'do not end'}"]

@@ -1,7 +1,7 @@
 """Whether runs meet the assumptions of a pipeline for ever, and up to which step some do.
 
 The rule of this module: an input is judged by its events. Assumptions contradict each other if no run that meets them
-has infinitely many events on an input that they read; that nothing comes meets every assumption.
+has infinitely many events on an input that they read; a run without events meets every assumption.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class Prepared:
         if up_to_escapes:
             names = question.system.names()
             roots = (*roots, *(var(name, names[name].domain) for name in self._list_obliged(names)))
-        if settings.environment.row.together:  # then all inputs come, also those that the property does not read
+        if settings.environment.row.together:  # then every input has events, also one that the property does not read
             coming = question.system.coming
             roots = (*roots, *(each.present for each in question.system.arrivals if each.present.name in coming))
         self.model = focus(question.system, roots)
@@ -158,7 +158,7 @@ class Prepared:
         return [name for name in names if instance_of(name) in obliged]
 
     def _list_side_queries(self) -> dict[str, PartQuestion]:
-        """Return the questions how far the bounds reach, and whether the cases occur that the property needs."""
+        """Return the questions whether bounds are met, and whether the cases occur that the property needs."""
         question, questions = self.question, dict[str, PartQuestion]()
         if question.in_bounds and self.hidden is not FALSE:
             questions["in bounds"] = PartQuestion(question.kind, question.in_bounds(self.hidden), side=True)

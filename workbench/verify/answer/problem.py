@@ -162,8 +162,8 @@ class Problem:
         start = time.monotonic()
         try:
             with Budget(self.settings.seconds, self.settings.memory_mb):
-                if remaining().seconds == 0.0:  # many questions, and no time left for this one
-                    raise LimitMet(remaining_limits().time, "other properties were decided")
+                if remaining().seconds == 0.0:  # many questions, and no time is left for this one
+                    raise LimitMet(remaining_limits().time, "the time went to other properties")
                 settings = replace(self.fitting, environment=self.environment)
                 verdict = self._decide(settings)
                 larger = (partial(self._decide, each) for each in settings.larger())
@@ -211,7 +211,7 @@ def problem(
     if syntax is not None:
         prop = make_question(syntax, subject if isinstance(subject, Loaded) else None)
     if not isinstance(prop, Property | Equivalence):
-        raise InputError(f"{prop!r} is no property", hint='write it: "no-overflow", "always (y >= 0)", ...')
+        raise InputError(f"{prop!r} is not a property", hint='write it: "no-overflow", "always (y >= 0)", ...')
     return Problem(subject, prop, require_settings(settings), syntax)
 
 
@@ -328,7 +328,7 @@ def refuse_full_columns(flat: Pipeline, settings: Settings) -> None:
         is_retaining = isinstance(node.processor, Keeping) and not isinstance(node.processor, Deferring)
         if is_retaining and check(_alone(flat, node), no_overflow(), free).outcome is not Outcome.HOLDS:
             raise Refused(
-                f"{node.processor} may retain more events than fit, and what waits behind is not known",
+                f"{node.processor} may retain more events than fit, and the next ones are not known",
                 where=node.where,
                 hint="`check -p no-overflow` answers within bounds; proofs need rules that select the newest events",
             )

@@ -96,7 +96,7 @@ def decode(
 
 
 class Rerun(NamedTuple):
-    """The steps of a run with two more rounds of its loop, the queue contents after each, and the result of the replay.
+    """The steps of a run with two more rounds of its loop, the queue contents after each, and the replay's result.
 
     `stop`: which number leaves its range, if the run ends with that. `executed`: the pipeline that was run.
     """
@@ -326,7 +326,7 @@ def execute(
             if error.queue in step.overflows or seen_escape:
                 return CONFIRMED, "" if error.queue else getattr(error.__cause__, "what", "")
             if any_escape:
-                return f"{CONFIRMED} up to step {position}, where {unseen} leaves its domain, and is not as shown", ""
+                return f"{CONFIRMED} up to step {position}, where {unseen} leaves its domain, and differs there", ""
             return f"model gap at step {position}", ""
         # otherwise comparing both ends is enough: each waiting event reaches the head of its queue in the end, or waits
         # before the last step, which may overflow

@@ -83,9 +83,9 @@ class Settings:
         refuse_unknown("arithmetic", self.integers, Overflowing)
         for name, (kinds, words) in _KINDS.items():
             value = getattr(self, name)
-            negative = isinstance(value, Real) and name != "n" and value < 0  # a domain refuses its N by itself
+            negative = isinstance(value, Real) and name != "n" and value < 0  # the domain checks N itself
             if not isinstance(value, kinds) or isinstance(value, bool) or negative:
-                raise InputError(f"the setting {name} cannot be {value!r}", hint=f"it is {words}")
+                raise InputError(f"the setting {name} cannot be {value!r}", hint=f"expected {words}")
 
     @property
     def domain(self) -> Integer:
@@ -146,5 +146,5 @@ def require_settings(settings: Settings | None) -> Settings:
     if settings is None:
         return Settings()
     if not isinstance(settings, Settings):
-        raise InputError(f"settings are expected, not {settings!r}", hint='write wb.Settings(q=3, engine="nusmv")')
+        raise InputError(f"expected settings, not {settings!r}", hint='write wb.Settings(q=3, engine="nusmv")')
     return settings

@@ -80,7 +80,7 @@ class Trace:
         return plural(len(self.steps), "step")
 
     def __repr__(self) -> str:
-        loop = "" if self.loop is None else f", from step {self.loop} on again and again"
+        loop = "" if self.loop is None else f", repeated for ever from step {self.loop} on"
         return f"<a run of {self.length}{loop}{f': {self.shows}' if self.shows else ''}>"
 
     @property

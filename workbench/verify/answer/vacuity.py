@@ -45,7 +45,7 @@ Conditions = Callable[[Pipeline], Iterable[Any]]
 def find_vacuity(
     pipeline: Pipeline, model: Model, settings: Settings, never: Sequence[str], outcome: Outcome, compare: Conditions
 ) -> Vacuity | None:
-    """Return what makes a verdict vacuous: a condition of the property, or a comparison in its cone, is never true.
+    """Return why a verdict is vacuous: a condition of the property, or a comparison in its cone, is never true.
 
     Parameters
     ----------

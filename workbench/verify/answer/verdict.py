@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from workbench.smv.engines.engine import Reached
     from workbench.verify.answer.problem import Problem
 
-FROM_CHECK = "give what wb.check or wb.equiv returns"
-"""Where verdicts come from, as a hint."""
+FROM_CHECK = "pass the result of wb.check or wb.equiv"
+"""The hint that names the functions which return verdicts."""
 
 
 class Outcome(StrEnum):
@@ -169,7 +169,7 @@ class Verdict(Displayed):
     length: the number of steps, if the property asks for the longest run of something.
     depth: the number of steps for which an undecided property was decided; None: no step.
     reached: the progress of each engine, if the property was not decided.
-    vacuity: what never happens in the model, if that makes the verdict vacuous.
+    vacuity: the event that never happens in the model, if that makes the verdict vacuous.
     examined: the findings about the verdict's grounds (`answer.examine`).
     """
 
@@ -207,7 +207,7 @@ class Verdict(Displayed):
         """Return the data of the ground of this kind; None if there is none."""
         return next((each.data for each in self.grounds if each.kind == kind), None)
 
-    @builtins.property  # the class has a field of that name
+    @builtins.property  # the class has a field named `property`
     def rests_on(self) -> tuple[str, ...]:
         """The sentences of the assumptions and bounds the outcome depends on, most important first."""
         return tuple(each.text for each in self.grounds if each.text)
@@ -239,7 +239,7 @@ class Verdict(Displayed):
             return (RANGE_REMEDIES,)
         if self.outcome is not Outcome.UNKNOWN or self.problem is None:
             return ()
-        from workbench.verify.answer.advice import advise  # which knows problems
+        from workbench.verify.answer.advice import advise  # it imports `problem`
 
         return advise(self, self.problem)
 

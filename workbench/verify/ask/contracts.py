@@ -19,7 +19,7 @@ from workbench.verify.ask.properties import OverDomains, Property, Question, inv
 
 @dataclass(frozen=True, repr=False)
 class ContractHolds(Property):
-    """The property that no run breaks a contract at a step up to which it meets the assumptions.
+    """The property that no run which meets the assumptions up to a step breaks a contract at that step.
 
     Attributes
     ----------

@@ -84,7 +84,7 @@ class Environment:
     """Whether a system outside of the pipeline drives the inputs; it exists as SMV text only."""
 
     def __post_init__(self) -> None:
-        refuse_unknown("way for events to come", self.arrivals, ARRIVALS)
+        refuse_unknown("pattern of arrivals", self.arrivals, ARRIVALS)
 
     @property
     def row(self) -> ArrivalsRow:
@@ -123,7 +123,7 @@ class Environment:
         With stutter reduction, every step has an input event or an event that waits for time to pass, unless
         assumptions may rule out all events. Where a processor of the system acts at the end of the streams, they may
         end at any step (unless `ends` is false or the environment is fair), which is a step without events; nothing
-        comes after it. Oracles may carry anything.
+        comes after it. Oracles may carry any value.
         """
         present = [i.present for i in system.arrivals if i.present.name in system.domains]
         nothing = conjunction(negate(p) for p in present)

@@ -203,7 +203,7 @@ def _comparable(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> None:
 
 
 def _has_equality(a: Domain, b: Domain) -> bool:
-    """Whether values of two domains are compared as what they are: ranges of numbers, and records of such values."""
+    """Whether values of two domains can be compared: equal domains, ranges of numbers, and records of such values."""
     if isinstance(a, Tuple) and isinstance(b, Tuple):
         return len(a.fields) == len(b.fields) and all(map(_has_equality, a.fields, b.fields))
     return same_domain(a, b) or (isinstance(a, Range) and isinstance(b, Range))
@@ -216,7 +216,7 @@ def _pipes(name: str, body: Pipeline) -> tuple[str, ...]:
 
 
 def _fresh(names: list[str], other_names: set[str]) -> list[str]:
-    """Return the names, made distinct by numbers where they are equal or taken."""
+    """Return the names, with numbers added where they are equal or taken."""
     distinct_names: list[str] = []
     for name in names:
         twice = names.count(name) > 1

@@ -153,8 +153,8 @@ class Labels(Evaluator):
     def _refuse_event(self, e: s.Expression, value: Any) -> None:
         """Refuse an event of rules in place of a condition."""
         if self._of_rules and self._find_pipe(e) and not (isinstance(value, Term) and isinstance(value.domain, Bool)):
-            what = f"'{e}' is an event, and not a condition"
-            raise LanguageError(what, where=e.where, hint=f"write {e}.present for whether it comes")
+            what = f"'{e}' is an event, not a condition"
+            raise LanguageError(what, where=e.where, hint=f"write {e}.present for the condition that it comes")
 
     @property
     def _of_rules(self) -> bool:
@@ -182,7 +182,7 @@ class Labels(Evaluator):
         path = join_dotted(e)
         if path in self.labels and path in self.pipes:
             hint = f'write {path}.value for the pipe, "{path}" for the label'
-            raise e.error(f"'{path}' is a pipe, and a label", hint)
+            raise e.error(f"'{path}' is both a pipe and a label", hint)
         if path is not None and path not in self.labels:
             return self._pipe(e, path.split("."))
         if isinstance(e, s.Operation):
@@ -192,7 +192,7 @@ class Labels(Evaluator):
         return super().value(e)
 
     def _operand(self, e: s.Expression, whole: s.Operation) -> Any:
-        """Return the value of an operand; a name that a pipe and a label have means what can be there."""
+        """Return the value of an operand; the name of both a pipe and a label means the one that fits."""
         path = join_dotted(e) or ""
         if path not in self.labels or path not in self.pipes:
             return self.value(e)
@@ -266,7 +266,7 @@ def property_from(syntax: PropertySyntax) -> Property:
     row = PROPERTIES[syntax.name]
     if row.mode:
         raise LanguageError(
-            f"'{syntax}' compares two pipelines: it is no property of one",
+            f"'{syntax}' compares two pipelines: it is not a property of one pipeline",
             where=syntax.where,
             hint="from Python: check(pipeline, equivalent_to(other))",
         )

@@ -1,7 +1,7 @@
-"""The reach of numbers in a pipeline that lets its comparisons come out both ways.
+"""The range of numbers in a pipeline in which its comparisons have both results.
 
-The rule of this module: propagate from the comparisons back to the inputs, and from there forward to what is
-computed. Beyond the reach, whether a number makes a comparison true depends at most on its remainder.
+The rule of this module: propagate from the comparisons back to the inputs, and from there forward to computed values.
+Beyond the reach, whether a number makes a comparison true depends at most on its remainder.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Question:
     Attributes
     ----------
     system: the pipeline's system, with an observer if the property needs one.
-    roots: what the model includes although the formula does not depend on it.
+    roots: terms that the model includes although the formula does not depend on them.
     kind, formula: what the engine decides.
     stutter: whether steps without input are left out of the model: the property is not about them, or they
         cannot change whether it holds.
@@ -191,7 +191,7 @@ def response() -> Property:
     def answers(system: System) -> Formula:
         return build("implies", again_and_again(arrivals(system)), again_and_again(outputs(system)))
 
-    failure = "the loop feeds every input for ever, and an output falls silent"
+    failure = "the loop feeds every input for ever, and some output stops"
     return make_property("response", "ltl", answers, failure, speaking, ends=False)
 
 
@@ -285,7 +285,7 @@ def is_full(queue: Queue) -> Any:
 
 
 def never_false() -> Property:
-    """Return the property that no output is ever false: what a monitor promises (TIME 2021, section 4.3)."""
+    """Return the property that no output is ever false, as of a monitor (TIME 2021, section 4.3)."""
 
     def all_true(system: System) -> Any:
         slots = [slot for pipe in _verdicts(system) for slot in pipe.slots]

@@ -112,7 +112,7 @@ def conditions_of(syntax: s.PropertySyntax | None, flat: Pipeline) -> Iterator[A
 def numbers_for(
     programs: Sequence[Program], syntax: s.PropertySyntax | None = None
 ) -> tuple[Adjustable, tuple[int, int] | None]:
-    """Return the N, and the whole numbers for floats, with which comparisons can come out both ways.
+    """Return the N, and the whole numbers for floats, with which comparisons can have both results.
 
     None for floats if none is compared. An N beyond the least is a power of two, which costs engines least.
     """

@@ -245,7 +245,7 @@ class _BufferSearch:
 
     def _find(self, node: Node, queue: str) -> None:
         inside = queue == node.pending
-        if not inside and node.boundless:  # the queues of the processor do not depend on it
+        if not inside and node.boundless:  # they are independent of the processor's queues
             self.regions = Regions(with_capacities(self.flat, {node.pending: 1}))
         start = time.monotonic()
         try:
@@ -278,7 +278,7 @@ class _BufferSearch:
 
 
 def _report(question: QueueQuestion, maximum: QueueMaximum, start: float = math.inf) -> Buffer:
-    """Report what is known of a queue; positions that wait inside a processor need no memory but their number."""
+    """Report the finding about a queue; positions that wait inside a processor need no memory but their number."""
     pipeline, queue, settings = question.pipeline, question.queue, question.settings
     pipe = pipeline.sources.get(queue)
     every_n = bool(maximum.argument) or (maximum.model is not None and depends_on_no_n(maximum.model, settings.domain))
@@ -338,5 +338,5 @@ def _list_grounds(maximum: QueueMaximum, settings: Settings, pipeline: Pipeline)
     grounds = [*(each.text for each in numbers if each.text), *misfortunes(model.system)]
     grounds += map(str, list_assumptions(pipeline, model.system))
     if maximum.region:
-        grounds.append(f"it is enough for any events on '{maximum.region}', which all of the queue's events come from")
+        grounds.append(f"it is enough for any events on '{maximum.region}', the source of all of the queue's events")
     return (*grounds, env.describe(), *ending(model.system, may=env.may_end))

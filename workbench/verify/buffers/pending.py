@@ -60,7 +60,7 @@ def search_waiting(question: QueueQuestion) -> QueueMaximum:
 
 
 def _decide_capacity(part: Pipeline, queue: str, capacity: int, settings: Settings) -> Verdict:
-    """Decide whether never more positions wait than this."""
+    """Decide whether at most this number of positions ever wait."""
     text = f"more than {capacity} positions wait in queue({queue})"
     prop = invariant(
         f"{queue} has capacity left", lambda s: negate(overflow_of([s.queues[queue]])), text, about_overflow=True

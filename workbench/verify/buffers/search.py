@@ -7,7 +7,7 @@ that counts.
 
 In a long pipeline the model has only the part between the queue and a pipe from which all its events come. If
 nothing but the events of that pipe decides what a queue holds, then a capacity that is enough for any events on it is
-enough for those that come. Whether it is the smallest is seen on one run of the whole pipeline, with an event on each
+enough for those that come. Whether it is the smallest is shown by one run of the whole pipeline, with an event on each
 input at every step: if that reaches the capacity, both sides are proven, at a cost for the model checker that does
 not depend on the length of the pipeline. Otherwise the model has everything before the queue. Proven capacities of
 queues in the part may be too small for some events on the pipe, but not for those that come.
@@ -159,7 +159,7 @@ class QueueSearch:
         self.found = QueueMaximum()
 
     def run(self) -> QueueMaximum:
-        """Return everything that can be found within the limits."""
+        """Return the maximum, as far as it is found within the limits."""
         try:
             with share(1), phase(f"looking for the capacity of queue '{self.queue}'"):
                 find_maximum(Counted(self.found, self._exceeds, "events", self.max_capacity, GROWTH))

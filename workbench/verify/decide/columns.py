@@ -1,4 +1,4 @@
-"""Many random runs at once: a run in each row of numpy's columns, and inputs that are likely to show something.
+"""Many random runs at once: a run in each row of numpy's columns, with inputs that are likely to refute properties.
 
 The rule of this module: a run has its own habits, so that no pattern is rare in all of them: how often events come,
 whether values are extreme, how long they are held, and whether they are repeated in turn.
@@ -98,7 +98,7 @@ class RunColumns:
 
     Raises
     ------
-    Refused: numbers of the system do not fit into 64 bits, or are no numbers.
+    Refused: numbers of the system do not fit into 64 bits, or are not numbers.
     """
 
     def __init__(self, part: Part, labels: Sequence[Term], rows: int) -> None:

@@ -42,7 +42,7 @@ class SmvDecider:
         """See `Decider.decide`."""
         try:
             result = self.engine.check(part.task(count_states=count_states), limits)
-        except TextTooLong as error:  # a limit of its own
+        except TextTooLong as error:  # the turn's own limit
             return Decision({role: Answer(None, reason=error.what) for role in part.questions}, self.name)
         answers = {
             role: replace(answer, shortest=self._is_shortest(part, role))
@@ -224,7 +224,7 @@ def _keep_latest(*reached: tuple[Reached, ...]) -> tuple[Reached, ...]:
 
 
 def _report_exhausted(decision: Decision, limits: EngineLimits, tried: list[str], begin: float) -> Decision:
-    """Return the answers if no engine decided; a time limit is reported as the user's, not the one of a turn."""
+    """Return the answers if no engine decided; a time limit is reported as the user's, not as that of a turn."""
     names = ", ".join(dict.fromkeys(tried))
     answers = {
         role: unshown(f"tried {names}") if answer.truth is False and answer.open else answer

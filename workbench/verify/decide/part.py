@@ -107,7 +107,7 @@ class Part:
 
     @property
     def required(self) -> list[str]:
-        """The roles that are no side questions."""
+        """The roles that are not side questions."""
         return [role for role, question in self.questions.items() if not question.side]
 
     def task(self, *, count_states: bool = False) -> Task:

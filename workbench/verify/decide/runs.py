@@ -1,6 +1,6 @@
 """Runs of a part's system on given inputs, evaluated in Python: engines that find only inputs get the states.
 
-The rule of this module: what is shown is a run of the system, whatever the engine that found its inputs believes.
+The rule of this module: the result is a run of the system, whatever the engine that found its inputs assumed.
 """
 
 from __future__ import annotations

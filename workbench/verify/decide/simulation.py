@@ -1,7 +1,7 @@
 """The engine `simulation`: random runs, with extreme and held inputs. It refutes, and proves nothing.
 
-Invariants are refuted by runs of growing length, LTL formulas by lassos on which inputs are constant or come again and
-again in the same order. A run that is found is run again in Python, and steps that are not needed are removed.
+Invariants are refuted by runs of growing length, LTL formulas by lassos on which inputs are constant or repeat in the
+same order. A run that is found is run again in Python, and steps that are not needed are removed.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class _Simulation:
                     return
 
     def _is_done(self, roles: Sequence[str]) -> bool:
-        """Whether all questions are refuted, or those without which the others do not matter."""
+        """Whether all questions are refuted, or enough of them that the others do not matter."""
         return all(role in self.found or self.part.questions[role].unless in self.found for role in roles)
 
     def _refute(self, role: str, inputs: list[Any]) -> Answer:

@@ -22,7 +22,7 @@ class OutOfLimits(Exception):
 
 
 class Allowance:
-    """What is left of the limits of a decision.
+    """The rest of the time and memory of a decision.
 
     Parameters
     ----------

@@ -70,16 +70,16 @@ ENGINES = (
         decider=later("workbench.verify.decide.deciders", "AutoDecider"), asks=True,
     ),
     EngineRow(
-        "all", "every one that is installed, each checking the others", "everything",
+        "all", "every installed engine, each checking the others", "everything",
         decider=later("workbench.verify.decide.deciders", "AllDecider"), asks=True,
     ),
     EngineRow(
-        "explicit", "our own search through the states, one by one; always there",
+        "explicit", "our own search through the states, one by one; always available",
         "invariants, `liveness`, `AG EF`, `response` and other `GF`, `FG`; at most 65536 choices of inputs",
         decider=later("workbench.verify.decide.explicit.decider", "ExplicitDecider"), turn=Turn(0.25, 60.0, order=6),
     ),
     EngineRow(
-        "algebra", "equations between the numbers in a state, as polynomials; always there",
+        "algebra", "equations between the numbers in a state, as polynomials; always available",
         "proves invariants and equivalences, whatever N is; refutes nothing",
         decider=later("workbench.verify.decide.algebra.relations", "AlgebraDecider"), complete=False,
         turn=Turn(0.25, 10.0, order=4), quick=Turn(0.1, 1.0),  # no more is needed for most equivalences that it proves
@@ -118,7 +118,7 @@ ENGINES = (
         turn=Turn(0.25, 64.0, order=11), large=Turn(0.25, 20.0, order=5), shortest=("invar",),
     ),
     EngineRow(
-        "invariants", "k-induction with what random runs have in common, as far as z3 proves it (extra `smt`)",
+        "invariants", "k-induction with invariants that random runs suggest and z3 proves (extra `smt`)",
         "invariants; linear arithmetic; shortest counterexamples",
         decider=later("workbench.verify.decide.smt.invariants", "InvariantsDecider"), complete=False,
         turn=Turn(0.25, 62.0, order=9), large=Turn(0.25, 8.0, order=2),

@@ -56,7 +56,7 @@ def drive(
 
     Raises
     ------
-    InputError: an input has no expression, or a name in `bind` or `when` is no input. LanguageError: no expression.
+    InputError: an input has no expression, or a name in `bind` or `when` is not an input. LanguageError: no expression.
     TypingError: an expression has another type. DomainError: its value lies outside of the domain.
     EngineError: the system is defective, or has no (fair) run. Undecided: a limit was met.
     """
@@ -208,7 +208,7 @@ class _Driver:
             )
 
     def _find_error(self, sections: str, formula: str) -> EngineError | None:
-        """Have the engine read the system with more sections in main; return its error, if any."""
+        """Let the engine read the system with more sections in main; return its error, if any."""
         try:
             self._check(sections, Query("invar", formula))
         except Undecided:

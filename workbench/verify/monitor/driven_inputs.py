@@ -91,8 +91,8 @@ class Driven(Environment):
     def adapt(self, question: Question) -> Question:
         """Return the same question, about the steps that carry an input event, over the fair runs of the system.
 
-        An invariant on fair runs is a CTL question. CTL does not handle COMPASSION, and LTL would take long for what
-        seldom makes a difference: for such a system the invariant is checked on all runs.
+        An invariant on fair runs is a CTL question. CTL does not handle COMPASSION, and LTL would take long, and rarely
+        make a difference: for such a system the invariant is checked on all runs.
         """
         formula = question.formula
         if question.kind == "ctl" and self.source.fairness == "compassion":

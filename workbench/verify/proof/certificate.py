@@ -28,13 +28,13 @@ def certificate(verdict: Verdict) -> str:
     check_kind(verdict, Verdict, FROM_CHECK)
     problem = verdict.problem
     if type(problem) is not Problem:
-        raise Refused("a certificate is about a pipeline, not about rules, nor about an SMV system that it watches")
+        raise Refused("certificates are about pipelines, not about rules or the SMV systems that pipelines watch")
     if verdict.outcome is not Outcome.HOLDS:
-        raise Refused(f"a certificate is of what holds without bounds, and the verdict is '{verdict.outcome}'")
+        raise Refused(f"only a verdict 'holds' has a certificate, and this one is '{verdict.outcome}'")
     from workbench.verify.proof.search import find_proof
 
     settings = replace(problem.fitting, engine="auto")
-    surely = verdict.ground("overflow") is not False  # or it is not known whether one can
+    surely = verdict.ground("overflow") is not False  # or it is unknown whether one can
     obligations = list_obligations(problem, settings, surely=surely)
     proofs = [find_proof(each, remaining_limits()) for each in obligations]
     source = describe_question(problem, settings, [each.depth for each in proofs], surely=surely)

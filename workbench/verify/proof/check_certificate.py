@@ -1,6 +1,6 @@
 """Checking certificates.
 
-The rule of this module: it believes nothing that a file says. It makes the question, the transition system and the
+The rule of this module: it trusts nothing in the file. It makes the question, the transition system and the
 conditions from the program again, and takes the invariant only; an SMT solver decides the conditions, and random runs
 on the reference executor show that the system, as it is written in the file, is that of the program.
 """
@@ -39,7 +39,7 @@ WRITTEN_BY = "write one: workbench check FILE --certificate F.smt2"
 
 
 class UndecidedCertificate(WorkbenchError):
-    """A solver does not decide a condition."""
+    """The error for a condition that a solver does not decide."""
 
     exit_code = 3
 
@@ -50,9 +50,9 @@ class Certified:
 
     Attributes
     ----------
-    question: the property, and of what.
+    question: the property and its program.
     bounds: of the model.
-    solver: what found every condition unsatisfiable.
+    solver: the solver that found every condition unsatisfiable.
     conditions: their number.
     steps: of the random runs.
     """
@@ -73,7 +73,7 @@ class Certified:
 def check_certificate(
     file: str | Path, problem: Problem | None = None, *, runs: int = RUNS, seed: int = 0, solver: str = ""
 ) -> Iterator[Certified]:
-    """Check the certificates of a file; yield what each confirms, up to the first that confirms nothing.
+    """Check the certificates of a file; yield each that is confirmed, up to the first that is not.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class _Certificate:
         try:
             return read(self.text)
         except WorkbenchError as error:
-            raise self._refuse(f"this is no certificate: {error.what}", WRITTEN_BY) from error
+            raise self._refuse(f"this is not a certificate: {error.what}", WRITTEN_BY) from error
 
     def _read_source(self) -> Mapping[str, Any]:
         """Return the question, as the file states it."""
@@ -146,11 +146,11 @@ class _Certificate:
             question = json.loads(source[1:-1].replace('""', '"'))
             assert isinstance(question, dict)
         except (KeyError, ValueError, AssertionError) as error:
-            raise self._refuse("this is no certificate: it states no question", WRITTEN_BY) from error
+            raise self._refuse("this is not a certificate: it states no question", WRITTEN_BY) from error
         return question
 
     def _read_proof(self, obligation: Obligation) -> Proof:
-        """Return what the file adds to the question to prove it."""
+        """Return the proof that the file adds to the question."""
         try:
             depth = int(self.source["depths"][obligation.number - 1])
             body = self.definitions[obligation.name("found")][-1]
@@ -161,14 +161,14 @@ class _Certificate:
         return Proof(depth, list_conditions(body))
 
     def _compare(self) -> None:
-        """Raise InvalidCertificate unless the file is the script that its question and its invariant make."""
+        """Raise InvalidCertificate unless the file is the script of its question and its invariant."""
         source = json.dumps(self.source)
         expected, lines = write_script(source, self.pairs).splitlines(), self.text.splitlines()
         for number in range(max(len(expected), len(lines))):
             if expected[number : number + 1] != lines[number : number + 1]:
                 where = self.where._replace(line=self.where.line + number)
-                what = "this line is not what the question makes of the program"
-                hint = "the program has changed, or the certificate: check the property again with --certificate"
+                what = "this line differs from that of the program and the question"
+                hint = "the program or the certificate has changed: check the property again with --certificate"
                 raise InvalidCertificate(what, where=where, hint=hint)
 
     def _refuse(self, what: str, hint: str = "") -> InvalidCertificate:
@@ -193,7 +193,7 @@ class _Certificate:
                 except OutOfLimits as stop:
                     raise UndecidedCertificate(f"z3 did not decide whether {words}: {stop}") from stop
                 except session.z3.Z3Exception as error:
-                    raise self._refuse("an invariant is no SMT-LIB") from error
+                    raise self._refuse("an invariant is not valid SMT-LIB") from error
                 self._judge(words, satisfiable)
         return version
 
@@ -223,11 +223,11 @@ class _Certificate:
         if satisfiable is None:
             raise UndecidedCertificate(f"the solver did not decide whether {words}", where=self.where)
         if satisfiable:
-            raise self._refuse(f"it is not so that {words}")
+            raise self._refuse(f"the solver refutes that {words}")
 
 
 def _run(command: Sequence[str]) -> tuple[str, str]:
-    """Run a command in what is left of the time, and return what it prints; it leaves no process behind."""
+    """Run a command within the remaining time, and return its output; none of its processes goes on."""
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

@@ -1,7 +1,7 @@
 """The question that a certificate is about: as JSON in the file, and as obligations.
 
-The rule of this module: the obligations of a question are made from the program, the property and the settings alone,
-so that whoever checks a certificate makes the same ones.
+The rule of this module: the obligations of a question derive from the program, the property and the settings alone, so
+the checker of a certificate derives the same ones.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def list_obligations(question: Problem, settings: Settings, *, surely: bool = Fa
     prepared = Prepared(*question.pose(settings), settings, merged=False)
     main, bound = prepared.main, prepared.bound
     if prepared.question.wanted:
-        raise Refused("a run shows that it holds, and no certificate is needed")
+        raise Refused("a run shows that it holds, so no certificate is needed")
     if prepared.trivial:
         return []
     role = "surely" if surely else "property"
@@ -49,7 +49,7 @@ def list_obligations(question: Problem, settings: Settings, *, surely: bool = Fa
         raise Refused("the verdict does not hold beyond an overflow")
     good = main.questions[role].invariant
     if good is None:
-        raise Refused("it is about infinite runs, and certificates are about conditions of every step")
+        raise Refused("it is about infinite runs, but certificates are about single steps")
     parts = [(main, good)]
     if not surely and "overflow" in main.questions:
         never = main.questions["overflow"].invariant
@@ -106,7 +106,7 @@ def _find_position(question: Problem) -> int | None:
 
 
 def _describe_program(program: Any) -> dict[str, Any] | None:
-    """Return what finds a program again; None for one that is in no file."""
+    """Return the data that identify a program; None if it is in no file."""
     if not isinstance(program, Loaded):
         return None
     description: dict[str, Any] = {"file": program.source.file, "name": program.name, "params": dict(program.params)}
@@ -114,7 +114,7 @@ def _describe_program(program: Any) -> dict[str, Any] | None:
     try:
         json.dumps(description, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise Refused("a certificate has parameters only that are numbers, truth values or texts") from error
+        raise Refused("parameters in a certificate are numbers, truth values or texts") from error
     return description
 
 
@@ -123,7 +123,7 @@ def read_question(source: Mapping[str, Any], question: Problem | None) -> tuple[
 
     Parameters
     ----------
-    question: the one asked, if its programs are in no file.
+    question: the question itself, if its programs are in no file.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def read_question(source: Mapping[str, Any], question: Problem | None) -> tuple[
     """
     try:
         if source["format"] != FORMAT:
-            raise InputError(f"this is format {source['format']} of certificates, and this version reads {FORMAT}")
+            raise InputError(f"this is format {source['format']} of certificates, but this version reads {FORMAT}")
         settings = Settings(
             q=source["q"] if isinstance(source["q"], dict) else int(source["q"]),
             n=int(source["n"]),
@@ -150,7 +150,7 @@ def read_question(source: Mapping[str, Any], question: Problem | None) -> tuple[
         own, position = _list_own(programs[0]), source["check"]
         question = problem(programs[0], str(source["property"]) if position is None else own[position], settings)
         if question.text != source["property"]:
-            raise InputError(f"the property is now '{question.text}', and the certificate is of '{source['property']}'")
+            raise InputError(f"the property is now '{question.text}', but the certificate is of '{source['property']}'")
         return question, settings, surely
     except WorkbenchError:
         raise
@@ -160,7 +160,7 @@ def read_question(source: Mapping[str, Any], question: Problem | None) -> tuple[
 
 def _read_program(source: Mapping[str, Any] | None) -> Loaded:
     if source is None:
-        hint = "give its question: wb.check_certificate(file, problem)"
-        raise InputError("the program of this certificate was made in Python, and is in no file", hint=hint)
+        hint = "pass its question: wb.check_certificate(file, problem)"
+        raise InputError("the program of this certificate was built in Python, and is in no file", hint=hint)
     program = load(f"{source['file']}:{source['name']}", **source["params"]).faulty(*source["faults"])
     return program.faultless() if source["sound"] else program

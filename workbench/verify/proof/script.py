@@ -8,7 +8,7 @@ For a condition `good` that has to hold at every step, an `invariant` of states 
 4. after k good steps through states that satisfy it, the next step is good.
 
 By induction over the steps of a run every step is good. `legal` are the assumptions, and that inputs are in their
-domains; a step that is not legal is none. States are in the domains of their variables: initial states are, and a good
+domains; only legal steps count. States are in the domains of their variables: initial states are, and a good
 step leads to one that is.
 """
 
@@ -28,7 +28,7 @@ from workbench.verify.proof.smt_text import SExpression, SmtText, constant, in_d
 
 @dataclass(frozen=True)
 class Proof:
-    """What is added to a question to prove it.
+    """The proof that is added to a question.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """The search for an inductive invariant that proves an obligation, with the methods of the SMT engines.
 
-The rule of this module: what it finds need not be right, since it is checked like any other.
+The rule of this module: its results need not be right, since they are checked like any others.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class _Search:
             yield self.invariants.proved
 
     def _list_equalities(self, part: Part) -> list[Any]:
-        """Return that variables are equal which structure shows to be."""
+        """Return the equalities of variables that structure shows."""
         translate = self.transition.translate
         return [translate(one) == translate(other) for one, other in correspond(part.model.system).equal.items()]
 
@@ -102,7 +102,7 @@ class _Search:
         return next((depth for depth in range(deepest + 1) if steps.prove(STEP_SECONDS)), None)
 
     def shorten(self, depth: int, known: Sequence[Any]) -> Proof:
-        """Return the proof, with the conditions only that z3 uses."""
+        """Return the proof, with only the conditions that z3 uses."""
         numbers = self._find_needed(depth, known)
         texts = (read(known[number].sexpr())[0] for number in sorted(numbers))
         return Proof(depth, [condition for text in texts for condition in list_conditions(text)])

@@ -1,4 +1,4 @@
-"""Random runs of a program beside a transition system as a certificate has it."""
+"""Random runs of a program, compared with the transition system in a certificate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class InvalidCertificate(WorkbenchError):
 
 
 class Simulation:
-    """Random runs of a program on the reference executor, beside the transition system as a script has it.
+    """Random runs of a program on the reference executor, compared with the transition system in a script.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Simulation:
         """Take one run up to an overflow, or to where the assumptions allow no step; return the number of steps."""
         state = {symbol(v.name): encode(v.domain, v.initial) for v in self.system.variables}
         if not all(self.initial(state)):
-            raise InvalidCertificate("the system does not begin as the program does")
+            raise InvalidCertificate("the system begins in another state than the program")
         executor, weight = Reference(self.pipeline, self.bounds), self.chosen.choice([0.3, 0.6, 0.9, 1.0])
         for number in range(STEPS):
             inputs = self._draw(state, weight)
@@ -79,10 +79,10 @@ class Simulation:
                 record = executor.step(inputs_of(self.system, partial(self._read, known), self.environment))
             except Overflow as error:
                 if not overflows and error.queue in self.bounds:
-                    raise self._refuse(number, f"queue({error.queue}) overflows in the program only") from error
+                    raise self._refuse(number, f"queue({error.queue}) overflows only in the program") from error
                 return number  # or a number leaves its range that the property does not depend on
             if overflows:
-                raise self._refuse(number, "an overflow is in the system only")
+                raise self._refuse(number, "only the system overflows")
             self._compare_step(number, known, record)
             state = dict(zip(state, following, strict=True))
         return STEPS

@@ -1,6 +1,6 @@
 """Terms as SMT-LIB text over integers, and the reader of such text.
 
-The rule of this module: text has the meaning that `core.ops` defines, written down operator by operator. It shares
+The rule of this module: text has the meaning that `core.ops` defines, operator by operator. It shares
 only the numbers of values (`core.encoding`) with the translation that the engines use, so that each can show a defect
 of the other.
 """
@@ -18,9 +18,9 @@ from workbench.core.term import Term, var
 from workbench.errors import Refused, WorkbenchError
 
 DEEPEST = 2
-"""Depth of an expression beyond which it has a name."""
+"""Maximum depth of an expression without a name."""
 MAX_CASES, MAX_BITS = 32, 16
-"""Maximum number of values of a divisor or factor, and of bits that are combined: each has a case of its own."""
+"""Maximum number of values of a divisor or factor, and of combined bits: each of them is a case."""
 TOKEN = re.compile(r';[^\n]*|"(?:[^"]|"")*"|\|[^|]*\||[()]|[^\s()|";]+')
 SExpression = str | list["SExpression"]
 """A symbol or a number, or a list of expressions."""
@@ -204,7 +204,7 @@ class SmtText(Fold[str]):
     def _combine_bits(self, term: Term, a: str, b: str, operator: str) -> str:
         bits = max(_ends(arg.domain)[1] for arg in term.args).bit_length()
         if bits > MAX_BITS:
-            raise Refused(f"a certificate is about integers, and here '{term.op}' combines {bits} bits")
+            raise Refused(f"a certificate is about integers, but here '{term.op}' combines {bits} bits")
         ones = (
             f"(ite ({operator} (= (mod (div {a} {1 << i}) 2) 1) (= (mod (div {b} {1 << i}) 2) 1)) {1 << i} 0)"
             for i in range(bits)
@@ -287,7 +287,7 @@ INFIX = {
 }  # fmt: skip
 """The operators of Python that mean the same where divisors are positive."""
 CompiledBody = Callable[[dict[str, int]], list[int]]
-"""Evaluates the parts of a conjunction, given the values of symbols, to which it adds those of the names around it."""
+"""Evaluates the parts of a conjunction, given the values of symbols; adds those of the names in its scope."""
 
 
 def compile_body(body: SExpression) -> CompiledBody:

@@ -3,9 +3,9 @@
 A capacity is proved to be enough by counting, from the rates of events, or by the model; a smaller one is refuted by
 a stream on which the running rules retain that many events. A column whose events no rate bounds grows without end.
 
-The same is computed for the composites that one event causes in one step: what rules make of it, what that causes,
-and so on. Source: design of rules in the model, "how many events must be kept", "how many composites can one event
-cause".
+The same is computed for the composites that one event causes in one step: its direct composites, those that these
+cause, and so on. Source: design of rules in the model, "how many events must be kept", "how many composites can one
+event cause".
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ MAX_RICHER = 4
 MAX_CAPACITY = 64
 """Default of the largest capacity to check."""
 VALUED = ", with these values"
-COUNTED = "counting: no more come in so much time, by their rates and what rules make of them"
+COUNTED = "counting: no more come in that time, by the rates of events and the effects of rules"
 COUNTED_KINDS = "counting: the kinds of events that are retained, one event of each"
 
 
@@ -61,7 +61,7 @@ further event of the stream adds."""
 
 @dataclass(kw_only=True)
 class RuleMaximum(KnownMaximum):
-    """The knowledge about the maximum that rules hold or cause, and how to measure it and ask about it.
+    """The knowledge about a maximum that rules retain or cause, and the ways to measure and query it.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class CapacitySearch:
         )
         self.firings: dict[str, InputSteps] = {}
         self.max_capacity = self.max_capacity if self.subject.deepen else 0
-        # settled, so that streams of parts are streams of the whole
+        # fixed, so that streams of parts are streams of the whole
         self.subject = replace(self.subject.settle(), deepen=bool(self.max_capacity))
         if remaining().seconds is None and self.subject.settings.seconds is None:
             self.subject = replace(self.subject, settings=replace(self.subject.settings, seconds=QUESTION_SECONDS))
@@ -195,7 +195,7 @@ class CapacitySearch:
         type = searched.queue
         values, whole = self.measured.distinct_events(type)
         column = self.model.frame.layout.columns[type]
-        kinds = column.newest is not None and not column.distance  # where events are counted, others push some out
+        kinds = column.newest is not None and not column.distance  # windows that count lose some to other events
         if whole and (kinds or not values) and len(values) <= searched.at_most:
             searched.at_most, searched.argument = len(values), COUNTED_KINDS
         if searched.at_most == WITHOUT_END:
@@ -297,16 +297,16 @@ class CapacitySearch:
         find_maximum(Counted(searched, exceeds, searched.unit, WITHOUT_END, 0))
 
     def _learn(self, searched: RuleMaximum, verdict: Verdict, capacity_of: dict[str, int]) -> bool | None:
-        """Whether the quantity exceeds the known value: by a run of the model, or one up to where the column fills."""
+        """Whether the quantity exceeds the known value, on a run of the model, or on one up to a full column."""
         queue = searched.queue
         run = verdict.counterexample or (verdict.witness if queue and queue in _find_full(verdict) else None)
         more = run is not None and searched.learn(*self._run(tuple(s.inputs for s in run.steps), searched.measure))
         if verdict.counterexample is not None and not more:
-            raise AssertionError(f"{searched.about}: a run of the model is no run of the rules")
+            raise AssertionError(f"{searched.about}: a run of the model is not a run of the rules")
         if more and (verdict.counterexample is not None or self._raise_capacity(capacity_of, queue, searched.at_least)):
             return True
         if verdict.outcome is Outcome.FAILS and capacity_of.get(queue, 0) > searched.at_least:
-            capacity_of[queue] = searched.at_least  # in the middle of a step it may need more than it holds then
+            capacity_of[queue] = searched.at_least  # within a step it may need more than after it
         elif verdict.outcome is Outcome.FAILS:
             searched.verdict = verdict
             return False
@@ -316,7 +316,7 @@ class CapacitySearch:
         return None
 
     def _raise_capacity(self, capacity_of: dict[str, int], queue: str, capacity: int) -> bool:
-        """Raise the capacity of a column, if models may have as much; return whether they may."""
+        """Raise the capacity of a column, if the limit of models allows it; return whether it does."""
         fits = sum(capacity_of.values()) + max(0, capacity - capacity_of[queue]) <= min(self.max_capacity, MAX_MODELLED)
         if fits:
             capacity_of[queue] = max(capacity_of[queue], capacity)
@@ -344,7 +344,7 @@ class CapacitySearch:
             grown = f"each further {searched.growth.round} adds {searched.growth.by}"
             return f"{grown}, and whether that goes on is not proved"
         full = ", ".join(f"{self.rules.name}.{name}" for name in _find_full(verdict))
-        return f"no more is known, since {full} is full in the model" if full else "its bounds are met"
+        return f"unknown beyond that, since {full} is full in the model" if full else "its bounds are met"
 
 
 def _find_full(verdict: Verdict) -> list[str]:
@@ -357,9 +357,9 @@ def _longer(queue: str, length: int) -> Property:
     return can(lambda system: GT(system.queues[queue].length, length), f"queue({queue}).length > {length}")
 
 
-# --- what one event causes --------------------------------------------------------------------------------------------
+# --- the effects of one event -----------------------------------------------------------------------------------------
 
-STATIC = "counting: a rule makes no more of a trigger than there are matches of what columns hold"
+STATIC = "counting: a trigger causes at most as many composites as there are matches in the columns"
 
 
 def effects(subject: RuleSubject, *, max_capacity: int = MAX_CAPACITY) -> tuple[Finding, ...]:

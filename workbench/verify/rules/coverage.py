@@ -1,4 +1,4 @@
-"""Which rules that emit the same type cover another: they emit, at the same step, whatever the other one emits.
+"""Find rules that cover another rule of the same type: they emit, at the same step, whatever the other one emits.
 
 Composites are compared as multisets: each event of one rule is among those of the other. Source: design of
 rules in the model, "does one cover the other".
@@ -26,7 +26,7 @@ from workbench.verify.rules.variants import all_among, read_output
 
 
 def covers(subject: RuleSubject) -> tuple[Finding, ...]:
-    """Return, for each two rules that emit the same type, whether one covers the other, or both are equal, or a stream.
+    """Return, for each two rules of the same type, whether one covers the other, or both are equal, or a stream if not.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def _decide_cover(subject: RuleSubject, one: Rule, other: Rule) -> Verdict:
     prop = invariant(
         f"covers({other.name}, {one.name})",
         lambda system: all_among(*(read_output(system, name) for name in names)),
-        f"{one.name} emits what {other.name} does not",
+        f"{one.name} emits an event that {other.name} does not",
     )
 
     ask = lambda bounds: subject.within(bounds).problem(prop).decide()  # noqa: E731
@@ -87,7 +87,7 @@ def _compare_both_ways(
 
 
 def _decide_by_streams(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream | None) -> Finding | None:
-    """Report that a rule emits what another one does not, if the shortest stream on which it fires shows that."""
+    """Report that a rule emits more than another one, if the shortest stream on which it fires shows that."""
     if stream is None:
         return None
     for caused in stream.caused():
@@ -100,5 +100,5 @@ def _decide_by_streams(one: Rule, other: Rule, verdict: Verdict, stream: RuleStr
 
 
 def _report_not_covered(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream) -> Finding:
-    text = f"{one.name} emits what {other.name} does not"
+    text = f"{one.name} emits an event that {other.name} does not"
     return Finding(f"{one.name}, {other.name}", "not covered", text, verdict, {"": stream})

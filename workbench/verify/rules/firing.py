@@ -1,7 +1,7 @@
 """Which rules can fire, which types nothing can emit, and whether composites cause composites without end.
 
-A rule never fires if its model has capacity for all retained events, and it emits nothing on any run; otherwise
-nothing is known of it.
+A rule never fires if its model has capacity for all retained events, and it emits nothing on any run; otherwise nothing
+is known about it.
 
 Without a cycle of triggers, chains of causes are no longer than the rules that lead from one type to the next.
 Otherwise the model looks for a chain of a given length; an engine, which stops at 1000, decides whether it goes on.
@@ -44,7 +44,7 @@ def fires(subject: RuleSubject) -> tuple[Finding, ...]:
 
 
 def firing(subject: RuleSubject, rule: Rule) -> Verdict:
-    """Decide whether a rule can fire, without the rules that do not matter; the run is one of a model of the others."""
+    """Decide whether a rule can fire, in a model of the rules that matter for it; the run is one of that model."""
     own = subject.about([rule.name])
     own = own.within(replace(own.bounds, by_rule=True))
     return growing_problem(own, can_fire(rule), own.rules.rule_names, about=[rule.name], itself=True).decide()

@@ -1,6 +1,6 @@
 """Questions about rules, put to larger and larger models until the answer is not vacuous.
 
-The rule of this module: an answer is vacuous if something that the question is about does not happen in the model. If
+The rule of this module: an answer is vacuous if an event that the question is about does not happen in the model. If
 no run decides it, models with larger capacities are tried, or, if capacities suffice, with more values and moments.
 """
 
@@ -21,7 +21,7 @@ from workbench.verify.rules.rule_subject import RequiredFiring, RuleSubject
 ROOMIER, VARIED = ((2, 1), (1, 2), (4, 1), (8, 1), (4, 4), (16, 1)), ((1, 2), (1, 4))
 """Factors of capacity and of values of larger models: if a bound is met, and if none is."""
 LARGEST_CAPACITY = AT_FIRST * max(growth for growth, _ in ROOMIER)
-"""The largest capacity that is tried for what rules need, unless the user chooses one."""
+"""The largest capacity of columns that is tried, unless the user chooses one."""
 ALWAYS = 3
 """Number of larger models that are tried even if all that the question is about happens in the first model."""
 LOOKING = 2.0
@@ -57,7 +57,7 @@ class GrowingQuestion:
     fired: set[tuple[RequiredFiring, int, int]] = field(default_factory=set, repr=False)
 
     def decide(self, first: Verdict | None = None) -> tuple[Verdict, RuleBounds]:
-        """Return the verdict of the largest model that is decided, and its bounds; unknown if it is vacuous.
+        """Return the verdict of the largest model that is decided, and its bounds; `unknown` if that is vacuous.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class GrowingQuestion:
         values = next((ground.partition(";")[0] for ground in verdict.rests_on if ground.endswith(" null")), "")
         bound, missing = self._find_preventing(known)
         certain = bool(bound)
-        if not certain:  # more capacity does not help what never happens for any
+        if not certain:  # a larger capacity does not help if no capacity does
             missing = [each for each in idle if idle[each] is not Outcome.FAILS or (values and each.computes)]
             missing = [each for each in missing if each in known] or missing
             bound = " or ".join(filter(None, [least, values * any(each.computes for each in missing)]))
@@ -151,14 +151,14 @@ class GrowingQuestion:
         return verdict.mark_vacuous(Vacuity(self._describe(idle, idle)))
 
     def _describe(self, missing: Collection[RequiredFiring], idle: Mapping[RequiredFiring, Outcome]) -> str:
-        """Return the words for that these firings are missing; with the rule set, if that is so in one of two only."""
+        """Describe the missing firings; with the rule set, if they are missing in only one of two."""
         others = {each.never for each in self.required if each not in idle}
         words = dict.fromkeys(each.never_there if each.never in others else each.never for each in missing)
         unknown = any(idle[each] is Outcome.UNKNOWN for each in missing)
         return " and ".join(words) + ", as far as the model of this question was searched" * unknown
 
     def _find_preventing(self, idle: Collection[RequiredFiring]) -> tuple[str, list[RequiredFiring]]:
-        """Return the option without which some of these firings come, and these; empty if that is not known."""
+        """Return the option that prevents some of these firings, and these; empty if it is not known."""
         facts = {name: 2 * limit for name, limit in self.subject.bounds.any_facts.items()}
         for name, (option, value) in {**RELEASED, "any_facts": ("--facts-any", facts)}.items():
             growth = ENOUGH if name == "capacity" else self.subject.bounds.growth
@@ -180,5 +180,5 @@ def _name_bound(verdict: Verdict) -> str:
         return "the time for larger models"
     full = run.steps[-1].overflows
     if not full:
-        return "the longest chain of causes, or a value that the model does not have"
+        return "the longest chain of causes, or a value that the model lacks"
     return " and ".join(f"Q = {run.capacities[name]} of {name}" if name in run.capacities else name for name in full)

@@ -194,7 +194,7 @@ StepMeasure = Callable[[MeasuredStep], int]
 def growths(
     measured: MeasuredRules, rules: RuleSet, rule: t.Rule, inputs: InputSteps, measure: StepMeasure
 ) -> Iterator[Growth]:
-    """Yield parts of a stream, on which a rule fires last, whose repetition makes more: single events, or all of it."""
+    """Yield parts of a stream, on which a rule fires last, whose repetition adds more: single events, or all of it."""
     free = set(rules.primitives) - set(measured.model.frame.rates)
     whole = [Growth(inputs, 0, 0, length=len(inputs))] if len(inputs) > 1 else []
     for growth in (*(Growth(inputs, start, 0) for start in range(len(inputs))), *whole):

@@ -76,7 +76,7 @@ class RuleProblem(Problem):
             with Budget(self.settings.seconds, self.settings.memory_mb):
                 verdict = super().decide()
                 return verdict if self.growing is None else self.growing.decide(verdict)[0]
-        except LimitMet as met:  # what was decided stays, unless it may be vacuous
+        except LimitMet as met:  # the earlier verdict stays, unless it may be vacuous
             if self.growing is None or verdict.outcome is Outcome.UNKNOWN:
                 return verdict.give_up(met)
             return self.growing.vacuous(verdict)
@@ -361,7 +361,7 @@ def growing_comparison(
     one, other = ([(rule.name, str(rule)) for rule in rules.rules] for rules in rule_sets)
     if subject.bounds.trex:
         differing = {*one, *other}
-    elif len(one) == len(other):  # an exchange is a difference
+    elif len(one) == len(other):  # an exchange of rules is a difference
         differing = {each for pair in zip(one, other, strict=True) if pair[0] != pair[1] for each in pair}
     else:
         differing = {*one} ^ {*other}

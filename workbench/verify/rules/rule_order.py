@@ -69,7 +69,7 @@ def _exchange_rules(subject: RuleSubject, index: int) -> Iterator[Finding]:
         yield Finding(about, ANSWERS[1], "their order does not matter: no event triggers both")
     else:
         variant = replace(rules, rules=(*before, other, one, *behind))
-        texts = "their order matters: exchanged, they emit something else", "their order does not matter"
+        texts = "their order matters: exchanged, they emit other composites", "their order does not matter"
         exchanged = Variation(("as they are", "exchanged"), ANSWERS, texts, ordered=False)
         yield from exchanged.compare(subject, variant, about)
 
@@ -78,7 +78,7 @@ def _exchange_rules(subject: RuleSubject, index: int) -> Iterator[Finding]:
 
 
 def _exchange_events(subject: RuleSubject) -> list[Finding]:
-    """Return the findings of each part of the rules, if all agree; otherwise those of a part that is conclusive.
+    """Return the findings of the parts of the rules, if all agree; otherwise those of a conclusive part.
 
     What parts emit in both orders is emitted by all in both. If a part differs, others may compensate for it: then the
     stream, run on all rules, decides.

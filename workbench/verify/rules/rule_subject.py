@@ -1,7 +1,7 @@
 """Rules to check: the bounds and settings of their models, and the part that a question is about.
 
-A rule depends on another one only by what that emits. So what it emits is decided by the rule itself and by the rules
-that emit, in one step or several, what it reads. They are checked as if they were in a file of their own.
+A rule depends on another one only by the composites of that. So its composites are decided by the rule itself and by
+the rules that emit, in one step or several, what it reads. They are checked as if they were in a file of their own.
 
 A comparison is about the rules that differ, a property about the rules that emit the events it mentions.
 
@@ -105,7 +105,7 @@ class RuleSubject:
 
     @property
     def is_separable(self) -> bool:
-        """Whether rules affect others by what they emit only."""
+        """Whether rules affect others only by their composites."""
         return self.rules.graph.longest_chain is not None and not any(rule.counts_events for rule in self.rules.rules)
 
     def parts(self) -> Iterator[Self]:
@@ -148,7 +148,7 @@ class RequiredFiring:
     ----------
     rule_sets: all rule sets of the question.
     rules: the rules, each with the number of its rule set.
-    never: the words for that none of them fires.
+    never: the sentence that none of them fires.
     """
 
     rule_sets: Sequence[RuleSet]
@@ -184,7 +184,7 @@ class RequiredFiring:
 
     @property
     def never_there(self) -> str:
-        """The words for that none of them fires, with the name of their rule set."""
+        """The sentence that none of them fires, with the name of their rule set."""
         return f"{self.never} in {' and '.join({self.rule_sets[number].name: None for number, _ in self.rules})}"
 
     def judge(self, bounds: RuleBounds) -> Outcome:

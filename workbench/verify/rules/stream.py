@@ -28,7 +28,7 @@ ENGINES = ("cdp", "aip", "compiled")
 """The engines that streams are run on. Python runs the code of `compiled`, without compiling it."""
 
 
-GAP = "DEFECT OF WORKBENCH: it finds something else. Please report this."
+GAP = "DEFECT OF WORKBENCH: its composites differ. Please report this."
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class RuleStream:
         return replace(self, rules=in_units(rules, unit), unit=unit)
 
     def __repr__(self) -> str:
-        return self.text() or "<a stream in which nothing happens>"
+        return self.text() or "<a stream without events>"
 
     @property
     def events(self) -> tuple[Occurrence, ...]:
@@ -101,7 +101,7 @@ class RuleStream:
 
     @cached_property
     def unconfirmed(self) -> Mapping[str, str]:
-        """The engines that do not find what the rules mean, and why: they refuse the rules, or are defective."""
+        """The engines that do not confirm what rules mean, and why: they refuse the rules, or are defective."""
         reasons, meant = dict[str, str](), _outline(self.meant)
         for name in ENGINES:
             try:
@@ -219,6 +219,6 @@ def stream_of(verdict: Verdict) -> RuleStream | None:
 
 
 def list_confirming(streams: Iterable[RuleStream]) -> str:
-    """Return the names of those that confirm all of these streams."""
+    """Return the names of the engines that confirm all of these streams."""
     confirmations = [each.confirmed for each in streams]
     return ", ".join(name for name in ("meaning", *ENGINES) if all(name in each for each in confirmations))

@@ -2,7 +2,7 @@
 
 This answers three questions: what rules can do without (predicates, aggregates, constraints and conditions, each
 left out alone: that two of them can be left out does not imply that both can at once); whether the triggers of one
-rule compete, so that it emits something else than it would if it consumed nothing; and whether the order of two
+rule compete, so that it emits other composites than it would if it consumed nothing; and whether the order of two
 rules matters (`rule_order`). Source: design of rules in the model, "which rules, predicates and constraints can be
 dropped", "do triggers of one rule compete for an event that it consumes".
 """
@@ -84,7 +84,7 @@ def with_rule(rules: RuleSet, number: int, rule: t.Rule) -> RuleSet:
     return replace(rules, rules=(*rules.rules[:number], rule, *rules.rules[number + 1 :]))
 
 
-# --- what rules can do without ----------------------------------------------------------------------------------------
+# --- parts that rules do not need -------------------------------------------------------------------------------------
 
 DROPPED = Variation(
     ("as it is", "without it"), ("needed", "droppable"), ("needed: without it the rules differ", "can be dropped")
@@ -92,7 +92,7 @@ DROPPED = Variation(
 
 
 def droppable(subject: RuleSubject) -> tuple[Finding, ...]:
-    """Return, for each part that a rule could be written without, whether it then emits the same; a stream if not.
+    """Return, for each part that can be left out of a rule, whether the rule then emits the same; a stream if not.
 
     A rule whose text shows that it never fires has one finding, which says so.
 
@@ -158,7 +158,7 @@ def competition(subject: RuleSubject) -> tuple[Finding, ...]:
     def compare(number: int, rule: t.Rule) -> Iterator[Finding]:
         what = ", ".join(rule.consuming)
         texts = (
-            f"triggers compete for {what}: what one consumes another would have selected",
+            f"triggers compete for {what}: one consumes an event that another would have selected",
             f"triggers do not compete for {what}: it emits the same if it consumes nothing",
         )
         variation = Variation(("as it is", "consuming nothing"), ("compete", "do not compete"), texts)

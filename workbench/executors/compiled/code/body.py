@@ -117,7 +117,7 @@ class StepBody:
     # --- inputs -------------------------------------------------------------------------------------------
 
     def _arrivals(self, pasts: Sequence[Past]) -> list[ir.Statement]:
-        """Bind what a step reads of the inputs, in this row and in earlier ones."""
+        """Bind the inputs that a step reads, in this row and in earlier ones."""
         columns = column_vars(self.system)
         over = has_no_rows(self.system, self._given)
         reads: dict[str, tuple[ir.Expr, bool]] = {
@@ -173,7 +173,7 @@ class StepBody:
         block.append(ir.Store(count, end))
 
     def _emit_rows(self, j: int, present: ir.Expr, values: Sequence[ir.Expr], rows: Others, *, events: bool) -> None:
-        """Write an event, and the results of many rows, as far as there is room.
+        """Write an event, and the results of many rows, as far as there is space.
 
         The results are either events, too, in the order of keys; or all are changes of one map, and each but the first
         is marked as a continuation.

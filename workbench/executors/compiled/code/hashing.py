@@ -17,11 +17,11 @@ from workbench.executors.compiled.lower.tables import FILLED
 FIRST = 1 << 12
 """Initial number of slots of a table: a power of two."""
 AHEAD = 64
-"""Keys that are prefetched at a time, for each of which there must be room."""
+"""Number of keys that are prefetched at a time, for each of which there must be space."""
 FILLED_TEXTS = 1.5
 """Minimum ratio of slots to keys in a table that numbers texts."""
 LARGE = 1 << 22
-"""Size in bytes from which on an array is resized in place, not copied."""
+"""Minimum size in bytes of arrays that are resized in place, not copied."""
 LINE = 64
 """Bytes of a cache line."""
 
@@ -143,7 +143,7 @@ class TextTable(WordTable):
 
 
 def find_free_rows(keys: Sequence[Any], usage: Any) -> Any:
-    """Find free rows as `lower.tables.find_free_rows`; rows that are taken already stay."""
+    """Find free rows as `lower.tables.find_free_rows`; keys that have rows keep them."""
     rows: Any = np.empty(len(keys[0]), np.int64)
     hashing_loop("put_keys")(keys[0], keys[1] if len(keys) > 1 else rows[:0], usage, rows)
     return rows
@@ -175,7 +175,7 @@ def lengthen(arrays: dict[str, Any], name: str, used: int, size: int) -> None:
     array = arrays.pop(name)  # no other references may remain
     try:
         if array.nbytes >= LARGE:
-            with suppress(ValueError):  # there is another reference
+            with suppress(ValueError):  # another reference exists
                 array.resize((max(size, len(array) + len(array) // 4), *array.shape[1:]))
                 return
         larger: Any = np.empty((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)

@@ -1,6 +1,6 @@
 """Hash tables that number keys in order of arrival: the compiled loops. Imports numba.
 
-The rule of this module: two keys are one if they are equal, bit by bit; the hash decides nothing. A slot of a table of
+The rule of this module: two keys are one if they are equal, bit by bit, whatever their hashes. A slot of a table of
 integers has the number of its key, counted from 1, and the key. A slot of a table of texts has half of the hash of its
 key, and the number of the key, so that the table grows without access to the keys. Each text has an entry: its hash,
 its first eight letters, and the offset of its letters; the next entry has the end offset. Texts of up to 16 letters are
@@ -27,7 +27,7 @@ WORD = 8
 ONE, BYTE, HALF, LOWER = np.uint64(1), np.uint64(8), np.uint64(32), np.uint64((1 << 32) - 1)
 ODD, LAST = np.uint64(SCATTER), np.uint64(LAST_SCATTER)
 DROPPED, IS_LONG = np.uint64(64 - BITS), np.uint64(LONG << BITS)
-"""Bits of a text's hash that its code lacks, and what the code has instead."""
+"""Bits of a text's hash that its code lacks, and the bits that replace them."""
 
 
 @numba.njit(nogil=True)
@@ -45,7 +45,7 @@ def first_slot(mixed, table):
 
 @numba.njit(nogil=True)
 def mix_text(letters, begin, end):
-    """Return the hash of a text, from which its code is made: see `code.text_number.text_code`."""
+    """Return the hash of a text, from which its code is derived: see `code.text_number.text_code`."""
     mixed = np.uint64(end - begin) * LAST
     for offset in range(begin, end, WORD):
         mixed = (mixed ^ part(letters, offset, min(offset + WORD, end))) * ODD
@@ -56,7 +56,7 @@ def mix_text(letters, begin, end):
 
 @numba.njit(nogil=True)
 def number_words(words, first, codes, table, counts):
-    """Number integers from index `first` on; return how far it got. `counts` has the number of keys."""
+    """Number integers from index `first` on; return the index where it stopped. `counts` has the number of keys."""
     count, last = counts[0], np.uint64(len(table) - 1)
     for start in range(first, len(words), AHEAD):
         stop = min(start + AHEAD, len(words))

@@ -98,7 +98,7 @@ int_same, int_below, int_above = (
 def pick(context, condition, then, otherwise):
     """`then if condition else otherwise` without a jump, which would depend on data, and be unpredictable.
 
-    Left alone, the compiler turns chains of conditionals into jumps, at a third of the speed.
+    Otherwise the compiler turns chains of conditionals into jumps, at a third of the speed.
     """
     del condition
     kind = context.unify_types(types.unliteral(then), types.unliteral(otherwise))
@@ -328,7 +328,7 @@ def _read_argument(context: Any, builder: Any, kind: Any, words: Iterator[Any]) 
 
 
 def _alone(module: Any, name: str, long_loops: bool) -> ObjectFile:
-    """Compile one function of a module, with what it needs, to an object file."""
+    """Compile one function of a module, with its callees, to an object file."""
     for each in (*module.functions, *module.global_variables):
         if each.name == name:
             each.name = ENTRY

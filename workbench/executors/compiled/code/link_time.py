@@ -1,6 +1,6 @@
 """Link-time optimisation: functions that numba compiles are first linked, and then optimised together, once.
 
-The rule of this module: by default numba optimises each function with all that it calls, again for each of its callers,
+The rule of this module: by default numba optimises each function with all its callees, again for each of its callers,
 and emits machine code for each. A function with `pipeline_class=Linked` stays LLVM code, and so do its callees, until
 `kernels.compile_entry` makes one object file of them.
 

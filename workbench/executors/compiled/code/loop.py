@@ -38,7 +38,7 @@ from workbench.ir.ring_buffer import ENDLESS
 from workbench.ir.system import System
 
 Target = Literal["python", "cpu", "gpu"]
-"""What runs generated code: Python itself, or a CPU or a GPU by way of numba."""
+"""The target of generated code: Python itself, or a CPU or a GPU by way of numba."""
 
 
 def loop_source(system: System, phases: Sequence[Substitution], **options: Any) -> str:
@@ -91,8 +91,8 @@ def loop_function(
     """Build `run(first, last, whole, real, counts, memories..., values..., presents..., outputs..., steps...)`.
 
     It runs the steps `first` .. `last` - 1 and returns whether a hazard occurred, or an output, a table or a queue
-    without a capacity had too little room; all that it has written is then void. `whole` and `real` hold the state,
-    `counts` the number of events of each output, including those that had no room.
+    without a capacity had too little space; all that it has written is then void. `whole` and `real` hold the state,
+    `counts` the number of events of each output, including those for which there was no space.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def _has_column(system: System, name: str, phase: Substitution) -> bool:
 
 
 def _hazard(system: System, *, watch: bool) -> Term:
-    """Return the term that is true where an error ends the run, or more room is needed."""
+    """Return the term that is true where an error ends the run, or more space is needed."""
     hazard: Term = FALSE
     for each in hazards(system) if watch else ():
         hazard = OR(hazard, each.happens)

@@ -1,7 +1,7 @@
 """Lowering of terms to the intermediate representation: a name for every operation, and loops over rows of tables.
 
-The rule of this module: what depends on the number of a row is computed in a loop over rows; all else before it, once.
-Equal terms are one object, and so computed once.
+The rule of this module: terms that depend on the number of a row are computed in a loop over rows; all others before
+it, once. Equal terms are one object, and so computed once.
 """
 
 from __future__ import annotations

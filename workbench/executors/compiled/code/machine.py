@@ -75,7 +75,7 @@ class MachineLoop:
 
 
 def compile_alone(calls: Sequence[tuple[MachineLoop, Sequence[Any]]]) -> None:
-    """Compile what is not cached of functions for their arguments; while another process does so, wait for it."""
+    """Compile the functions that are not cached for their arguments; while another process does so, wait for it."""
     with alone():
         for loop, arguments in calls:
             loop.bound(*arguments)

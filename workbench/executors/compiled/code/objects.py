@@ -218,7 +218,7 @@ class ObjectFunction:
         buffer = (ctypes.c_int64 * 2)()
         result = ctypes.addressof(buffer)
         if self._code(result, result + 8, words):  # other threads run meanwhile
-            raise MemoryError("there is no memory for what a loop sorts")
+            raise MemoryError("there is no memory for sorting in a loop")
         return int(buffer[0])
 
 

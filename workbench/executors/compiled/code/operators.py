@@ -31,7 +31,7 @@ class OperatorRow(NamedTuple):
 def _expect(name: str, types: Sequence[ir.CodeType], *allowed: ir.CodeType) -> None:
     for each in types:
         if each not in allowed:
-            raise MalformedCode(f"operator '{name}' is given {each}, and takes {', '.join(map(str, allowed))}")
+            raise MalformedCode(f"operator '{name}' is applied to {each}, but takes {', '.join(map(str, allowed))}")
 
 
 def _arithmetic(name: str, types: Sequence[ir.CodeType]) -> ir.CodeType:

@@ -64,7 +64,7 @@ class PlainTable:
 
 
 class PlainOutput(dict[int, Any]):
-    """What a loop writes to an output array, by index: entries that are not counted may be any numbers."""
+    """The writes of a loop to an output array, by index: entries that are not counted may be any numbers."""
 
     def __init__(self, array: Any) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
 """The codes of texts in compiled code, and back.
 
 The rule of this module: a short text can be decoded from its code, so it is not stored; any other code is a hash, and
-the table that issued it stores the text (`execute.text_codes`). The two upper of 63 bits say which of the `MODES` a
+the table that issued it stores the text (`execute.text_codes`). The two upper of 63 bits encode which of the `MODES` a
 text has, or that it has none. A short text is a word of six bits a letter, terminated by a 1 and then mixed, so that
 similar texts are far apart in tables; `code.hashing_loops` processes many at once.
 """
@@ -69,7 +69,7 @@ def short_text(code: int) -> str | None:
 def make_collision_error(one: str, other: str) -> DomainError:
     """Build the error of two texts with the same code."""
     what = f"the texts {one!r} and {other!r} have the same number in compiled code"
-    return DomainError(what, hint="the reference executor takes them")
+    return DomainError(what, hint="use the reference executor")
 
 
 def _mix(letters: bytes) -> int:

@@ -34,7 +34,7 @@ def _verify_block(block: ir.CodeBlock, scope: dict[str, ir.CodeType]) -> None:
                 if _check(target, scope) != value.type:
                     raise MalformedCode(f"`{print_block((statement,))}` writes {value.type} where {target.type} is")
             case ir.If(condition) if condition.type != ir.BOOLEAN:
-                raise MalformedCode(f"{print_expr(condition)} is no condition")
+                raise MalformedCode(f"{print_expr(condition)} is not a condition")
         inner = dict(scope)
         if isinstance(statement, ir.For | ir.ForEach):
             _bind(statement.name, ir.INTEGER, inner)
@@ -60,7 +60,7 @@ def _check(expr: ir.Expr, scope: Mapping[str, ir.CodeType]) -> ir.CodeType:
         case ir.Load(array, index) if not (isinstance(array.type, ir.ArrayType) and len(index) <= array.type.axes):
             raise MalformedCode(f"{print_expr(expr)} has more indices than the array has axes")
         case ir.Load() if set(types[1:]) - {ir.INTEGER}:
-            raise MalformedCode(f"{print_expr(expr)} has an index that is no whole number")
+            raise MalformedCode(f"{print_expr(expr)} has an index that is not a whole number")
         case ir.Select() if types[0] != ir.BOOLEAN or types[1] != types[2]:
             raise MalformedCode(f"{print_expr(expr)} chooses between {types[1]} and {types[2]}")
         case ir.Op(name, args, kind) if op(name, *args).type != kind:

@@ -38,7 +38,7 @@ SEARCHED = 32
 
 
 class _OutOfCapacity(Exception):
-    """A failure where a queue may have had too little room."""
+    """A failure where a queue may have had too little capacity."""
 
 
 class ColumnExecutor:
@@ -75,7 +75,7 @@ class ColumnExecutor:
         self._with_machine = machine and not os.environ.get("NUMBA_DISABLE_JIT", "0").strip("0")
         self._pool = ArrayPool()
         self._take(self.allocation.first)
-        self.loops.loop(LoopKind("sparse"))  # constructs without code are refused now
+        self.loops.loop(LoopKind("sparse"))  # refuses constructs without code now
         self.reset()
 
     def _take(self, system: System) -> None:
@@ -94,11 +94,11 @@ class ColumnExecutor:
 
     @property
     def narrow(self) -> bool:
-        """Whether queues have only the room for inputs that come together, and can get more."""
+        """Whether queues have only the capacity for inputs that come together, and can get more."""
         return self.allocation.wide is not None and self.system is self.allocation.first
 
     def widen(self) -> None:
-        """Let queues grow, if they may need it; the state is kept."""
+        """Let queues grow, if they may need it; the state is unchanged."""
         if self.narrow and self.allocation.wide is not None:
             from workbench.executors.compiled.execute.queues import widen
 
@@ -179,7 +179,7 @@ class ColumnExecutor:
             listing = ", ".join(f"{name} has {length}" for name, length in lengths.items())
             raise PipelineError(
                 f"the inputs have different numbers of steps: {listing}",
-                hint="give them one length, and mark with `present` the steps in which an input has an event",
+                hint="make their lengths equal, and mark with `present` the steps in which an input has an event",
             )
         return self.fed(columns, next(iter(lengths.values()), 0), steps, reuse=reuse)
 
@@ -260,7 +260,7 @@ class ColumnExecutor:
         return outputs.columns(start, before)
 
     def _bad(self, loop: Loop, first: int, last: int, inputs: Sequence[Any], outputs: OutputArrays) -> bool:
-        """Run steps with a loop; return whether something went wrong in one of them."""
+        """Run steps with a loop; return whether one of them may have failed."""
         whole, real, *memories = self.state
         return bool(loop(first, last, whole, real, outputs.counts, *memories, *inputs, *outputs.arrays, *outputs.spots))
 
@@ -274,7 +274,7 @@ class ColumnExecutor:
         fields, texts = [fields for _, fields in self.form.results], self.texts.reader()
         return OutputArrays(self.results, fields, sizes, empty, with_steps=with_steps, texts=texts)
 
-    # --- which loop makes which steps -----------------------------------------------------------------------
+    # --- the choice of loops for steps -----------------------------------------------------------------------
 
     def _plan(self, count: int, kind: str, with_steps: bool) -> Iterator[StepRange]:
         """Yield successive ranges of steps with their loops, chosen as the state evolves."""
@@ -296,7 +296,7 @@ class ColumnExecutor:
         return self.loops.phases(kind)
 
     def fitting(self) -> int:
-        """Return for how many steps tables have room, at the present fill rate."""
+        """Return the number of steps for which tables have space, at the present fill rate."""
         return self._state.fitting()
 
     def steady_part(self, count: int) -> tuple[int, int]:
@@ -308,7 +308,7 @@ class ColumnExecutor:
         return distance, distance + (count - distance) // size * size
 
     def _examine(self, before: list[Any], first: int, last: int, inputs: list[Any], kind: str) -> None:
-        """Find the step in which something went wrong: raises Overflow, or returns after a false alarm."""
+        """Find the step that failed, and raise its error; return after a false alarm."""
         after = self._state.copy()
         self._state.restore(before)
         loop = self.loops.loop(LoopKind(kind))

@@ -108,7 +108,7 @@ def column(
 
     Raises
     ------
-    InputError: the array type does not fit the domain, or its length `present`; or `events` is no stream.
+    InputError: the array type does not fit the domain, or its length `present`; or `events` is not a stream.
     """
     if texts is None:
         from workbench.executors.compiled.execute.text_codes import TextCodes
@@ -121,9 +121,7 @@ def column(
     if whole and all(isinstance(array, (np.ndarray, TextColumn)) for array in arrays) and arrays:
         return _of_arrays(name, domain, parts, list(arrays), present, texts)
     if not isinstance(events, Iterable):
-        raise InputError(
-            f"input '{name}' is given {events!r}, and not a stream", hint="give an array, or a list of events"
-        )
+        raise InputError(f"input '{name}' needs a stream, not {events!r}", hint="pass an array, or a list of events")
     values = list(events)
     _check_present(name, len(values), present)
     return _of_values(name, domain, parts, values, present, texts)
@@ -152,7 +150,7 @@ def _check_present(name: str, count: int, present: Any) -> None:
     if present is not None and present.shape != (count,):
         entries = " x ".join(map(str, present.shape))
         raise InputError(
-            f"input '{name}' has {count} events, and 'present' {entries} entries", hint="give one per event"
+            f"input '{name}' has {count} events, and 'present' {entries} entries", hint="pass one entry per event"
         )
 
 
@@ -163,20 +161,20 @@ def _of_arrays(
     wrong: list[tuple[int, DomainError]] = []
     if any(array.ndim != 1 or array.shape != arrays[0].shape for array in arrays):
         raise InputError(
-            f"input '{name}' is given arrays of shapes {', '.join(str(a.shape) for a in arrays)}",
-            hint="give arrays of one dimension and of one length",
+            f"input '{name}' has arrays of shapes {', '.join(str(a.shape) for a in arrays)}",
+            hint="pass arrays of one dimension and of equal lengths",
         )
     _check_present(name, len(arrays[0]), present)
     for part, array in zip(parts, arrays, strict=True):
         if isinstance(part, Map):
-            raise InputError(f"input '{name}' carries {part}, and an array is given", hint="give a list of maps")
+            raise InputError(f"input '{name}' carries {part}, not an array", hint="pass a list of maps")
         codes = _codes(array, present, texts) if isinstance(part, Texts) else array
         if codes is None or not _fits(codes.dtype, part):
             raise InputError(
-                f"input '{name}' carries {part}, and an array of {array.dtype} is given",
+                f"input '{name}' carries {part}, not an array of {array.dtype}",
                 hint="positions of labels, as integers, stand for an enumeration"
                 if isinstance(part, Enum)
-                else "give texts: an array of str, or a list"
+                else "pass texts: an array of str, or a list"
                 if isinstance(part, Texts)
                 else f"convert it: array.astype({np.dtype(dtype(part)).name!r})",
             )
@@ -260,8 +258,8 @@ def _problem(name: str, domain: Domain, value: Value) -> DomainError | None:
         long = leaf if isinstance(part, Integers) and not -(2**63) <= leaf < 2**63 else None
         long = too_long(part, leaf) if isinstance(part, Map) else long
         if long is not None:
-            what = f"{long!r} on input '{name}' is no integer of 64 bits, which compiled code has for int"
-            error = DomainError(what, hint="the reference executor takes it")
+            what = f"{long!r} on input '{name}' is not an integer of 64 bits, which compiled code has for int"
+            error = DomainError(what, hint="use the reference executor")
             error.exceeds_64_bits = True
             return error
     return None
@@ -336,7 +334,7 @@ class OutputColumn:
 
 
 def _own_changes(domain: Domain, fields: tuple[Any, ...]) -> Any:
-    """Return which changes begin an event, where an event can be several changes."""
+    """Return which changes begin an event, where an event may consist of several changes."""
     if not isinstance(domain, Map) or domain.finite or len(fields) == len(scalars(domain.change)):
         return None
     return ~fields[-1]

@@ -77,7 +77,7 @@ class Compiled(ColumnExecutor):
     def step(self, events: Mapping[str, Value]) -> StepRecord:
         """Run one step in plain Python, and return what every pipe carries; `END` ends all inputs.
 
-        Pipes that carry maps kept by a processor are left out.
+        Pipes that carry a processor's own maps are left out.
         """
         if len(events) < len(self.flat.inputs):
             self.widen()

@@ -1,6 +1,6 @@
-"""Maps that come into a compiled run: their numbers, and the arrays that store their entries.
+"""Maps on the inputs of a compiled run: their numbers, and the arrays that store their entries.
 
-The rule of this module: a map has its number before the steps in which it comes, until no state refers to it.
+The rule of this module: a map has a number from before the steps in which it comes until no state refers to it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class NewMaps(NamedTuple):
 
 
 class InputMaps:
-    """The maps that have come since the last time that maps were moved into the arrays of a state.
+    """The maps that have come since maps were last moved into the arrays of a state.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class InputMaps:
 
 
 def empty(arrays: Arrays) -> list[Any]:
-    """Return arrays of the same types with the empty map alone: it has number 0, and entry 0 belongs to no map."""
+    """Return arrays of the same types with only the empty map: it has number 0, and entry 0 belongs to no map."""
     begins, *rest = arrays
     return [np.ones(2, begins.dtype), *(np.zeros(1, array.dtype) for array in rest)]
 

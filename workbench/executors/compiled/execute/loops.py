@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from workbench.executors.pending import Pool
 
 BLOCK = 1 << 18
-"""Steps between two checks whether something went wrong."""
+"""Number of steps between two checks for failures."""
 
 MAX_LINES = 200
 """Maximum number of lines of a loop that is unrolled over steps: a hundred lines take a second to compile."""
@@ -36,7 +36,7 @@ class LoopKind(NamedTuple):
 
     Attributes
     ----------
-    name: what is constant in them: see `list_known`; or `steady`.
+    name: its values that are constant: see `list_known`; or `steady`.
     with_steps: whether it records the step of each output event.
     machine: whether it is machine code, where possible.
     size: its number of steps is a multiple of this.

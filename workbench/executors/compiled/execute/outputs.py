@@ -1,7 +1,7 @@
 """Storage for the outputs of compiled loops.
 
-The rule of this module: most outputs have room for all that the steps can emit. How many rows of a table a step changes
-is not known before; such an output is enlarged once a loop has reported the size that it needs.
+The rule of this module: most outputs have capacity for all events that the steps can emit. How many rows of
+a table a step changes is unknown before it; such an output is enlarged once a loop has reported the size it needs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OutputSource = tuple[str, Domain, Pipe]
 
 
 def compute_capacity(pipe: Pipe, count: int, state: LoopArrays) -> int:
-    """Return the room that an output needs for `count` steps from the present state; with many changes, for one."""
+    """Return the capacity that an output needs for `count` steps from the present state; with many changes, for one."""
     waiting = 0 if pipe.more is None else state.number(pipe.more.name)
     rows = rows_of(pipe)
     many = 0 if rows is None else len(state.array(rows.used))

@@ -1,9 +1,9 @@
 """Queues without a capacity: their initial capacity, and its growth.
 
 The rule of this module: the user need not decide, and no estimate is trusted. A queue that provably never holds an
-event has no storage. The others initially get what they need where every input has an event in every step, as far as
-counters show: so inputs that come together cost no more than one. If that is too little, they get growing storage
-(`ir.ring_buffer.ENDLESS`), and the steps are repeated.
+event has no storage. The others initially get the capacity that they need where every input has an event in every step,
+as far as counters show: so inputs that come together cost no more than one. If that is too little, they get growing
+storage (`ir.ring_buffer.ENDLESS`), and the steps are repeated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Allocation(NamedTuple):
 
     Attributes
     ----------
-    first: queues have the room needed where all inputs come together.
+    first: queues have the capacity needed where all inputs come together.
     wide: queues grow; None where none needs to, or it is `first`.
     open: the queues without a capacity that can hold events.
     """
@@ -43,7 +43,7 @@ def allocate(flat: Pipeline, backend: str, capacities: Mapping[str, int] | None,
     known = find_capacities(flat, capacities)
     bare = [queue for queue in flat.queues if queue not in known]
     closed = translate(flat, backend, known, 0, maps=maps)
-    # can such a queue be needed in a step, if it has never held an event?
+    # may a step read such a queue, if it has never held an event?
     empty = Substitute(find_constants(closed))
     if all(empty(closed.inline(closed.queues[queue].overflow)) is FALSE for queue in bare):
         return Allocation(closed)
@@ -62,7 +62,7 @@ def allocate(flat: Pipeline, backend: str, capacities: Mapping[str, int] | None,
 
 
 def widen(flat: Pipeline, narrow: LoopArrays, wide: LoopArrays) -> None:
-    """Copy the state of the system with little room into the arrays of the system whose queues grow."""
+    """Copy the state of the system with small queues into the arrays of the system whose queues grow."""
     numbers, arrays = narrow.numbers(), narrow.named()
     for node in flat.nodes:
         queues = [narrow.system.queues[queue] for queue in node.queues]

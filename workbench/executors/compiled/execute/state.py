@@ -28,14 +28,14 @@ from workbench.ir.ring_buffer import name_max_waited
 from workbench.ir.system import Memory, System
 
 COPIES = 4
-"""Copies of the state that exist at a time: those before a piece and before a block of it, and the enlarged one."""
+"""Number of coexisting copies of the state: those before a piece and before a block of it, and the enlarged one."""
 
 
 LARGE = 1 << 17
 """Minimum number of rows of a table that pays for compiling machine code."""
 
 MAX_AGAIN = 1 << 15
-"""Maximum number of rows by which a full table grows at once for the steps to repeat, lest they be repeated often."""
+"""Maximum number of rows by which a full table grows at once, so that steps are not repeated often."""
 
 
 class EndlessQueue(NamedTuple):
@@ -89,7 +89,7 @@ class LoopArrays:
         return len(self.arrays[self._heaps[of].start]) - 2 if of in self._heaps else 0
 
     def lay_maps(self) -> None:
-        """Append new input maps to those that are held."""
+        """Append new input maps to the stored ones."""
         for of, indices in self._heaps.items():
             arrays = self.texts.maps.take_arrays(of, self.arrays[indices])
             if arrays is not None:
@@ -217,11 +217,11 @@ class LoopArrays:
 
         Parameters
         ----------
-        steps: number of steps to repeat if a table was full: some tables get room for a row per step.
+        steps: number of steps to repeat if a table was full: some tables get space for a row per step.
         """
         filled_by = {indices.start: tables.measure_load(self.arrays[indices.start]) for _, indices in self._tables}
         least_filled = filled
-        if filled == tables.FULL:  # the others have room
+        if filled == tables.FULL:  # the others have space
             least_filled = max(filled, tables.CROWDED * max(filled_by.values(), default=0.0))
         crowded_tables = [
             (table, indices) for table, indices in self._tables if filled_by[indices.start] >= least_filled
@@ -253,7 +253,7 @@ class LoopArrays:
         return {indices.start: int(np.count_nonzero(self.arrays[indices.start])) for _, indices in self._tables}
 
     def fitting(self) -> int:
-        """Return for how many steps tables have room, at the present fill rate: a full table is slow."""
+        """Return the number of steps for which tables have space, at the present fill rate: a full table is slow."""
         steps = tables.AT_FIRST if self._tables and not self._filling else MAX_EVENTS
         for at, filling in self._filling.items():
             free = tables.FAST * tables.size(self.arrays[at]) - self._used[at]
@@ -261,7 +261,7 @@ class LoopArrays:
         return steps
 
     def content(self, value: Any) -> Callable[[], Any] | None:
-        """Return a function that builds the present map of a table; None where the value is no map in a table."""
+        """Return a function that builds the present map of a table; None where the value is not a map in a table."""
         if not isinstance(value, Change):
             return None
         used, present, *fields = (self.array(column).copy() for column in value.content.columns)

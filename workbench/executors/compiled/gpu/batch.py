@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Device = Literal["auto", "gpu", "cpu"]
 
 SHARE = 0.4
-"""The fraction of the GPU's free memory for one group of traces: two groups are there at a time."""
+"""The fraction of the GPU's free memory for one group of traces: two groups are in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Batch:
 
     Parameters
     ----------
-    capacities: queue name to capacity; None takes the pipeline's own. On a GPU the other queues have the room that
+    capacities: queue name to capacity; None takes the pipeline's own. On a GPU the other queues have the capacity that
         they need where all inputs come together, and a trace that needs more runs on the CPU.
     device: `gpu`, `cpu`, or `auto`, which uses a GPU if there is one.
     at_once: maximum number of traces on the GPU at a time; None for as many as fit.
@@ -241,7 +241,7 @@ class Batch:
                 done.append(self._collect(work, *waiting.pop(0), keep))
         done += [self._collect(work, *each, keep) for each in waiting]
         if keep and len(done) > 1:
-            raise PipelineError("outputs stay on the GPU only where all traces fit into it", hint="take fewer traces")
+            raise PipelineError("outputs stay on the GPU only where all traces fit into it", hint="run fewer traces")
         counts = np.concatenate([counts for _, counts in done], axis=1)
         columns = [
             c[0] if keep else np.concatenate(c, axis=1) for c in zip(*(arrays for arrays, _ in done), strict=True)
@@ -249,7 +249,7 @@ class Batch:
         rest = iter(columns)
         texts = any(isinstance(kind, Texts) for fields in self._fields.values() for kind in fields)
         if texts and keep:
-            raise PipelineError("texts do not stay on the GPU, which has numbers for them", hint="leave out `keep`")
+            raise PipelineError("texts cannot stay on the GPU, which has numbers for them", hint="leave out `keep`")
         return {
             name: Traces(domain, tuple(self._readable(kind, next(rest)) for kind in self._fields[name]), counts[j])
             for j, (name, domain, _) in enumerate(self._one.results)
@@ -336,7 +336,7 @@ class Batch:
             raise PipelineError(
                 f"input '{name}' carries {odd}: an array that is on the GPU already is taken for int (int64), float"
                 " (float64) and bool only",
-                hint="give a numpy array, whose values are checked",
+                hint="pass a numpy array, whose values are checked",
             )
         shape = parts[0].shape
         flat = self._columns.column(name, domain, tuple(part.reshape(-1) for part in parts), None, self._texts)
@@ -432,7 +432,7 @@ def _array(values: Any) -> Any:
     try:
         return np.array(values)
     except ValueError as error:
-        raise PipelineError("the traces differ in length", hint="`Batch.events` takes traces of any lengths") from error
+        raise PipelineError("the traces differ in length", hint="use `Batch.events` for these") from error
 
 
 def _host(array: Any) -> Any:

@@ -28,7 +28,7 @@ from workbench.executors.pending import Pool
 from workbench.executors.threaded.manager import ThreadManager
 
 BLOCKS = 1 << 15
-"""Maximum number of blocks at a time: what a large GPU needs to be busy."""
+"""Maximum number of blocks at a time: enough to keep a large GPU busy."""
 
 SHORTEST = 64
 """Minimum number of steps in a block."""

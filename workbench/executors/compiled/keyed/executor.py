@@ -121,7 +121,7 @@ class CompiledKeys(CompiledRuns):
         part.made.append(outputs.columns(0, [None] * len(self.one.results)))
 
     def _singly(self, batch: KeyedRows, part: KeyPart) -> tuple[int, WorkbenchError] | None:
-        """Run the row at which some keys have stopped alone: it fails with its error, or gets the room it needs."""
+        """Run the row at which some keys have stopped alone: it fails with its error, or gets the capacity it needs."""
         row = part.stop
         key, at = int(batch.codes[row]), np.array([row])
         self.states.turn(key)

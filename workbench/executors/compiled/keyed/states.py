@@ -36,7 +36,7 @@ class KeyedStates:
         self.arrays = [array[None][:0] for array in self._initial]
 
     def _begin(self) -> None:
-        """Build the initial state of the system; a queue without a capacity has room for one event."""
+        """Build the initial state of the system; a queue without a capacity has space for one event."""
         self.form = LoopArrays(self.one.system, self.one.form, self.one.texts)
         self.form.reset()
         whole, *rest = self.form.copy()
@@ -65,7 +65,7 @@ class KeyedStates:
         self.count = 0 if key is None else 1
 
     def steps(self, key: int) -> int:
-        """Return how many steps a key has made."""
+        """Return the number of steps of a key."""
         return int(self.arrays[0][key, -1])
 
     def column(self, variable: str) -> Any:

@@ -1,4 +1,4 @@
-"""Maps of any size that come in: compiled code has a number for each, and their entries in arrays.
+"""Maps of any size on inputs: compiled code has a number for each, and their entries in arrays.
 
 The rule of this module: such a map is never changed. Variables and queues hold its number; 0 is the empty map. The
 entries of a map are contiguous and sorted by key, so that a key is found by search and all keys can be visited.
@@ -58,12 +58,12 @@ def find_input_maps(domain: Domain) -> Iterator[Map]:
         if not isinstance(part, Map):
             continue
         if part.finite:
-            raise Refused(f"{part} has finitely many keys", hint="let it be a record, or a map whose keys are int")
+            raise Refused(f"{part} has finitely many keys", hint="make it a record, or a map whose keys are int")
         words = not isinstance(part.key, Tuple | Map | Reals) and (part.key.finite or isinstance(part.key, WORDS))
         inside = (each for each in within(part.value) if not isinstance(each, Tuple))
         if not words or not all(each.finite or isinstance(each, WORDS) for each in inside):
             hint = "keys are whole numbers, texts or labels, and values scalars or records of these"
-            raise Refused(f"{part} has others than 64 bits hold", hint=hint)
+            raise Refused(f"{part} has values that do not fit in 64 bits", hint=hint)
         yield part
 
 
@@ -84,7 +84,7 @@ def number_array(column: Term) -> Term:
 
 
 def list_choices(value: Term) -> Iterable[Term]:
-    """Yield the variables, and the arrays, whose map a term may be, perhaps changed."""
+    """Yield the variables and arrays whose map a term may be, perhaps with changes."""
     left = [value]
     while left:
         each = left.pop()
@@ -97,7 +97,7 @@ def list_choices(value: Term) -> Iterable[Term]:
 
 
 def heaps_in(terms: Iterable[Any]) -> list[Memory]:
-    """Return the memories of maps that terms, tuples of terms, and kept numbers refer to."""
+    """Return the memories of maps that terms, tuples of terms, and stored numbers refer to."""
     nodes = postorder(each for term in terms for each in leaves(term) if isinstance(each, Term))
     domains = (part for node in nodes for part in _elements(node.domain))
     return [MapHeap.for_maps(of).memory for of in dict.fromkeys(d.of for d in domains if isinstance(d, MapNumber))]

@@ -121,7 +121,7 @@ class _Recall(Substitute):
         return Write(self(write.happens), self(write.position), map_leaves(self, write.value), write.first)
 
     def _list_computed(self, memory: Memory) -> list[Term]:
-        """Return what each step writes to each array, where that depends only on inputs; otherwise nothing."""
+        """Return the writes of each step to each array, where these depend only on inputs; otherwise nothing."""
         escapes = [each for kind in (Overflowing.CHECKED, Integers) for each in escaping(memory, kind)]
         if len(memory.writes) != 1 or memory.updates or any(each is not FALSE for each in escapes):
             return []
@@ -133,7 +133,7 @@ class _Recall(Substitute):
         return values if condition is TRUE and inside and is_cheap and not any(map(_array, nodes)) else []
 
     def _has_known_age(self, load: Term) -> bool:
-        """Whether it is known how many writes ago the value that is read was written."""
+        """Whether the age of the value that is read, in writes, is known."""
         return load.op is RECALL and (load.args[2].is_const or load.args[2].name in self._counters)
 
     def default(self, term: Term, *args: Term) -> Term:

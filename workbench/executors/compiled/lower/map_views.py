@@ -34,7 +34,7 @@ class EntryChange(NamedTuple):
 
 @dataclass(eq=False)
 class MapTable:
-    """A map that is kept in arrays.
+    """A map that is stored in arrays.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class MapTable:
         for number, kind in enumerate(kinds):
             words = [part for _, part in scalars(kind.key)]
             if len(words) > MAX_WORDS or not all(part.finite or isinstance(part, Integers | Texts) for part in words):
-                raise Refused(f"it has keys of {kind.key}", hint="let them be whole numbers, texts, labels, or pairs")
+                raise Refused(f"it has keys of {kind.key}", hint="use whole numbers, texts, labels, or pairs")
             is_last = number == len(kinds) - 1
             if is_last and not all(part.finite or isinstance(part, WORDS) for _, part in scalars(kind.value)):
                 raise Refused(f"it has values of {kind.value}", hint="values are scalars, tuples, or maps to these")
@@ -75,7 +75,7 @@ class MapTable:
         return cls(name, domain, tuple(levels), removes, only)
 
     def rest(self, cells: Cells, change: EntryChange) -> tuple[Any, ...]:
-        """Return the fields behind the key in a row."""
+        """Return the fields after the key in a row."""
         if cells is not self.levels[-1]:
             return ()
         value = () if self.only is not None else (change.value,)
@@ -151,7 +151,7 @@ class InTable(MapView):
 
     @property
     def present(self) -> Any:
-        """Whether the key is present of which this is the value."""
+        """Whether the key of this value is present."""
         return InTable(self.table).look(self.prefix[0])[0] if self.prefix else TRUE
 
 
@@ -193,7 +193,7 @@ class OneOf(MapView):
 
 @dataclass(frozen=True, eq=False)
 class InputMap(MapView):
-    """A map that has come in, given its number."""
+    """A map from an input, given its number."""
 
     domain: Map
     number: Term
@@ -234,7 +234,7 @@ class InputMap(MapView):
 
 
 def number_of(view: MapView) -> Term:
-    """Return the number of an input map; Refused for a map that a step has made."""
+    """Return the number of an input map; Refused for a map that a step has built."""
     if isinstance(view, InputMap):
         return view.number
     if isinstance(view, NoEntries):
@@ -338,7 +338,7 @@ def symbol(table: MapTable, name: str) -> Any:
 
 
 def root(view: MapView) -> InTable | None:
-    """Return the table from which a map was made by changes; None for the empty map."""
+    """Return the table from which a map derives by changes; None for the empty map."""
     while isinstance(view, WithEntry):
         view = view.before
     if isinstance(view, OneOf):

@@ -1,8 +1,8 @@
-"""Maps of any size that a pipeline keeps, as tables: translates variables that are maps to arrays.
+"""Maps of any size in a pipeline's state, as tables: translates variables that are maps to arrays.
 
 The rule of this module: a map is never copied. The value of a map is a view of a table, with the changes of the step;
 and a step changes at most one entry of a table. A map of maps is two tables, of which the second has pairs of keys; a
-variable that always equals another one shares its table; what else would need a copy is refused.
+variable that always equals another one shares its table; any other copy is refused.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from workbench.executors.compiled.lower.map_views import (
 )
 from workbench.ir.system import Definition, Memory, Pipe, StateVariable, System, instance_of, local_of
 
-_SEARCHING: Term = var("something is looked for", BOOL)
+_SEARCHING: Term = var("a search takes place", BOOL)
 """Placeholder for the condition under which the value of a term with a search is used."""
 _ALWAYS = {_SEARCHING: TRUE}
 """A search takes place in every step: in conditions themselves, and in the next values of variables and tables."""
@@ -83,7 +83,7 @@ class _Tabled:
         self.ending = Substitute({end.now: FALSE for end in system.ends.values()})
 
     def _replace_input_maps(self, terms: set[Term]) -> dict[Term, InputMap]:
-        """Return the `InputMap` of each map that comes in or waits in an array, and of variables that may be one."""
+        """Return the `InputMap` of each map on an input or in an array, and of variables that may be one."""
         before = -1
         while before < len(terms):
             before = len(terms)
@@ -113,7 +113,7 @@ class _Tabled:
             domain, variable = each.domain, var(each.name, each.domain)
             assert isinstance(domain, Map)
             if each.initial:
-                raise self._make_refusal(each.name, "does not begin empty")
+                raise self._make_refusal(each.name, "is not empty at first")
             if variable in self.given:
                 continue
             same = next((other for other in views if self._equal(variable, other)), None)
@@ -162,7 +162,7 @@ class _Tabled:
         )
 
     def _definitions(self) -> Iterator[Definition]:
-        """Yield the definitions that are no maps, and record the views of the others."""
+        """Yield the definitions that are not maps, and record the views of the others."""
         for name, term in self.before.definitions:
             variable: Term = var(name, term.domain)
             used = self.before.inline(self.before.uses.get(name, TRUE))
@@ -242,9 +242,9 @@ class _Tabled:
         if has_maps and name in dict(self.before.outputs).values():
             node = next((node for node in self.nodes.values() if name in node.outputs), None)
             raise Refused(
-                f"pipe '{name}' carries a map out that no slices make",
+                f"pipe '{name}' carries a map out that no slices emit",
                 where=node.where if node else "",
-                hint="let the pipeline emit what you need of it, with get, has or size",
+                hint="let the pipeline emit only parts of it, with get, has or size",
             )
         return has_maps
 
@@ -282,7 +282,7 @@ class _Lower(Fold[Any]):
         if not large(term.domain):
             return term
         if term.payload:
-            raise Refused("a map that is not empty stands in a term")
+            raise Refused("a term contains a map that is not empty")
         return NoEntries(term.domain)
 
     def on_var(self, term: Term) -> Any:
@@ -345,7 +345,7 @@ class _Lower(Fold[Any]):
         if not isinstance(m, InTable | InputMap):
             raise Refused(
                 "a quantifier ranges over a map in the same step in which it changes",
-                hint="let it range over keep_last of the map, once the stream has ended, and that read one input",
+                hint="let it range over keep_last of the map, which reads one input, after the end of the stream",
             )
         if can_escape([condition], Integers) or can_escape([condition], Overflowing.CHECKED):
             raise Refused("a quantifier over a map does arithmetic that can leave its domain")
@@ -363,7 +363,7 @@ class _Lower(Fold[Any]):
     def default(self, term: Term, *args: Any) -> Any:
         assert term.op is not None
         if any(isinstance(arg, MapView) for arg in args):
-            raise Refused(f"'{term.op.symbol}' has no form for maps of any size in compiled code")
+            raise Refused(f"'{term.op.symbol}' has no compiled form for maps of any size")
         if term.op is maps.tuple_of(len(args)):
             return args
         if term.op.symbol.startswith(".") and isinstance(args[0], tuple):

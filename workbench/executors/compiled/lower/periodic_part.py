@@ -1,7 +1,7 @@
 """The part of a system that is soon periodic, whatever the events are.
 
 Counters of a decimation, of events before a window is full, of events that wait at a join: where all inputs always have
-an event, many of them depend on themselves only. After some steps they are periodic, so that conditions on them can be
+an event, many of them depend only on themselves. After some steps they are periodic, so that conditions on them can be
 evaluated before a loop over events begins.
 """
 

@@ -71,11 +71,11 @@ def _fields(pipe: Pipe) -> tuple[Domain, ...]:
 
 
 def rows_of(pipe: Pipe) -> Others | None:
-    """Return what a step emits for many rows of a table: events of a pipe, or changes of the map that is its event."""
+    """Return the emissions of a step for many rows of a table: events of a pipe, or changes of its map."""
     value = pipe.slots[0].value
     return value.content.others if isinstance(value, Change) else pipe.rows
 
 
 def spare(pipe: Pipe) -> int:
-    """Return how many extra entries the arrays of an output need."""
+    """Return the number of extra entries that the arrays of an output need."""
     return 1 if pipe.more is None else AHEAD

@@ -1,6 +1,6 @@
 """Translation of a pipeline to the transition system that compiled executors run, or a refusal before the first event.
 
-The rule of this module: the state of a pipeline is 64-bit words; what does not fit in any number of them is refused.
+The rule of this module: the state of a pipeline is 64-bit words; values that do not fit in words are refused.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Substitution = Mapping[Term, Term]
 
 
 class Hazard(NamedTuple):
-    """Something that must not happen in a step."""
+    """A condition that must not come true in a step."""
 
     what: str
     """The error's message after the step's number."""
@@ -44,7 +44,7 @@ class Hazard(NamedTuple):
     queue: str = ""
     """The queue that overflows."""
     exceeds_64_bits: bool = False
-    """Whether a number exceeds the words of compiled code, and nothing else is wrong."""
+    """Whether the only error is a number that exceeds the words of compiled code."""
     gets: Term = FALSE
     """The value outside its range that a variable gets."""
 
@@ -80,7 +80,7 @@ def translate(
             )
     map_domains = set[Domain]()
     for name, domain in flat.inputs:
-        message = f"input '{name}' of {flat.ports.of} carries {domain}, and backend '{backend}' takes no"
+        message = f"input '{name}' of {flat.ports.of} carries {domain}, but backend '{backend}' takes no"
         try:
             map_domains.update(find_input_maps(domain))
         except Refused as error:
@@ -107,7 +107,7 @@ def translate(
     if ordered is not None:
         raise Refused(
             f"backend '{backend}': several slices can emit in one step on pipe '{ordered}' of {flat.ports.of}, in the"
-            " order of their keys, which are texts, and compiled code has numbers for them in any order",
+            " order of their keys, which are texts, but compiled code has numbers for texts, in any order",
             hint="the reference executor runs everything; or let the keys be labels, {a, b}, or numbers",
         )
     return system
@@ -227,7 +227,7 @@ def _leaving(system: System, variable: StateVariable) -> Hazard | None:
 
 
 def hazards(system: System) -> tuple[Hazard, ...]:
-    """Return all that ends a run: full queues, and numbers that leave a checked domain or a word."""
+    """Return the conditions that end a run: full queues, and numbers that leave a checked domain or a word."""
     candidates = []
     for queue in system.queues.values():
         if queue.capacity == ENDLESS:

@@ -66,13 +66,13 @@ def table_size(rows: int) -> int:
 
 
 def full(memory: Memory) -> Term:
-    """Return whether a step finds no row in a table for what it writes."""
+    """Return whether a step finds no row in a table for its writes."""
     last = memory.writes[-1] if memory.is_table and memory.writes else None
     return FALSE if last is None else AND(last.happens, EQ(last.position, 0))
 
 
 def tries(capacity: int) -> int:
-    """Return how many rows are probed for a key in a table with this capacity: a table that is nearly full is slow."""
+    """Return the number of rows probed for a key in a table with this capacity: a table that is nearly full is slow."""
     return min(capacity, max(FIRST, capacity >> 5))
 
 
@@ -209,7 +209,7 @@ def enlarge_table(
     words: int = 1,
     row_finder: Callable[[Sequence[Any], Any], Any] | None = None,
 ) -> list[Any]:
-    """Return the arrays of a table, usage flags and keys first, with room for three times as many rows as are used.
+    """Return the arrays of a table, usage flags and keys first, with space for three times as many rows as are used.
 
     Parameters
     ----------

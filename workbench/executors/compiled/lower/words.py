@@ -18,7 +18,7 @@ def refuse_long(number: Value) -> None:
     """Refuse an `int` of more than 64 bits, except the infinities from which `min` and `max` start."""
     if math.isfinite(number) and not WORD_LO <= number <= WORD_HI:
         raise Refused(
-            f"compiled code has integers of 64 bits, and {number} has more",
+            f"compiled code has integers of 64 bits, but {number} has more",
             hint="the reference executor has integers of any size",
         )
 
@@ -41,7 +41,7 @@ def _refuse_text_operations(term: Term) -> None:
         return
     if term.op not in (EQ, NE, ITE) or not all(isinstance(arg.domain, Texts) for arg in values):
         raise Refused(
-            f"'{term.op}' reads or makes texts, and compiled code only compares them: it has numbers for them",
+            f"'{term.op}' reads or makes texts, but compiled code has numbers for texts, and only compares them",
             hint="the reference executor runs everything; or declare the texts that matter as labels, {a, b}",
         )
 

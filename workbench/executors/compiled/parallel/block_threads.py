@@ -1,9 +1,9 @@
 """One long stream in several threads: it is cut into blocks, which run concurrently (docs/reference/parallel.md).
 
-The rule of this module: nothing is trusted. `parallel.blocks` says how to compute the state in which a block begins,
+The rule of this module: nothing is trusted. `parallel.blocks` defines how to compute the state in which a block begins,
 and that state is compared, number by number, with the state in which the block before it ends. Where they differ, or
-where something may have gone wrong in a block, all blocks are void, and the steps run one after the other. So values,
-order, steps and errors are those of one thread.
+where a block may have failed, all blocks are void, and the steps run one after the other. So values, order, steps and
+errors are those of one thread.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from workbench.executors.threaded.manager import ThreadManager
 from workbench.ir.ring_buffer import ENDLESS
 
 SHORTEST = 1 << 16
-"""Minimum number of steps in a block: fewer are done before a thread has woken up."""
+"""Minimum number of steps in a block: fewer finish before a thread has woken up."""
 
 LONGEST = 1 << 20
 """Maximum number of steps in a block."""
@@ -46,7 +46,7 @@ SHARED = 4
 """Blocks per thread where threads also have other work."""
 
 PATIENT = 3
-"""Number of mismatches between blocks after which no more are made."""
+"""Number of mismatches between blocks after which no more blocks are tried."""
 
 LoopValues = list[Any]
 
@@ -143,7 +143,7 @@ class InBlocks:
     # --- the loops ------------------------------------------------------------------------------------------
 
     def lead_loop(self, kind: str, level: int) -> Loop:
-        """Return a loop without outputs: of what the scans of a level need, or of all above the last level."""
+        """Return a loop without outputs: for the scans of a level, or for everything above the last level."""
 
         def source(_: Target) -> str:
             return loop_source(self.cuts.silent(self.one.system, level), self.lead_phases(kind, level), watch=False)
@@ -221,7 +221,7 @@ class InBlocks:
 
 @dataclass
 class Attempt:
-    """The loop that runs steps in blocks. It never reports a hazard: on a hazard it has done nothing.
+    """The loop that runs steps in blocks. It never reports a hazard: on a hazard it has no effect.
 
     The states of all blocks are arrays with a row for each.
 
@@ -360,7 +360,7 @@ class Attempt:
         return any(self._all(works))
 
     def _gather(self, new_counts: Any) -> None:
-        """Move the outputs of the blocks together."""
+        """Make the outputs of the blocks contiguous."""
         behind = self.counts.copy()
         for each, at in zip(new_counts, self.starts, strict=True):
             for j, y in zip(self.owners, self.written, strict=True):
@@ -370,7 +370,7 @@ class Attempt:
             behind += each
 
     def _all(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Do this work in threads, and the first item here."""
+        """Run these jobs in threads, and the first one here."""
         pending = [self.of.manager.start(work) for work in works[1:]]
         try:
             here = works[0]()

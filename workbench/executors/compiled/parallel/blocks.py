@@ -78,7 +78,7 @@ class Starts:
     history: int
 
     def silent(self, system: System, level: int) -> System:
-        """Return the system without outputs; up to the last level, with all frozen but what the level needs."""
+        """Return the system without outputs; up to the last level, all frozen that the level does not need."""
         if level == len(self.levels):
             return replace(system, outputs=())
         needed = self.needed[level]
@@ -101,7 +101,7 @@ def blocks(system: System, constants: Mapping[Term, Term], *, reassociate: bool 
     tables = [memory.name for memory in system.memories if memory.is_table]
     repeats = [name for name, pipe in system.pipes.items() if pipe.more is not None]
     if tables or repeats:
-        why = "memory is a table" if tables else "verdicts wait in any number"
+        why = "memory is a table" if tables else "any number of verdicts may wait"
         raise Refused(
             f"{system.kind} {system.name} cannot be started in the middle of a stream:"
             f" '{instance_of((tables or repeats)[0])}', whose {why}",
@@ -194,7 +194,7 @@ class _Analysis:
             return term.op is not SUB and other.domain.numeric and bool(getattr(other.domain, "lo", -1) >= 0)
         return ASSOCIATIVE[op].is_associative(domain)
 
-    # --- all of it ------------------------------------------------------------------------------------------
+    # --- the whole analysis ------------------------------------------------------------------------------------------
 
     def starts(self) -> Starts:
         last = {name: outputs for name, scan in self.scans.items() if (outputs := self._last(name)) is not None}
@@ -240,10 +240,10 @@ class _Analysis:
                 outputs += [(j, k) for k in where]
         return tuple(outputs) or None
 
-    # --- what is recent -------------------------------------------------------------------------------------
+    # --- recent variables -------------------------------------------------------------------------------------
 
     def _history(self) -> int:
-        """Return in how many steps all but clocks and scans are determined; Refused if they never are."""
+        """Return the number of steps after which all but clocks and scans are determined; Refused if they never are."""
         past = _Past(self)
         period = math.lcm(*(circle.length for circle in self.clocks.values()))
         time = max((circle.start for circle in self.clocks.values()), default=0)
@@ -271,8 +271,8 @@ class _Analysis:
             why = "sums of floats depend on the order of operations"
             hint = "reassociate=True (--reassociate) lets it differ; results then agree up to rounding only"
         else:
-            why = "its state depends on arbitrarily old events, and not through an associative operation"
-            hint = "run it with one thread (behind a filter, the last events can be of any time ago)"
+            why = "its state depends on arbitrarily old events by an operation that is not associative"
+            hint = "run it with one thread (after a filter, the last events may be arbitrarily old)"
         return Refused(
             f"{self.system.kind} {self.system.name} cannot be started in the middle of a stream: {what}: {why}",
             hint=hint,

@@ -12,7 +12,7 @@ from workbench.executors.compiled.parallel.block_threads import SHORTEST, InBloc
 from workbench.executors.threaded.manager import ThreadManager
 
 COSTLY = 25e-9
-"""Seconds per step that exceed half the time to read and write a row of a log."""
+"""Seconds per step above which blocks pay off: more than half the time to read and write a row of a log."""
 
 
 class Parallel(Compiled):

@@ -114,7 +114,7 @@ class RulesByKey:
                 each if isinstance(each, EventBlock) else event_block(rules, each, put) for each in pieces if each
             ]
         except LargeNumberError as error:
-            raise LargeNumberError(error.what, hint="one thread has it: leave --threads out") from error
+            raise LargeNumberError(error.what, hint="one thread has it: leave out --threads") from error
         blocks = [replace(each, texts={}) for each in blocks]
         return join_blocks(blocks) if len(blocks) > 1 else blocks[0] if blocks else None
 

@@ -1,9 +1,9 @@
 """Rules in several threads by time: each thread runs all rules on a time slice of each block of events.
 
-The rule of this module: the events of the *reach* before an event decide what it causes. So a thread first replays
-these before its slice: they trigger nothing or, where rules feed each other, what another thread publishes. The thread
-that had the end of a block gets the beginning of the next one, without replay. Where the reach begins before the block,
-other threads begin with a copy of that thread's history.
+The rule of this module: the events of the *lookback* before an event determine its effects. So a thread first replays
+these before its slice: they trigger nothing or, where rules feed each other, only composites that another thread
+publishes. The thread that had the end of a block gets the beginning of the next one, without replay. Where the lookback
+begins before the block, other threads begin with a copy of that thread's history.
 
 Source: Balkesen, Dindar, Wetter, Tatbul, RIP: run-based intra-query parallelism for scalable complex event processing
 (DEBS 2013).
@@ -47,7 +47,7 @@ class SliceOutput(NamedTuple):
     ----------
     repeated: the thread's numbers of the events that it has replayed.
     begun: the thread's number of the first event of the slice.
-    seconds: time for replayed events, and for its own.
+    seconds: the time for replayed events, and for its own.
     error: the error that ended it.
     """
 
@@ -120,7 +120,7 @@ class RulesByTime:
         return [count]
 
     def _start(self, thread: int, within: bool) -> None:
-        """Reset a thread: to an empty history if the block has the whole reach, otherwise to that of the leader."""
+        """Reset a thread: to an empty history if the block has the whole lookback, otherwise to that of the leader."""
         part, numbers = self._parts[thread], self._numbers[thread]
         part.forget_events()
         numbers.pieces = []

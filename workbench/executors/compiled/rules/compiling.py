@@ -1,7 +1,7 @@
 """The kernel's entry functions, as plain Python or as machine code.
 
 The rule of this module: an entry takes tables (named tuples of arrays), arrays and integers. Machine code gets the
-addresses of table descriptors, which are rewritten only where a call has other tables than the last one.
+addresses of table descriptors, which are rewritten only where a call has different tables from the last one.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _pass_argument(argument: Any, parameter: Any) -> PassedArgument:
 
 def _check_kind(array: Any, kind: ArrayKind, name: str) -> None:
     if not kind.describes(array):
-        raise TypeError(f"{name} is no array of {kind}")
+        raise TypeError(f"{name} is not an array of {kind}")
 
 
 def _address(array: Any) -> int:
@@ -145,7 +145,7 @@ def is_cached() -> bool:
 
 
 def is_startable(events: int) -> bool:
-    """Whether machine code of the kernel is there, and pays off for this number of events.
+    """Whether machine code of the kernel is available, and pays off for this number of events.
 
     No run waits for a compiler: where compiling pays off, another process compiles the kernel and stores it.
     """

@@ -1,7 +1,7 @@
 """Indexes of rules by a constant that an attribute of their trigger must equal.
 
-The rule of this module: the plan of the rule set says which rules have an index, and by which attribute; this module
-writes hash tables, in which rules of one hash value are adjacent.
+The rule of this module: the plan of the rule set determines which rules have an index, and by which attribute; this
+module writes hash tables, in which rules of one hash value are adjacent.
 """
 
 from __future__ import annotations

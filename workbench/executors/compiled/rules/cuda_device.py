@@ -38,7 +38,7 @@ def gpu_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> Batched
     Refused: a rule cannot run on it.
     """
     if why := missing_device():
-        hint = "`workbench doctor` shows devices, and what they need; --backend compiled needs none"
+        hint = "`workbench doctor` shows devices and their requirements; --backend compiled needs none"
         raise EngineMissing(f"the engine 'gpu' needs an NVIDIA GPU: {why}", hint=hint)
     return BatchedRules(rules, facts, settings, CudaDevice())
 

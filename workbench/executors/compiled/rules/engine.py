@@ -1,6 +1,6 @@
 """The engine `compiled` of rules: a rule set as tables that one kernel interprets, over columns of events.
 
-The rule of this module: when the kernel meets something that it cannot process (a number of more than 64 bits, an
+The rule of this module: when the kernel meets an event that it cannot process (a number of more than 64 bits, an
 endless chain, facts that a database does not return), the event is rolled back and the engine `cdp` resumes from the
 state. After some events the kernel takes over again, if the state fits in words. `cdp` also changes rules, and
 processes the events before machine code of the kernel is ready.
@@ -167,7 +167,7 @@ class CompiledRules:
         return take_composites(self.memory, self.texts.by_code)
 
     def process_single(self, event: Occurrence, read: Callable[[], Any], *, sources: bool) -> list[Any]:
-        """Process an event; return what `read` makes of each output of the kernel, or composites of `cdp`."""
+        """Process an event; return the results of `read` for each output of the kernel, or composites of `cdp`."""
         if self.takes_block(1):
             check_event(event, self._rules, self.now, self._passed)
             with suppress(LargeNumberError):
@@ -236,7 +236,7 @@ class CompiledRules:
         return composite_block(self.memory, self.texts.by_code, sources=sources)
 
     def _load_facts(self, block: EventBlock) -> int:
-        """Load the facts for a block; return for how many of its events, from the first on, they suffice."""
+        """Load the facts for a block; return the number of its events, from the first on, for which they suffice."""
         if np.abs(block.times[[0, -1]]).max() >= FAR:
             return 0
         if self._retained is None:
@@ -249,7 +249,7 @@ class CompiledRules:
         return ready
 
     def _see_facts(self) -> None:
-        """Read changed facts again: `cdp` queries them anew."""
+        """Read changed facts again, as `cdp` does."""
         if self._changing and self._exact is None:
             assert self._retained is not None
             if self._retained.are_outdated():
@@ -382,7 +382,7 @@ class CompiledRules:
                 return False
             self._read_facts(memory)
             read_publisher(exact, memory, self.texts)
-        except (LargeNumberError, Refused, FactsError):  # a rule that was added later; too many facts; or no answer
+        except (LargeNumberError, Refused, FactsError):  # a rule that was added later, too many facts, or no answer
             return False
         self._before, self._costs = self.profile(), CostCounter(len(self._rules.events))
         self.memory, self._passed, self._exact = memory, exact.passed, None

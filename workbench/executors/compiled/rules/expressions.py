@@ -1,6 +1,6 @@
 """Compilation of expressions of rules to postfix instructions, for the kernel's stack.
 
-The rule of this module: it writes what `refusals` has accepted; nothing is refused here.
+The rule of this module: it compiles only expressions that `refusals` has accepted, and refuses none.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def retain_facts(plan: SetPlan, facts: Facts) -> RetainedFacts | None:
     tables = fact_tables(facts)
     if tables is None:
         return None
-    from workbench.tesla.engines.facts.retained import RetainedFacts  # most rules do not wait for SQLite
+    from workbench.tesla.engines.facts.retained import RetainedFacts  # most rules need not import SQLite
 
     return RetainedFacts(plan, [each for each in plan.columns if each.fact], tables)
 

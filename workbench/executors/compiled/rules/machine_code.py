@@ -46,7 +46,7 @@ _HOT = (candidates, consumption, hash_tables, index, match, memory_prefetch, pro
 INLINED = tuple(each.__name__ for each in _HOT)
 """Modules whose functions every event needs: they are inlined, except long functions with many callers."""
 APART = (values.operate, values.product_fits)
-"""Functions that few rules need: compiled so that they take no registers from the code around their calls."""
+"""Functions that few rules need: compiled so that they use no registers of the code around their calls."""
 CALLED = (candidates.sort_words, candidates.sift_down, values.evaluate_code, undo.roll_back, *APART)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from workbench.executors.compiled.execute.text_codes import TextCodes
 
 VALUES = {"consumed": 0, "silences": 1, "texts": 2, "joins": 1}
-"""Words behind the key in a row of each hash table; `KernelState` has the row counts."""
+"""Words after the key in a row of each hash table; `KernelState` has the row counts."""
 NEAR = 1 << 12
 """Rows of a column that fit in the processor's cache."""
 STATE_WORDS = {name: index for index, name in enumerate(records.STATE.names or ())}
@@ -107,7 +107,7 @@ class KernelMemory:
         return records.CompositeWords.allocate(count, self.rule_tables.sizes.width, self.rule_tables.sizes.sources)
 
     def take_output(self) -> records.CompositeWords:
-        """Take what has been published since the last call: columns that stay unchanged while referenced."""
+        """Take the composites published since the last call: columns that stay unchanged while referenced."""
         output, count = self.output, int(self.state.outputs)
         self.state.outputs = 0
         composites = output.part(count)
@@ -121,7 +121,7 @@ class KernelMemory:
     def _next_output(self, output: records.CompositeWords) -> records.CompositeWords:
         """Return columns of the same capacity as those taken, in released memory if possible.
 
-        The first write to new memory costs more than all that the kernel does for a composite.
+        The first write to new memory costs more than all work of the kernel for a composite.
         """
         known = [each for each in self._taken if len(each.types) == len(output.types)]
         free = next((each for each in known if _most_references(each) == UNSHARED), None)
@@ -147,7 +147,7 @@ class KernelMemory:
     # --- growth -----------------------------------------------------------------------------------------
 
     def supply(self, status: KernelStatus, codes: TextCodes, block: Iterable[int] = ()) -> None:
-        """Supply what the kernel lacked when it stopped: a larger array, or data on texts.
+        """Supply the resource that the kernel lacked when it stopped: a larger array, or data on texts.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class KernelMemory:
         self.state.letters = end
 
     def forget_texts(self) -> None:
-        """Drop all data on texts: the kernel requests again what it needs."""
+        """Drop all data on texts: the kernel requests them again."""
         self.history = self.history._replace(
             texts=records.hash_table(2, 3), letters=np.zeros(1, np.uint8), joins=records.hash_table(2, 3)
         )

@@ -35,11 +35,11 @@ class NumberedPiece(NamedTuple):
 
 
 class PartNumbers:
-    """The numbers of a part, as far back as matches may refer to events.
+    """The numbers of a part, of all events to which matches may still refer.
 
     Parameters
     ----------
-    lookback: how long before its composite the events of a match may be; None: unbounded.
+    lookback: the maximum time between a composite and the events of its match; None: unbounded.
     """
 
     def __init__(self, lookback: int | None) -> None:

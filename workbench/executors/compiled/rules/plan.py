@@ -262,7 +262,7 @@ class _TableBuilder:
             self._add_actions(line, [*assigned, (records.NONE, *condition), *values])
 
     def _add_actions(self, line: StepLine, actions: Iterable[TableEntry]) -> None:
-        """Write the actions of a step once it has bound something, without empty conditions."""
+        """Write the actions of a step after its binding, without empty conditions."""
         first = [(records.NONE, line["residual"], line["residual_end"])] if line["kind"] == StepKind.TRIGGER else []
         saying = (each for each in (*first, *actions) if each[0] != records.NONE or each[1] < each[2])
         line["actions"], line["actions_end"] = self._lists.actions.add(saying)
@@ -319,7 +319,7 @@ _NO_TREE = (records.NONE, records.NONE, 0, records.NONE, 0)
 
 
 def _find_known_place(plan: RulePlan, bound_at: Mapping[int, int], expression: t.Expression) -> int:
-    """Return the place in the search from which on the value of an expression is known."""
+    """Return the step of the search after which the value of an expression is known."""
     return max((bound_at.get(number, 0) for number in plan.binders(expression)), default=0)
 
 

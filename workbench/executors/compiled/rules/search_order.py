@@ -1,9 +1,9 @@
 """The search order of the steps of a rule: the most selective come first.
 
 The rule of this module: to search for the events of an `each`, and to take them one by one, are separate entries. They
-are taken in the order in which rules are written, so matches keep theirs; each search takes place as soon as what it
-depends on is bound, the cheapest first. So a failing search ends a partial match wherever it is written, and what is
-the same for all events of an `each` is searched once.
+are taken in the order in which rules are written, so matches keep theirs; each search takes place as soon as its
+dependences are bound, the cheapest first. So a failing search ends a partial match wherever it is written, and a search
+with the same result for all events of an `each` takes place once.
 
 Sources: Di Pilla's thesis, the conclusion (equivalent rules of different cost); join ordering.
 """
@@ -23,7 +23,7 @@ class SearchEntry(NamedTuple):
 
     Attributes
     ----------
-    searches, takes: what the entry does: one of the two for an `each` whose events are taken later, both otherwise.
+    searches, takes: the work of the entry: one of the two for an `each` whose events are taken later, both otherwise.
     """
 
     step: RuleStep

@@ -1,6 +1,6 @@
 """Predicates and aggregates of a rule as entries of the step table.
 
-The rule of this module: it writes what a step selects; `plan` writes what the step does once it has bound something.
+The rule of this module: it writes the selection of a step; `plan` writes the actions of the step after its binding.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class StepWriter:
         return self.trees.setdefault((line["column"], line["cell"], kind), len(self.trees))
 
     def _write_binding(self, step: RuleStep) -> StepLine:
-        """Write what a step is, and what it binds."""
+        """Write the kind of a step, and its binding."""
         part = step.part
         line = {
             "type": self._types.get(step.type, records.NONE),

@@ -1,7 +1,7 @@
 """The engine `compiled` in several threads: events are partitioned by key, or each block is cut into time slices.
 
 The rule of this module: composites, their order, numbers and sources are those of one thread. The first events decide
-how to divide, once and for all.
+how to divide, for the whole run.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def make_compiled_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) 
     if split is None or not (split.keys or _can_slice(split, settings)):
         return CompiledRules(rules, facts, settings, waits=True)
     if changing_tables(facts):
-        hint = "promise that they do not: --facts-fixed; or leave --threads out"
-        raise InputError("facts in a database that may change are for one thread", hint=hint)
+        hint = "promise that they do not: --facts-fixed; or leave out --threads"
+        raise InputError("facts in a database that may change need a single thread", hint=hint)
     return ThreadedRules(rules, facts, settings, split)
 
 
@@ -55,7 +55,7 @@ class ThreadedRules(FixedRules):
 
     Attributes
     ----------
-    partition: how events are divided; None before the first one.
+    partition: the division of events; None before the first one.
     """
 
     runs_in = "several threads"

@@ -1,9 +1,8 @@
 """Conversion of the kernel's state to that of the engine `cdp`, and back.
 
 The rule of this module: from either state, the same composites follow. `cdp` has a column for each predicate, the
-    kernel has columns
-that predicates share. The plan of a rule says where the parts of a waiting match are; `kernel/waiting_matches` states
-in which rows.
+    kernel has columns that predicates share. The plan of a rule locates the parts of a waiting match;
+    `kernel/waiting_matches` defines their rows.
 """
 
 # mypy: allow-untyped-calls
@@ -134,12 +133,12 @@ def read_consumed(exact: Publisher, memory: KernelMemory) -> list[int]:
 
 
 def _find_consumed(consumed: dict[int, Consumed], slot: int) -> Consumed:
-    """Return what is consumed at a slot: outside of T-Rex mode the same for all slots."""
+    """Return the events consumed at a slot: outside of T-Rex mode the same for all slots."""
     return consumed.get(slot, next(iter(consumed.values())))
 
 
 def read_silences(exact: Publisher, memory: KernelMemory, code_of: CodeOf) -> None:
-    """Store when rules last emitted; LargeNumberError where a value has more than 64 bits."""
+    """Store the times of the last emissions of rules; LargeNumberError where a value has more than 64 bits."""
     emissions = [(number, *item) for number, each in enumerate(exact.runners) for item in each.emitted.items()]
     rows = records.zeros(len(emissions), 3 + memory.rule_tables.sizes.per)
     for row, (number, values, time) in zip(rows, emissions, strict=True):
@@ -179,7 +178,7 @@ def _iterate_columns(exact: Publisher, memory: KernelMemory) -> Iterator[tuple[i
 
 
 def _mark_forgotten(exact: Publisher, memory: KernelMemory) -> None:
-    """Record from when on columns have all events that they accept, where some have been dropped."""
+    """Record the time from which columns have all events that they accept, where some have been dropped."""
     for index, column in _iterate_columns(exact, memory):
         known = [] if column.since is None else [(column.since, column.place)]
         if index in memory.since:

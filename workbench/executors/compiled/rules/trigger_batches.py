@@ -149,7 +149,7 @@ class BatchedRules(CompiledRules):
                 return
 
     def _answer(self, states: Any, missing: set[KernelStatus]) -> None:
-        """Supply what threads have stopped for."""
+        """Supply the resources for which threads have stopped."""
         memory = self.memory
         for each in states:
             if (status := KernelStatus(int(each.status))) in missing:
@@ -183,6 +183,6 @@ def refuse_dependent(plan: SetPlan, settings: EngineSettings) -> None:
     """Refuse rules whose triggers cannot be matched together, with the reasons."""
     reasons = [f"{name}: {reason}" for name, reason in find_dependences(plan).items()]
     if settings.profiled:
-        reasons.append("the cost of rules is not counted there (leave --profile out)")
+        reasons.append("the cost of rules is not counted there (leave out --profile)")
     if reasons:
         raise Refused(f"triggers cannot be matched together: {'; '.join(reasons)}", hint=HINT)

@@ -113,8 +113,8 @@ FIELDS, READERS = 0, 1
 """Columns of `PipeArrays.pipes`: the starts of a pipe's fields and of its readers in their lists."""
 
 IDLE, LATE, BAD = 0, 1, 2
-"""Why a thread returns: nothing is ready, it has run for long (or another one is needed), or Python has to run the
-vertex."""
+"""The reasons why a thread returns: nothing is ready, it has run for long (or another one is needed), or Python must
+run the vertex."""
 
 MAXIMUM = 256
 """Maximum number of phases of a vertex that a thread takes at once."""

@@ -220,7 +220,7 @@ class MachineRun(FlowThreads):
     # --- errors -------------------------------------------------------------------------------------------
 
     def _by_python(self, thread: MachineThread) -> None:
-        """Run a vertex in Python on what a thread has gathered."""
+        """Run a vertex in Python on the inputs that a thread has gathered."""
         vertex, live = thread.mine[[at.VERTEX, at.LIVE]].tolist()
         run = self._tables.runs[vertex]
         numbers = (thread.phases[:live] + (self._start - 1)).tolist()

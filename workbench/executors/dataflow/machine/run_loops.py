@@ -1,8 +1,8 @@
 """The threads that run compiled vertices without Python: listing 1 on real vertices. Imports numba.
 
-The rule of this module: a thread accesses the sets only while it has the lock; no other thread meanwhile accesses what
-its vertex reads and writes of pipes in its phases, or its state. A pipe has a row of words for each field, and a row
-with the phase to which each entry belongs.
+The rule of this module: a thread accesses the sets only while it has the lock; no other thread meanwhile accesses the
+state of its vertex, or the pipes that it reads and writes, in its phases. A pipe has a row of words for each field, and
+a row with the phase to which each entry belongs.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -161,7 +161,7 @@ def open_phases(count, inputs, of_pipes, sets):
 
 @numba.njit(nogil=True)
 def run_vertices(thread, of_vertices, of_pipes, sets):
-    """Run what is ready until there is nothing, or for some time; return why it stops."""
+    """Run ready vertices until there are none, or for some time; return the reason for stopping."""
     h, numbers, vertices = sets.head, thread.numbers, of_vertices.vertices
     came = nanoseconds(numbers[at.CLOCK])
     now = came

@@ -145,7 +145,7 @@ class VertexTables:
         return {name: Column(f, p, None) for (name, _), f, p in zip(run.inputs, fields, present, strict=True)}
 
     def store_outputs(self, v: int, thread: Any, outputs: Sequence[tuple[Sequence[Any], Any]]) -> None:
-        """Store what a vertex has emitted on each of its outputs: the fields, and the indexes of the phases."""
+        """Store the emissions of a vertex on each of its outputs: the fields, and the indexes of the phases."""
         first = int(self._vertices[v, at.OUTPUTS])
         for number, (fields, indices) in enumerate(outputs, first):
             _, column, when = self.of_vertices.writes[number].tolist()
@@ -155,7 +155,7 @@ class VertexTables:
                 column += 1
             thread[when, : len(indices)] = indices
 
-    # --- what pipes carry ---------------------------------------------------------------------------------
+    # --- contents of pipes ---------------------------------------------------------------------------------
 
     def put(self, slot: int, phases: Any, fields: Sequence[Any]) -> None:
         """Put events on a pipe in these phases."""

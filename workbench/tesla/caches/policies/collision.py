@@ -1,7 +1,7 @@
 """A hash table without chains: an answer replaces the one with the same hash value (thesis, 4.6.1).
 
-The thesis does not mention sizes. Here there are as many places as rows; if a new answer needs more capacity, the
-answers in the places after its own are evicted, too.
+The thesis does not mention sizes. Here there are as many slots as rows; if a new answer needs more capacity, the
+answers in the slots after its own are evicted, too.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from workbench.tesla.caches.table import CachePolicy
 
 
 class GreedyDualCache(FactCache):
-    """A cache that keeps the answers with the highest priority; of equal ones those requested later.
+    """A cache that keeps the answers with the highest priority; of equal ones, those requested later.
 
     A hit only raises a priority: the heap holds an earlier one, and an entry that is popped is pushed
     back if its priority has risen since.
@@ -70,4 +70,4 @@ class GreedyDualCache(FactCache):
         self._heap.clear()
 
 
-ROW = CachePolicy("gds", "large ones, unless they were requested lately", GreedyDualCache, rank=31)
+ROW = CachePolicy("gds", "large ones, unless they were requested recently", GreedyDualCache, rank=31)

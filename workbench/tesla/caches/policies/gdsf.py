@@ -10,4 +10,4 @@ from workbench.tesla.caches.policies.gds import GreedyDualCache
 from workbench.tesla.caches.table import CachePolicy
 
 _CACHE = partial(GreedyDualCache, worth=lambda entry: entry.hits / entry.size)
-ROW = CachePolicy("gdsf", "large ones that are requested seldom", _CACHE, rank=32)
+ROW = CachePolicy("gdsf", "large ones that are rarely requested", _CACHE, rank=32)

@@ -1,4 +1,4 @@
-"""GDSF with the duration of queries as cost (`gdsf`): saves time if durations differ, rather than queries."""
+"""GDSF with the duration of queries as cost (`gdsf`): if durations differ, it saves time rather than queries."""
 
 from functools import partial
 
@@ -6,4 +6,4 @@ from workbench.tesla.caches.policies.gds import GreedyDualCache
 from workbench.tesla.caches.table import CachePolicy
 
 _CACHE = partial(GreedyDualCache, worth=lambda entry: entry.hits * entry.cost / entry.size)
-ROW = CachePolicy("gdsf_cost", "large ones that are requested seldom and answered fast", _CACHE, rank=33)
+ROW = CachePolicy("gdsf_cost", "large ones that are rarely requested and fast to query", _CACHE, rank=33)

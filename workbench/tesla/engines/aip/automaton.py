@@ -1,9 +1,9 @@
 """The automaton of a rule: its states, and the transitions that events cause.
 
-The rule of this module: a state is a set of predicates whose events have come, as bits. Where windows form a chain, as
-in the paper, its predicates come one after the other; predicates that are connected only through the trigger belong to
-automata of their own. A window's event comes before its anchor, so a predicate joins a state only while its anchor is
-missing there. `between` joins while exactly one of its two anchors is there.
+The rule of this module: a state is the set of predicates whose events have come, as bits. Where windows form a chain,
+as in the paper, its predicates come one after the other; predicates that are connected only through the trigger belong
+to automata of their own. A window's event comes before its anchor, so a predicate joins a state only while its anchor
+is missing from it. `between` joins while exactly one of its two anchors is there.
 
 `first` and `last` do not backtrack: their choice does not depend on whether the rest can be completed. So there are
 also states for the predicates up to each `first` or `last`, in the order in which they are written.

@@ -1,6 +1,6 @@
 """The instances of an automaton in one state.
 
-The rule of this module: they form a column, in order of arrival, and leave at the old end when their windows have
+The rule of this module: they form a column, in order of arrival, and are deleted at the old end when their windows have
 passed. Instances with the same key, a value that the trigger must have, form a column of their own inside it.
 
 Source: Cugola and Margara, 5.1.

@@ -134,7 +134,7 @@ class AIPMatcher:
                             break
 
     def _alone(self, state: int, bit: int) -> t.Policy | None:
-        """Return the policy of a state's only predicate, if one of its instances suffices; otherwise None."""
+        """Return the policy of a state's only predicate, if one instance of the state suffices; otherwise None."""
         only = state.bit_length() - 1
         alone = state == 1 << only and self.automaton.is_decided(only, bit)
         return self.automaton.steps[only].policy if alone else None
@@ -157,7 +157,7 @@ class AIPMatcher:
         return AutomatonInstance(event.time, event.number, holdings, deadline, key, last)
 
     def _sweep(self, now: Occurrence) -> None:
-        """Delete all expired instances, and events of columns that are behind their windows."""
+        """Delete all expired instances, and events of columns before their windows."""
         oldest = dict.fromkeys(self.automaton.bits.values(), now)
         for state, instances in self.instances.items():
             instances.sweep(now)

@@ -1,7 +1,7 @@
 """Column-based delayed processing: columns store events until a trigger comes, which then scans them.
 
 A column for each predicate and aggregate holds the events of its type that satisfy the constraints on their own
-attributes. When the trigger comes, events behind the windows are deleted, and partial sequences grow column by column,
+attributes. When the trigger comes, events before the windows are deleted, and partial sequences grow column by column,
 back from the trigger. They grow depth first, one at a time, in order and with memory for one.
 
 Beyond the paper: equations with earlier events index their column; a column is also shortened after it has grown,

@@ -73,7 +73,7 @@ class FactAccesses:
             facts.settle()
 
     def create(self, memory: bool = False) -> Iterator[str]:
-        """Create the missing indexes, which writes to databases, and yield each one when it is there.
+        """Create the missing indexes, which writes to databases, and yield each one after its creation.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class FactAccesses:
             if each.index:
                 yield f"    an index would help: {self.index(each)}"
             elif each.scans:
-                yield "    all rows are looked through: an index of what the view reads may help"
+                yield "    all rows are scanned: an index of the tables that the view reads may help"
 
 
 def _access(query: FactQuery, users: Sequence[str], rest: Sequence[str]) -> FactAccess:

@@ -52,9 +52,9 @@ class FactSettings:
     failure: str = "error"
 
     def __post_init__(self) -> None:
-        refuse_unknown("way to go on", self.failure, FAILURES)
+        refuse_unknown("reaction", self.failure, FAILURES)
         if self.seconds is not None and not self.seconds > 0:
-            raise InputError(f"a query cannot be made in {self.seconds:g} seconds", hint="leave the limit out")
+            raise InputError(f"queries cannot end in {self.seconds:g} seconds", hint="leave out the limit")
 
 
 def is_database(path: str | Path) -> bool:
@@ -79,8 +79,8 @@ def _read_header(path: str | Path) -> bytes:
 
 
 DUCKDB = (
-    "this is a DuckDB database, and facts are read from SQLite",
-    "copy the table to Parquet (COPY t TO 't.parquet'), and give that: --facts TYPE=t.parquet",
+    "this is a DuckDB database, but facts are read from SQLite",
+    "copy the table to Parquet (COPY t TO 't.parquet'), and name that file: --facts TYPE=t.parquet",
 )
 """The message and the hint for a DuckDB database."""
 
@@ -117,7 +117,7 @@ class FactDatabase:
         return self.path
 
     def __getstate__(self) -> Mapping[str, Any]:
-        """Return the path and settings, to open the file anew; a database in memory is serialized."""
+        """Return the path and settings, to open the file again; a database in memory is serialized."""
         image = self._ensure_connection().serialize() if self.in_memory else None
         here: Mapping[str, Any] = {"_connection": None, "open": False, "changed": [], "_state": ()}
         return {**vars(self), **here, "_image": image}
@@ -174,7 +174,7 @@ class FactDatabase:
                 for callback in self.changed:
                     callback()
             except FactsError:
-                self._state = before  # the change is not accepted, and is detected again next time
+                self._state = before  # the change is refused, and is detected again next time
                 raise
 
     def schema(self) -> tuple[Any, ...]:
@@ -203,7 +203,7 @@ class FactDatabase:
         return self._retry(lambda: self._rows(sql, values))
 
     def _retry(self, work: Callable[[], Answered]) -> Answered:
-        """Run a function, and retry it if the settings ask for that and it may help."""
+        """Run a function, and retry it if the settings request that and a retry may succeed."""
         pauses = iter(PAUSES if self.settings.failure == "retry" else ())
         while True:
             version, has_queried = self.version, self._asked
@@ -337,15 +337,15 @@ _FAILURES = {
     ),
     sqlite3.SQLITE_LOCKED: ("locked", "the database is locked", ""),
     sqlite3.SQLITE_INTERRUPT: (
-        "slow", "a query takes too long", "workbench rules plan shows what it looks through, and which index helps"
+        "slow", "a query takes too long", "workbench rules plan shows what it scans, and which index helps"
     ),
     sqlite3.SQLITE_CORRUPT: ("damaged", "the database is damaged", "PRAGMA integrity_check shows where"),
-    sqlite3.SQLITE_NOTADB: ("damaged", "this is no SQLite database", "name the type of other files: --facts Line=F"),
+    sqlite3.SQLITE_NOTADB: ("damaged", "this is not a SQLite database", "name the type of other files: --facts Line=F"),
     sqlite3.SQLITE_CANTOPEN: (
         "missing", "the database cannot be opened",
-        "it is read only; one in WAL mode needs a folder in which its -shm file can be made",
+        "it is opened read-only; in WAL mode, its -shm file must be creatable in its folder",
     ),
-    sqlite3.SQLITE_READONLY: ("other", "the database cannot be written", "see who may write the file and its folder"),
+    sqlite3.SQLITE_READONLY: ("other", "the database cannot be written", "check who may write the file and its folder"),
     sqlite3.SQLITE_IOERR: ("damaged", "the database cannot be read, or not be written", ""),
 }  # fmt: skip
 """For each error code of SQLite: the reason in a word, the message, and a hint."""

@@ -1,6 +1,6 @@
 """Queries of a predicate or aggregate over facts: one statement, and the values of its parameters.
 
-The rule of this module: SQL preselects, and rules decide. Constraints that compare an attribute with bound values
+The rule of this module: SQL preselects rows, and rules decide. Constraints that compare an attribute with bound values
 become part of the statement, with the values as parameters, never as text; each returned row is tested again, as an
 event would be. Comparisons that may differ in SQLite are made wider, or left out of the statement.
 
@@ -106,7 +106,7 @@ class FactQuery:
         return code.function(as_tuple(code.bind_keys(each.bound for each in self.compared)))
 
     def answer(self, values: FactKey) -> FactAnswer:
-        """Query the table, and store the answer in the cache, which does not have it yet.
+        """Query the table, and store the answer, which is not in the cache yet.
 
         Raises
         ------

@@ -1,10 +1,9 @@
 """The facts of a compiled engine: rows that it retains, and rows that it loads for a block of events.
 
-The rule of this module: small tables of databases are retained whole, and read again after changes. Of large tables,
-a few joins load the rows that the events of a block may select, up to a limit. SQL preselects generously, and the
-program decides. The keys of a predicate are known in advance if it has an equation
-with an attribute of its trigger, or of a fact that is found before it, or if two such attributes bound a number on
-both sides.
+The rule of this module: small tables of databases are retained whole, and read again after changes. Of large tables, a
+few joins load the rows that the events of a block may select, up to a limit. SQL selects a superset, and the program
+decides. The keys of a predicate are known in advance if it has an equation with an attribute of its trigger, or of a
+fact that is found before it, or if two such attributes bound a number on both sides.
 
 Source: thesis, 4.5 (translation of predicates) and 5.4 (the cost of queries).
 """
@@ -41,7 +40,7 @@ RowsById = dict[Any, FactRow]
 
 
 class TooManyFacts(Exception):
-    """A block needs more rows than are kept; a part of it may need fewer."""
+    """The error for a block that needs more rows than are retained; a part of it may need fewer."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +176,7 @@ class BlockFacts:
     # --- queries of predicates --------------------------------------------------------------------------
 
     def _lookup(self, plan: RulePlan, step: RuleStep) -> FactLookup | None:
-        """Return the query of a predicate, keyed by the part that gives most attributes; None if no part gives any."""
+        """Return the query of a predicate, keyed by the part that gives most attributes; None if no part has any."""
         table = self._facts[step.type]
         if not isinstance(table, FactTable) or not table.row_id:
             return None
@@ -220,7 +219,7 @@ def _bands(bounds: Mapping[int, _Comparisons]) -> list[tuple[int, _Comparisons]]
 
 
 def _place(plan: RulePlan, bound: t.Expression) -> tuple[int, int] | None:
-    """Return the part and the index of the attribute that an expression is; None if it is something else."""
+    """Return the part and the index of the attribute that an expression is; None if it is another expression."""
     same = expand_parameters(bound)
     if not isinstance(same, RuleSlot) or not same.is_attribute or same.part not in plan.numbers:
         return None

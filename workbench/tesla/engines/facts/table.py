@@ -80,7 +80,7 @@ class FactTable:
             return
         name, view = self._find_table(self.name)
         if (view, self._columns(), self._row_id()) != (self.view, self.columns, self.row_id):
-            what = f"the table '{name}' has not the columns any more that it had when the rules began"
+            what = f"the columns of table '{name}' have changed since the rules began"
             raise FactsError(what, where=self.database.path, hint="start again", reason="type")
         self._schema = schema
 
@@ -122,7 +122,7 @@ class FactTable:
     def read(self, rows: list[Any]) -> list[FactRow]:
         """Convert rows of SQLite to rows of facts; FactsError if a value has another type.
 
-        Values behind the columns are left unchanged.
+        Values after the columns are left unchanged.
         """
         return self._fits(rows, self._convert_row)
 
@@ -158,7 +158,7 @@ class FactTable:
         if domain == BOOL and kind is int and value in (0, 1):
             return bool(value)
         what = f"'{column.name}' of {self.declared.name} is declared as {SPELLED[domain]}, and a row has {value!r}"
-        raise FactsError(what, where=self.database.path, hint="declare it otherwise, or make a view", reason="type")
+        raise FactsError(what, where=self.database.path, hint="declare another type, or create a view", reason="type")
 
     # --- the schema -------------------------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ class FactTable:
             affinity = affinity_of(kind)
             if affinity not in type_row(domain).fitting:
                 what = f"'{name}' of {self.declared.name} is declared as {SPELLED[domain]}, and its column is {kind}"
-                hint = "declare it otherwise, or make a view"
+                hint = "declare another type, or create a view"
                 raise FactsError(what, where=self.database.path, hint=hint, reason="type")
             exact = affinity in type_row(domain).exact and not (domain == FLOAT and self._not_numbers)
             columns.append(FactColumn(column, domain, exact and (domain != STR or encoding == "UTF-8")))

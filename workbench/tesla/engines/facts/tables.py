@@ -109,7 +109,7 @@ class FactTables(dict[str, Any]):
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Let buffered events share views of the databases; they see whatever is committed by now."""
+        """Let buffered events share views of the databases; they see everything that is committed by now."""
         self._together = True
         try:
             yield
@@ -139,7 +139,7 @@ class FactTables(dict[str, Any]):
                 return facts
             why = f"has more than {limit:,} rows"
         what = f"facts of type '{type}' are held in memory there, and {rows} {why}"
-        hint = "--backend cdp or aip queries the database; compiled, too, by equations or two bounds that triggers give"
+        hint = "--backend cdp or aip queries the database; so does compiled, by equations or two bounds from triggers"
         raise Refused(what, hint=hint)
 
     def close(self) -> None:
@@ -161,7 +161,7 @@ class FactTables(dict[str, Any]):
         if self.caching is not None and (caches := list(self._caches())):
             answers, stored = sum(len(each.answers()) for each in caches), sum(each.stored for each in caches)
             rows, size = sum(each.rows for each in caches), sum(each.size for each in caches) / 1000
-            what = f"{answers:,} answers with {rows:,} rows, about {size:,.0f} kB; {stored - answers:,} had to go"
+            what = f"{answers:,} answers with {rows:,} rows, about {size:,.0f} kB; {stored - answers:,} were evicted"
             yield f"cache '{self.caching.policy}': {what}"
 
     def drop(self, type: str, error: FactsError) -> None:
@@ -178,7 +178,7 @@ class FactTables(dict[str, Any]):
         if costs or self.caches is not None:
             yield from self._costs()
         for (type, why), count in self.dropped.most_common():
-            yield f"{count:,} match{'es' * (count != 1)} dropped, since facts {type} were not found: {why}"
+            yield f"{count:,} match{'es' * (count != 1)} dropped, since facts {type} could not be read: {why}"
 
 
 def check_files(then: FactFiles, now: FactFiles) -> None:
@@ -187,11 +187,11 @@ def check_files(then: FactFiles, now: FactFiles) -> None:
         before, here = then.get(name), now.get(name)
         if before is None or here is None or before[:2] != here[:2]:
             one, other = ("rows" if each is None else f"table '{each[1]}' of {each[0]}" for each in (before, here))
-            what = f"this state was saved with {one} as facts {name}, and now these are {other}"
-            raise StateError(what, hint="give the facts that it was saved with; or start afresh")
+            what = f"this state was saved with {one} as facts {name}, but these are now {other}"
+            raise StateError(what, hint="use the facts that it was saved with; or start afresh")
         if before[2] and here[2] and before[2] != here[2]:
-            what = f"facts {name} have changed since this state was saved, and are promised not to"
-            raise StateError(what, where=here[0], hint="leave --facts-fixed out to go on with the present rows")
+            what = f"facts {name} have changed since this state was saved, against the promise of --facts-fixed"
+            raise StateError(what, where=here[0], hint="leave out --facts-fixed to continue with the present rows")
 
 
 def tables_in(types: Mapping[str, Declaration], databases: Sequence[FactDatabase]) -> dict[str, FactTable]:

@@ -188,10 +188,10 @@ class _Run:
         answers = dict.fromkeys(self.plan.refused, Answer(None, reason=REFUSAL))
         goals = self.plan.goals
         required = {role: goal for role, goal in goals.items() if not self.part.questions[role].side}
-        if self.plan.refused & set(self.part.required):  # nothing is gained by the rest
+        if self.plan.refused & set(self.part.required):  # the other questions no longer matter
             required = {}
             if not count_states:
-                return answers | {role: Answer(None, reason="a question beside the others") for role in goals}
+                return answers | {role: Answer(None, reason="a side question") for role in goals}
         side = {role: goal for role, goal in goals.items() if role not in required}
         try:
             self.space = Space(self.part.model.system, self.part.assume, self.plan.labels)

@@ -45,7 +45,7 @@ def _call(_, address, arguments):
 def expand(address, states, first, count, inputs, after, flags):
     """Write the steps of `count` states into the buffers; return the distance between two moves of a state there.
 
-    States are processed `LANES` at a time. Entries behind the last state have no meaning, nor have their steps.
+    States are processed `LANES` at a time. Entries after the last state have no meaning, nor have their steps.
     """
     apart = (count + LANES - 1) // LANES * LANES
     arguments = (

@@ -258,7 +258,7 @@ def spread(builder: Any, value: Any) -> Any:
 
 
 def loop(builder: Any, count: Any, body: Callable[[Any], None]) -> None:
-    """Append a loop that runs `body` for 0 .. count - 1; the builder continues behind it."""
+    """Append a loop that runs `body` for 0 .. count - 1; the builder continues after it."""
     before = builder.block
     head, inside, behind = (builder.append_basic_block() for _ in range(3))
     builder.branch(head)

@@ -100,7 +100,7 @@ def _find_allowed(system: System, assume: Sequence[Term]) -> Callable[[tuple[Val
     unknown = looked_at.keys() - {variable.name for variable in system.variables}
     cases = math.prod(domain.size or MAX_CASES + 1 for domain in looked_at.values())
     if unknown or cases > MAX_CASES:
-        raise Refused(f"what may come depends on too much: {', '.join(looked_at)}")
+        raise Refused(f"the possible events depend on too many variables: {', '.join(looked_at)}")
     states = [var(name, domain) for name, domain in looked_at.items()]
     condition: Any = compile_terms([as_term(conjunction(assume), BOOL)], [*inputs, *states])
     choices = list(itertools.product(*(list(domain.values()) for domain in looked_at.values())))

@@ -1,4 +1,4 @@
-"""Candidates for invariants, from samples of reachable states: what all of them have in common.
+"""Candidates for invariants, from samples of reachable states: properties that all of them have in common.
 
 The rule of this module: a candidate is a guess. It is a condition over the symbols of a state, in groups that depend on
 each other little; `invariants` keeps those that z3 proves.
@@ -50,7 +50,7 @@ class Candidates:
 
     Raises
     ------
-    Refused: the system has values that are no numbers of 64 bits.
+    Refused: the system has values that are not numbers of 64 bits.
     """
 
     def __init__(self, transition: Z3Transition, part: Part) -> None:
@@ -194,7 +194,7 @@ def _stack(columns: RunColumns, rows: Any) -> Any:
 def _find_relations(rows: Any) -> Iterator[tuple[int, Any]]:
     """Yield the affine relations of points: a constant, and factors whose products with each point add up to it."""
     count = rows.shape[1]
-    some = rows[:: max(1, len(rows) // MAX_EQUATIONS)]  # what holds for them is tried on all
+    some = rows[:: max(1, len(rows) // MAX_EQUATIONS)]  # relations among these are tried on all
     matrix = np.concatenate([np.ones((len(some), 1), np.int64), some], axis=1) % PRIME
     pivots: list[int] = []
     rank = 0

@@ -78,7 +78,7 @@ class SmtDecider(SystemDecider):
             return Answer(None, reason=str(stop))
         except (Refused, UnsupportedNode) as error:
             return Answer(None, reason=error.what)
-        except transition.z3.Z3Exception as error:  # such as the end of the memory
+        except transition.z3.Z3Exception as error:  # for example, out of memory
             return Answer(None, reason=f"z3 gave up: {error}")
 
 

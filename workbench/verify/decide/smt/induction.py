@@ -111,7 +111,7 @@ class Induction:
 
     Parameters
     ----------
-    name: the engine that reports how far it came.
+    name: the engine that reports the progress.
     """
 
     def __init__(self, transition: Z3Transition, good: Term, name: str) -> None:
@@ -120,7 +120,7 @@ class Induction:
         self.base = BaseCases(transition, self.condition)
 
     def decide(self, deepest: int, known: Sequence[Any] = ()) -> Answer:
-        """Decide it over at most this number of steps, or return how far it came."""
+        """Decide it over at most this number of steps, or return the progress."""
         steps, reason = InductionSteps(self.transition, self.condition, known), ""
         try:
             for depth in range(1, deepest + 1):

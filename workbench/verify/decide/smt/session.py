@@ -22,7 +22,7 @@ from workbench.verify.decide.system_decider import Allowance
 POLL_SECONDS = 0.03
 """Seconds between two checks of the limits while z3 works."""
 NO_TIMEOUT = 2**32 - 1
-"""The timeout of z3 that is none, in milliseconds."""
+"""The value that means no timeout to z3, in milliseconds."""
 
 
 def z3_version() -> str:

@@ -1,6 +1,6 @@
 """Emission of composites, one by one, or at once for matches that differ only in the row of their last step.
 
-The rule of this module: what matches have in common is in registers when they are emitted. Composites are columns;
+The rule of this module: the common values of matches are in registers when they are emitted. Composites are columns;
 where many are emitted at once each column is written in one loop.
 """
 
@@ -14,7 +14,7 @@ from workbench.executors.compiled.rules.records import NONE, KernelStatus, Opcod
 
 
 def emit(plan, history, scratch, state, rule, pending):
-    """Write the composite of a match, and note what it consumes; False if an array is full."""
+    """Write the composite of a match, and note the events that it consumes; False if an array is full."""
     if rule.pause != NONE and is_silent(plan, history, scratch, state, rule):
         return True
     if state.status != KernelStatus.DONE:
@@ -66,7 +66,7 @@ def emit_all(plan, history, scratch, state, rule, step, pending):
 
 
 def write_common(plan, scratch, state, rule, step, pending, count):
-    """Write what `count` composites have in common."""
+    """Write the common values of `count` composites."""
     differ, nulls, begin, end = 0, 0, state.pending, state.pending + count
     for k in range(step.actions, step.actions_end):
         differ |= 1 << (plan.actions[k].slot - rule.cells)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from workbench.executors.compiled.rules.records import LEAST_WORD
 
 LIMBS = 68
-"""Number of limbs, of 32 bits each: 2098 bits for the greatest float, and some for the number of addends."""
+"""Number of limbs, of 32 bits each: 2098 bits for the greatest float, and some bits for the number of addends."""
 ABOVE, BELOW, NOT_A_NUMBER = LIMBS, LIMBS + 1, LIMBS + 2
 """Indexes of the counters of infinities and NaN."""
 SUM_WORDS = LIMBS + 3

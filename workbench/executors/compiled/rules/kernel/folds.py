@@ -1,6 +1,6 @@
 """Aggregates: accumulation of the rows of a scan, from the newest to the oldest, and the final value.
 
-The rule of this module: sums are exact, or the kernel gives the event up; means are rounded once. Among equal values
+The rule of this module: sums are exact, or the kernel gives up the event; means are rounded once. Among equal values
 the oldest is the least or the greatest. Aggregates that need all values, or their order, store the rows.
 """
 

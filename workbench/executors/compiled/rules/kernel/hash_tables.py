@@ -31,7 +31,7 @@ def has_key(table, row, key, words):
 
 
 def add_rows(table, more, words):
-    """Add rows with new keys to a table that has room."""
+    """Add rows with new keys to a table that has space."""
     for i in range(len(more)):
         row = find_row(table, more[i], words)
         for k in range(table.shape[1]):

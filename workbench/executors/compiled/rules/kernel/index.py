@@ -50,7 +50,7 @@ def append(plan, history, scratch, state, number):
 
 
 def ensure_capacity(plan, history, state, number):
-    """Whether a column has room for a row, after evicting some if necessary."""
+    """Whether a column has space for a row, after evicting some if necessary."""
     column = history.columns[number]
     if column.appended - column.first > column.mask:
         evict(plan, history, state, number)

@@ -1,8 +1,8 @@
 """Column-based delayed processing: a depth-first search for the matches of a trigger, step by step.
 
-The rule of this module: a match is the registers. Each step adds to what is bound before it: an event with its
-parameters, or an aggregate. A step that fails backtracks to the latest `each` with candidates left. Where the
-candidates of an `each` do not depend on what is bound right before it, they are stored earlier, and taken there.
+The rule of this module: a match is the registers. Each step adds a binding: an event with its parameters, or an
+aggregate. A step that fails backtracks to the latest `each` with candidates left. Where the candidates of an `each` do
+not depend on the previous binding, they are stored before it, and taken from there.
 
 Source: Cugola and Margara, 4.2 (algorithm 2).
 """
@@ -98,7 +98,7 @@ def take_next(scratch, state, step, depth):
 
 
 def bind(plan, history, scratch, state, step):
-    """Perform the actions of a step once it has bound something; return whether the match goes on.
+    """Perform the actions of a step after its binding; return whether the match goes on.
 
     Parameters and cells of the composite are assigned, and conditions tested, as early as they are known: once for all
     matches that share this part.

@@ -1,6 +1,6 @@
 """Prefetching of the memory that coming events need first, while earlier events are processed.
 
-The rule of this module: it changes nothing and decides nothing. Useless prefetches cost a little time.
+The rule of this module: it has no effect on results. Useless prefetches cost a little time.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -16,7 +16,7 @@ CHAINS_AHEAD, ROWS_AHEAD = 16, 8
 
 
 def fetch_ahead(plan, history, events, i):
-    """Prefetch what later events need first."""
+    """Prefetch the memory that later events need first."""
     if i + CHAINS_AHEAD < len(events.types):
         fetch_chains(plan, history, events, i + CHAINS_AHEAD)
         fetch_rows(plan, history, events, i + ROWS_AHEAD)

@@ -47,7 +47,7 @@ def fold_nodes(history, scratch, state, step, key, window, at):
 
 
 def rows_to_walk(history, state, step):
-    """Return how many rows to scan before nodes are used: one where the last window was large."""
+    """Return the number of rows to scan before nodes are used: one where the last window was large."""
     return 1 if history.trees[step.tree].large else state.walked
 
 

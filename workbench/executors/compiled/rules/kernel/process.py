@@ -1,7 +1,7 @@
 """The total order of events: each event triggers rules and joins the history; its composites are published next.
 
 The rule of this module: an event or a deadline is processed as a whole or not at all. Where an array is full the undo
-log restores the earlier state, and `state` says how many events are done.
+log restores the earlier state, and `state` has the number of events that are done.
 
 Sources: Di Pilla's thesis, 4.4; Cugola and Margara, 4.2.
 """

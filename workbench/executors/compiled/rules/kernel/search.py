@@ -1,7 +1,7 @@
 """The search of one step: a scan of a chain, from the newest row of the window to the oldest.
 
-The rule of this module: what is constant during a scan is evaluated before it: the key, the window, and the bounds of
-the candidate's attributes. A candidate is compared with these in registers; only the rest is evaluated for each.
+The rule of this module: the constants of a scan are evaluated before it: the key, the window, and the bounds of the
+candidate's attributes. A candidate is compared with these in registers; only other conditions are evaluated for each.
 
 Source: Cugola and Margara, 4.2 (the windows of columns), 5.2.
 """
@@ -41,7 +41,7 @@ class ScanWindow(NamedTuple):
 
 
 def scan(plan, history, scratch, state, depth, step):
-    """Find what a step selects for the match so far; return whether the match goes on.
+    """Find the rows that a step selects for the match so far; return whether the match goes on.
 
     Candidates of `each` are stored; `first` and `last` bind a row, an aggregate its value.
     """
@@ -70,7 +70,7 @@ def scan(plan, history, scratch, state, depth, step):
 def scan_chain(plan, history, scratch, state, step, key):
     """Scan the rows of a key; return the selected slot, or `NONE`."""
     window, column, kind = window_of(history, scratch, step), history.columns[step.column], step.kind
-    # Fields of records are loaded again after each store: local names hold what every candidate needs.
+    # Fields of records are loaded again after each store: local names hold the fields that every candidate needs.
     first, start, mask, is_one_chain = column.first, column.start, column.mask, column.bucket_mask == 0
     cell, low, high = scratch.range_cells[0], scratch.low[0], scratch.high[0]
     other_cell, other_low, other_high = scratch.range_cells[1], scratch.low[1], scratch.high[1]

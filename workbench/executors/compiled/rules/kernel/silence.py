@@ -1,4 +1,4 @@
-"""Rate limits (at most once in a time): a hash table of when a rule last emitted, for which values.
+"""Rate limits (at most once in a time): a hash table of the time of each rule's last emission, by values.
 
 The rule of this module: a row has its rule, a null mask, the values as words, and the time; all but the time is the
 key. Writes are logged for undo.

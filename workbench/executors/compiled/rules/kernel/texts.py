@@ -1,7 +1,7 @@
 """Texts whose letters matter: comparison and concatenation.
 
 The rule of this module: a text is its code. Letters, and the codes of concatenations, are in hash tables that the host
-fills: where an entry is missing, the event ends with a status that names it, and is processed again once it is there.
+fills: where an entry is missing, the event ends with a status that names it, and is processed again once it is filled.
 Letters are bytes of UTF-8, whose order is that of texts.
 """
 
@@ -14,7 +14,7 @@ from workbench.executors.compiled.rules.records import NONE, KernelStatus
 
 
 def compare_texts(history, scratch, state, one, other):
-    """Compare two texts: negative where the first is less; the status says where letters are missing."""
+    """Compare two texts: negative where the first is less; the status names missing letters."""
     texts, letters = history.texts, history.letters
     if one == other:
         return 0

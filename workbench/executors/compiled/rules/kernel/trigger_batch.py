@@ -4,7 +4,7 @@ The rule of this module: a match reads rows that came before its trigger, and wr
 part of the output. So triggers are matched in any order: each is counted first, and written once the offset of its
 composites is known.
 
-Source: Cugola and Margara, 5.3 (parallel search on a GPU); here a thread has a whole match, not a step of it.
+Source: Cugola and Margara, 5.3 (parallel search on a GPU); here a thread finds whole matches, not a step of one.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -20,7 +20,7 @@ from workbench.executors.compiled.rules.records import KernelStatus, Scratch
 
 
 def join_events(plan, history, scratch, states, events, triggers, last):
-    """Append the remaining events of a batch, up to `last`, to the history, and record what they trigger.
+    """Append the remaining events of a batch, up to `last`, to the history, and record their triggers.
 
     The batch begins with the event `state.batch_start`; each event also stays in a row, the first in `state.batch_row`.
     It ends before an event for whose rules `triggers` may be full, or where the status names a full array.
@@ -47,7 +47,7 @@ def join_events(plan, history, scratch, states, events, triggers, last):
 def match_triggers(plan, history, scratches, states, triggers, output, first, step):
     """Match every `step`-th trigger, from `first` on, with the scratch and the state of a thread.
 
-    It stops where an array is full, or data is missing; the state says which.
+    It stops where an array is full, or data is missing; the state has the reason.
     """
     scratch, state = scratch_of(scratches, first), states[first]
     for k in range(first, len(triggers), step):

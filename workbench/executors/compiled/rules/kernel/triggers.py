@@ -1,8 +1,8 @@
 """The rules that an event may trigger, found by conditions on an attribute of their trigger.
 
 The rule of this module: rules come in their order, however they are found. A rule that its index does not find would
-not be triggered; one that it finds tests the other conditions of its trigger. Rules that have no match for want of a
-row with a key are left out, too: most events of many rules end here.
+not be triggered; one that it finds tests the other conditions of its trigger. Rules that have no match, since there is
+no row with a key, are left out, too: with many rules, most events end here.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -27,7 +27,7 @@ def find_rules(plan, history, scratch, state, type_):
 
 
 def leave_out(plan, history, scratch, state, count):
-    """Leave out rules that have no match for want of a row with a key; return the number of the others."""
+    """Leave out rules that have no match, since there is no row with a key; return the number of the others."""
     left, lookup, has_row = 0, NONE, True
     for k in range(count):
         number = scratch.triggered[k]

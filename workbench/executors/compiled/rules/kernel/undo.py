@@ -1,4 +1,4 @@
-"""The undo log: an event that finds an array full is rolled back, and processed again when there is room.
+"""The undo log: an event that finds an array full is rolled back, and processed again when there is space.
 
 The rule of this module: code that changes the history logs the old value first. Rows are not logged: new rows are out
 of reach once their column's end is restored. Evicted rows are not restored, so eviction removes only rows that the same
@@ -13,7 +13,7 @@ from workbench.executors.compiled.rules.records import NONE, KernelStatus, UndoK
 
 
 def has_undo_capacity(history, state, entries):
-    """Whether the undo log has room for this many entries; sets the status if not."""
+    """Whether the undo log has space for this many entries; sets the status if not."""
     if state.undos + entries > len(history.undo):
         state.status = KernelStatus.FULL_UNDO
         return False
@@ -21,7 +21,7 @@ def has_undo_capacity(history, state, entries):
 
 
 def log_undo(history, state, kind, index, old):
-    """Append an old value to the undo log, which has room."""
+    """Append an old value to the undo log, which has space."""
     entry = history.undo[state.undos]
     entry.kind, entry.place, entry.old = kind, index, old
     state.undos += 1

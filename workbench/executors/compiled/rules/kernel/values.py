@@ -142,7 +142,7 @@ def combine_texts(history, scratch, state, op, one, other):
 
 
 def read_leaf(history, scratch, i):
-    """Return what an instruction pushes: whether it is not null, and its word."""
+    """Return the value that an instruction pushes: whether it is not null, and its word."""
     if i.leaf == Opcode.CONST:
         return True, i.a
     slot = scratch.registers[i.a]

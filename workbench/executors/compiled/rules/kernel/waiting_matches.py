@@ -24,7 +24,7 @@ def slot_of(column, number):
 
 
 def rows_of_match(rule):
-    """Return how many rows a match of a rule takes."""
+    """Return the number of rows of a rule's match."""
     return rule.kept_rows + rule.bound_end - rule.bound
 
 
@@ -71,7 +71,7 @@ def copy_row(history, source, slot):
 
 
 def restore(plan, history, scratch, rule, slot):
-    """Bind again what the match was bound to whose first row is in a slot."""
+    """Restore the bindings of the match whose first row is in a slot."""
     column, width = history.columns[rule.waits], history.cells.shape[1]
     first = slot - column.start
     for k in range(rule.kept_end - rule.kept):
