@@ -34,7 +34,7 @@ from workbench.verify.ask.scope import Adjustable
 
 WITH_TIME = Settings({}, environment=Environment("one"))
 """The settings for models of rules: at each step one event comes, or time passes."""
-Sides = tuple[dict[str, RuleSet], RuleBounds]
+ComparedParts = tuple[dict[str, RuleSet], RuleBounds]
 """Two rule sets by name, with the bounds of both models."""
 
 
@@ -205,7 +205,7 @@ def _list_named(rule_sets: Sequence[RuleSet], names: Collection[str]) -> list[tu
     return [(number, rule) for number, rules in enumerate(rule_sets) for rule in rules.rules if rule.name in names]
 
 
-def slice_difference(sides: Mapping[str, RuleSet], bounds: RuleBounds, *, ordered: bool) -> Sides:
+def slice_difference(sides: Mapping[str, RuleSet], bounds: RuleBounds, *, ordered: bool) -> ComparedParts:
     """Return the parts of two rule sets that differ in what they emit if and only if the rule sets do; all if unclear.
 
     Parameters
@@ -217,7 +217,7 @@ def slice_difference(sides: Mapping[str, RuleSet], bounds: RuleBounds, *, ordere
     return (dict(sides), bounds) if names is None else _cut(sides, bounds, names)
 
 
-def split_difference(sides: Mapping[str, RuleSet], bounds: RuleBounds) -> dict[str, Sides]:
+def split_difference(sides: Mapping[str, RuleSet], bounds: RuleBounds) -> dict[str, ComparedParts]:
     """Return parts of two rule sets, by name, such that these emit the same if and only if both sides of each part do.
 
     There is a part for each rule that differs and on which no other one depends, if the type of a composite shows which
@@ -256,7 +256,7 @@ def _find_difference(sides: Mapping[str, RuleSet], bounds: RuleBounds, *, ordere
     return None if ordered else behind  # names determine which rules are the same
 
 
-def _cut(sides: Mapping[str, RuleSet], bounds: RuleBounds, names: Collection[str]) -> Sides:
+def _cut(sides: Mapping[str, RuleSet], bounds: RuleBounds, names: Collection[str]) -> ComparedParts:
     """Return the rules of these names, and all that they depend on, of two rule sets."""
     one, other = sides.values()
     whole = [RuleSubject(each, bounds) for each in (one, other)]
