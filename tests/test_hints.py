@@ -428,6 +428,7 @@ RULES = [
     "declare aggregate P(a: int, b: int) = a * b from «1.0→1»",
     # text
     "declare A(x: «it→int»)",
+    "declare A(x: «{a, b}→string»)",
     "declare A(x: «0..3→int»)",
     f"from Smoke(area > «{'1' * 5000}→1») emit Smoke(area = 1)",
     "from Smoke and each Temp within «1e99→forever» from Smoke emit Smoke(area = 1)",

@@ -354,7 +354,7 @@ def advise_condition(domain: Domain, value: str = "NAME") -> str:
     if isinstance(domain, Texts | SomeTexts):
         return f'compare it, e.g. {operand} = "text"'
     if isinstance(domain, Enum):
-        return f"compare it, e.g. {operand} = {domain.labels[0]}"
+        return f"compare it, e.g. {f'NAME = {value}' if value in domain.labels else f'{operand} = {domain.labels[0]}'}"
     return f"compare it, e.g. {operand} > 0" if domain.numeric else _null_hint(domain)
 
 

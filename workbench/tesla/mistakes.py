@@ -30,7 +30,7 @@ NO_PARENTHESES = (
     "write a predicate without parentheses around it: from TYPE(...) and each TYPE(...) within 5 min from NAME"
 )
 PHRASES = {
-    r"[(,]\s*\w+\s*:\s*§\d": (
+    r"[(,]\s*\w+\s*:\s*§[\d{]": (
         f"types are {listed(SPELLED.values())}; the numbers of a model are those of check --values TYPE.NAME=0..3"
     ),
     r"[(,]\s*(\w+)\s*§:\s*(\w+|[\"'][^\"']*.)": r"values are compared with ==, <, ...: \1 == \2",

@@ -129,7 +129,7 @@ class Group(Holder):
             if not same_domain(expected, actual):
                 raise TypingError(
                     f"input '{name}' of pipeline {self.body.name} carries {expected}, not {actual}",
-                    hint="declare the same type on both sides",
+                    hint=f"declare the same type on both sides, or pass cast({name}, {expected})",
                 )
         return self
 

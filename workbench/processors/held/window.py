@@ -75,7 +75,9 @@ class Window(SingleHolder, Divisible):
     splits: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_count("the width of a window", self.width, least=1)
+        swapped = isinstance(self.width, Processor | Pipeline)
+        hint = "the width comes first: Window(3, Cumulate(ADD))" if swapped else ""
+        check_count("the width of a window", self.width, least=1, hint=hint)
         object.__setattr__(self, "inner", wrap(self.keyword, self.inner))
 
     @property

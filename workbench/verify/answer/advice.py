@@ -6,6 +6,7 @@ The rule of this module: a hint names an option and a value that can change the 
 from __future__ import annotations
 
 import contextlib
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -131,6 +132,8 @@ def _widen(verdict: Verdict, problem: Problem) -> Iterator[str]:
     elif name == "int":
         inputs = [name for name, domain in problem.subject.pipeline.inputs if isinstance(domain, Integers)]
         yield from (f"declare what {name} carries, with numbers below 0: {name}: -4..3" for name in inputs)
+    elif name == "float" and verdict.vacuity is not None and re.search("fraction|between", verdict.vacuity.never):
+        yield "whole numbers in a smaller unit, such as x > 2 in place of x > 0.2"
     elif name == "float":
         low, _, high = bound.partition(" = ")[2].partition("..")
         yield f"more numbers: --values float={2 * int(low) - 1}..{2 * int(high) + 1}"
