@@ -80,7 +80,7 @@ class CsvReader(RowReader):
         line, end, _ = start.removeprefix(BOM).partition(b"\n")
         if end and not self.reading.delimiter and not self.reading.header and self.between != "\t":
             text = line.decode(errors="replace").rstrip("\r")
-            self.between = certain_delimiter(text, self.quote, self.between, self.reading.decimal, self._count_fed)
+            self.between = certain_delimiter(text, self.quote, self.between, self._count_fed)
             if self.between != "," and self.between in text:
                 mark = "tabs" if self.between == "\t" else repr(self.between)
                 what = f"cells are separated by {mark}, as the header shows"
