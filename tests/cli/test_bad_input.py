@@ -440,6 +440,17 @@ def test_a_missing_folder_is_noticed_at_the_start(workbench: Run, tmp_path: Path
     assert workbench(*run).code == 0
 
 
+@pytest.mark.parametrize("rows", [1, 2000])
+def test_times_that_are_hardly_of_the_unit(workbench: Run, pipe: Pipe, tmp_path: Path, rows: int) -> None:
+    """One note, which names the unit that is meant."""
+    log, file = tmp_path / "log.csv", pipe("pipeline p(x: int) -> int { return x }")
+    log.write_text("time,x\n" + "1732419470000,1\n" * rows)
+    run = ["run", file, "--input", log, "--time", "time", "--time-unit"]
+    note = "'time' is after the year 5000 if it counts s since 1970: --time-unit ms reads it as 2024-11-24T03:37:50"
+    assert workbench(*run, "s").err.count(note) == 1
+    assert "5000" not in workbench(*run, "ms").err
+
+
 # --- engines ----------------------------------------------------------------------------------------------
 
 
