@@ -21,10 +21,13 @@ def did_you_mean(
     name: str, known: Iterable[str], otherwise: str = "there are: ", fits: Callable[[str], bool] = lambda _: True
 ) -> str:
     """Return a hint for an unknown name: the closest known one that fits, or the first of all after `otherwise`."""
-    from difflib import get_close_matches
+    from difflib import SequenceMatcher, get_close_matches
+
+    def rank(each: str) -> tuple[float, bool]:  # of equally close names, one with the same letters comes first
+        return -SequenceMatcher(None, each, str(name)).ratio(), sorted(each) != sorted(str(name))
 
     names = list(dict.fromkeys(known))
-    close = next(filter(fits, get_close_matches(str(name), names, n=len(names) or 1)), None)
+    close = min(filter(fits, get_close_matches(str(name), names, n=len(names) or 1)), key=rank, default=None)
     if close is not None:
         return f"did you mean '{close}'?"
     return otherwise + listed(names) if names else ""

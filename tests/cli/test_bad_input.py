@@ -1,6 +1,7 @@
 """Every kind of bad input: one clear message, the right exit code, no traceback, no half-written file."""
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -423,6 +424,31 @@ def test_files_that_cannot_be_read_or_written(workbench: Run, tmp_path: Path) ->
     rejected(workbench("draw", GOOD, "-o", nowhere / "p.svg"), "write")
     rejected(workbench("draw", GOOD, "-o", tmp_path / "p.jpeg"), "jpeg")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["events.csv"]
+
+
+@pytest.mark.parametrize("option", ["--output", "--bad-rows", "--late-output"])
+def test_a_missing_folder_is_noticed_at_the_start(workbench: Run, tmp_path: Path, option: str) -> None:
+    """Without a late or a bad row, too; the hint creates it."""
+    (tmp_path / "events.csv").write_text("x,time\n1,1\n")
+    folder = tmp_path / "no such" / "folder"
+    run = ["run", GOOD, "--input", tmp_path / "events.csv", "--time", "time", "--late", 1, option, folder / "o.csv"]
+    done = workbench(*run)
+    rejected(done, "o.csv: cannot write there: No such file or directory")
+    command = shlex.split(done.err.rpartition("hint: create the folder: ")[2])
+    assert command == ["mkdir", "-p", str(folder)]
+    folder.mkdir(parents=True)
+    assert workbench(*run).code == 0
+
+
+@pytest.mark.parametrize("rows", [1, 2000])
+def test_times_that_are_hardly_of_the_unit(workbench: Run, pipe: Pipe, tmp_path: Path, rows: int) -> None:
+    """One note, which names the unit that is meant."""
+    log, file = tmp_path / "log.csv", pipe("pipeline p(x: int) -> int { return x }")
+    log.write_text("time,x\n" + "1732419470000,1\n" * rows)
+    run = ["run", file, "--input", log, "--time", "time", "--time-unit"]
+    note = "'time' is after the year 5000 if it counts s since 1970: --time-unit ms reads it as 2024-11-24T03:37:50"
+    assert workbench(*run, "s").err.count(note) == 1
+    assert "5000" not in workbench(*run, "ms").err
 
 
 # --- engines ----------------------------------------------------------------------------------------------

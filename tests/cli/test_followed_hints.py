@@ -7,6 +7,9 @@ import pytest
 from tests.cli.conftest import Run
 from tests.test_hints import variants
 
+NGINX = """\
+10.0.0.1 - - [24/Nov/2026:03:37:50 +0000] "GET / HTTP/1.1" 200 512 "-" "Mozilla/5.0 (X11) (KHTML, like Gecko)"
+"""
 FILES = {
     "p.pipe": """
 pipeline p(x: int) -> int { return x }
@@ -45,6 +48,11 @@ rule r: from A(v > 1) and each Limit(number == A.v) emit B(v = A.v)
     "num.csv": "num\n1\n",
     "cells.csv": 'c\n"{""a"": 1, ""b"": 2}"\n',
     "log.csv": "x\n1\n2\n",
+    "points.csv": "x\n20.5\n",
+    "time_temp.csv": "time,temp\n1,2\n",
+    "items.jsonl": '{"items": [{"x": 1}]}\n',
+    "messages": NGINX,
+    "messages.txt": NGINX,
     "other.csv": "y\n1\n2\n",
     "two.csv": "y,z\n1,2\n2,3\n",
     "rows.csv": "1,2\n3,4\n",
@@ -88,6 +96,18 @@ COMMANDS = [
     ("did you mean 'jsonl'?", "run r.tesla --input log.jsonl --format «jsnl→jsonl»"),
     ("--output-format csv", "run p.pipe:p --input log.csv --output out.prq« → --output-format csv»"),
     ("did you mean 'x'?", "run p.pipe:p --input log.csv --column «xx→x»=x"),
+    ("did you mean 'temp'?", "run p.pipe:p --input time_temp.csv --column x=«tmep→temp»"),
+    ("did you mean 'items.0.x'?", "run p.pipe:p --input items.jsonl --column x=items.«→0.»x"),
+    ("leave out '--decimal ,' if", "run half.pipe:half --input points.csv« --decimal ,→ »"),
+    ("--bad-rows out.jsonl", "run p.pipe:p --input log.csv --bad-rows «bad.log→out.jsonl»"),
+    ("--bad-rows bad.csv", "run p.pipe:p --input log.csv --bad-rows bad.«txt→csv»"),
+    ("--late-output out.jsonl", "run r.tesla --input log.jsonl --late 1 --late-output «late.log→out.jsonl»"),
+    ("--pattern syslog, nginx", "run p.pipe:p --input messages.txt --column x=status« → --pattern nginx»"),
+    ("--pattern syslog, nginx", "run p.pipe:p --input messages« → --pattern nginx --column x=status»"),
+    (
+        "--pattern syslog, nginx",
+        "run p.pipe:wide --input messages« → --pattern nginx --column x=status --column y=bytes»",
+    ),
     ("leave it out", "run p.pipe:p --input log.csv« --until 3→ »"),
     ("--input A=FILE", "run r.tesla --input «→A=»untyped.csv"),
     ("--time NAME", "run r.tesla --input at.jsonl« → --time at»"),

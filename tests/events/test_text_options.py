@@ -75,8 +75,21 @@ def test_a_point_is_no_decimal_comma(cell, in_columns, tmp_path) -> None:
     log.write_text(f"id;price\n1;{cell}\n")
     with pytest.raises(InputError, match="expected a number") as found:
         outputs(PRICES, log, decimal=",", backend=in_columns)
-    assert ("--thousands . points" in found.value.hint) == ("." in cell)
+    assert ("--thousands . reads points" in found.value.hint) == ("." in cell)
+    assert ("leave out '--decimal ,' if the point" in found.value.hint) == (cell == "1.5")
     assert ("--thousands , instead of --decimal ," in found.value.hint) == (cell.count(",") > 1)
+
+
+@pytest.mark.parametrize("delimiter", ["", ","])
+def test_decimal_commas_between_commas_need_quotation_marks(delimiter, in_columns, tmp_path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("id,price\n1,20,5\n")
+    with pytest.raises(InputError, match="this line has 3 cells, the header has 2") as found:
+        outputs(PRICES, log, decimal=",", delimiter=delimiter, backend=in_columns)
+    assert found.value.hint == "quotation marks are needed around a cell that contains what separates cells"
+    log.write_text("id,price\n" + '1,"20,5"\n' * 2000)
+    right = {"i": [1] * 2000, "p": [20.5] * 2000}
+    assert outputs(PRICES, log, decimal=",", delimiter=delimiter, backend=in_columns) == right
 
 
 def test_a_comma_is_no_point(tmp_path) -> None:
@@ -226,7 +239,7 @@ def test_lines_are_numbered_as_in_the_file(tmp_path) -> None:
         ({"delimiter": ";;"}, "--delimiter"), ({"delimiter": "semicolen"}, "--delimiter"),
         ({"decimal": "'"}, "--decimal"), ({"thousands": "."}, "'.' is the decimal mark, and separates thousands"),
         ({"thousands": ",", "decimal": ","}, "',' is the decimal mark"), ({"thousands": "ab"}, "--thousands"),
-        ({"decimal": ",", "delimiter": "comma"}, "decimal mark"), ({"quote": ";", "delimiter": ";"}, "--quote"),
+        ({"quote": ";", "delimiter": ";"}, "--quote"),
         ({"quote": "''"}, "--quote"),
     ],
 )  # fmt: skip

@@ -46,7 +46,8 @@ def check_writable(args: argparse.Namespace) -> None:
         if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
             continue  # a pipe, a device
         if not folder.is_dir():
-            raise InputError("cannot write there: there is no such folder", where=str(path))
+            hint = f"create it: mkdir -p {shlex.quote(str(folder))}"
+            raise InputError("cannot write there: there is no such folder", where=str(path), hint=hint)
         if Path(path).is_dir():
             raise InputError("cannot write there: it is a folder", where=str(path))
         if not os.access(folder, os.W_OK):

@@ -20,18 +20,17 @@ from workbench.events.values import NUMBER, UnreadableError, describe_domain, fr
 _OTHER_MARK = str.maketrans(",.", ".,")
 
 
-def certain_delimiter(line: str, quote: str, default: str, decimal: str, fed: Callable[[Sequence[str]], int]) -> str:
-    """Return the delimiter of a header: `default`, unless with exactly one other character more inputs have a column.
+def certain_delimiter(line: str, quote: str, default: str, fed: Callable[[Sequence[str]], int]) -> str:
+    """Return the delimiter of a header: `default`, unless exactly one other character gives more inputs a column.
 
     Parameters
     ----------
-    decimal: the decimal mark, which is not a delimiter.
     fed: returns the number of inputs with a column among names; less than 0: a required input has none.
     """
     input_counts = dict[str, int]()
-    for each in dict.fromkeys((default, *";\t|")):
+    for each in dict.fromkeys((default, *",;\t|")):
         with suppress(csv.Error):  # a name continues in the next line
-            names = next(csv.reader([line], **csv_dialect(each, quote)), []) if each != decimal else []
+            names = next(csv.reader([line], **csv_dialect(each, quote)), [])
             if len(names) > 1:
                 input_counts[each] = fed([name.strip() for name in names])
     maximum = max(input_counts.values(), default=-1)
@@ -64,8 +63,8 @@ def read_cell(cell: str, domain: Domain, reading: Reading) -> Value | None:
     if reading.decimal != ",":
         return from_text(text, domain)
     if "." in text:
-        hint = "--decimal , reads commas as decimal marks, --thousands . points between thousands"
-        raise UnreadableError(describe_domain(inner), hint)
+        leave = "leave out '--decimal ,' if the point is the decimal mark; " if NUMBER.fullmatch(text.strip()) else ""
+        raise UnreadableError(describe_domain(inner), f"{leave}--thousands . reads points between thousands")
     if text.count(",") > 1:
         raise UnreadableError(
             describe_domain(inner), "--thousands , instead of --decimal , if commas separate thousands"

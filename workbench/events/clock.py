@@ -28,6 +28,8 @@ _EPOCH, _EPOCH_UTC = datetime(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
 FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 """The first and the last microsecond of the years 1 to 9999, the range of dates."""
+FAR = 95_617_584_000_000_000
+"""The first microsecond of the year 5000."""
 _EXAMPLES = {"": "300", "naive": "2024-05-01T12:05:00", "aware": "2024-05-01T12:05:00Z"}
 _KINDS = {"": "a number", "naive": "a date without a time zone", "aware": "a date with a time zone"}
 
@@ -76,10 +78,20 @@ class Clock:
         else:
             kind, time = _instant(self.reader.read(text) if isinstance(cell, str) else cell)
         if self.dates is None:
-            self.dates = kind
+            self.begin(kind, time)
         if kind != self.dates:
-            raise UntimedError(f"{_KINDS[self.dates]}, as in the rows before")
+            raise UntimedError(f"{_KINDS[self.dates or '']}, as in the rows before")
         return time
+
+    def begin(self, kind: str, time: int) -> None:
+        """Set the kind of times, and report a first time that is too late for the unit of the column."""
+        self.dates = kind
+        number = time // self.scale
+        unit = next((each for each in ("s", "ms", "us") if number * MICROSECONDS[each] < FAR), "")
+        if not kind and self.unit and unit and time >= FAR:
+            date = (_EPOCH + number * MICROSECONDS[unit] * _TICK).isoformat()
+            what = f"the time {number} in '{self.column}' is after the year 5000 if it counts {self.unit} since 1970"
+            self.reader.report(f"{what}: --time-unit {unit} reads it as {date}")
 
     @property
     def scale(self) -> int:

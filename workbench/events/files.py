@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -48,9 +49,15 @@ def format_of(path: str | Path, option: str = "--format") -> str | None:
         return known[suffix]
     if not suffix or (name.exists() and not name.is_file()):
         return None
+    from workbench.events.patterns import PATTERN_OPTION
     from workbench.tesla.engines.facts.database import is_database
 
-    hint = f"the formats are {', '.join(known)}; if the file has one of them, name it: {option} csv"
+    example = f"if the file has one of them, name it: {option} csv"
+    if option == "--format":
+        example += f"; lines of text need {PATTERN_OPTION}"
+    elif not option.endswith("-format"):
+        example = f"for example {option} {name.with_suffix('.csv')}"
+    hint = f"the formats are {', '.join(known)}; {example}"
     if is_database(path) and option == "--format":
         hint = f"a database has facts, --facts {path}; events are read from files; {hint}"
     if suffix in FOREIGN and option == "--format":
@@ -213,9 +220,10 @@ class UnwrittenError(InputError):
 
 def unwritten(error: OSError, path: str | Path = "") -> InputError:
     """Convert an error of the system about writing into `InputError`."""
-    return UnwrittenError(
-        f"cannot write there: {error.strerror}", where=str(path or error.filename or "standard output")
-    )
+    folder = shlex.quote(os.path.dirname(os.path.realpath(path)))
+    hint = f"create the folder: mkdir -p {folder}" if path and isinstance(error, FileNotFoundError) else ""
+    where = str(path or error.filename or "standard output")
+    return UnwrittenError(f"cannot write there: {error.strerror}", where=where, hint=hint)
 
 
 @contextmanager

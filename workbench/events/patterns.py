@@ -35,6 +35,8 @@ PATTERNS = {
     ),
 }
 """The regular expressions by the names of the logs."""
+PATTERN_OPTION = f"--pattern {', '.join(PATTERNS)}, or '(?P<user>\\w+) (?P<ms>\\d+)'"
+"""The option for lines of text, for hints."""
 LOGFMT = "logfmt"
 """The format that can also be named as a pattern."""
 EMPTY = "-"

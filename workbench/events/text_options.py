@@ -68,8 +68,6 @@ def check_marks(reading: Reading) -> None:
     if thousands and thousands == (decimal or "."):
         what = f"'{thousands}' is the decimal mark, and separates thousands"
         raise InputError(what, hint=f"name the decimal mark, too: --decimal {',' if thousands == '.' else '.'}")
-    if decimal and decimal == reading.delimiter:
-        raise InputError(f"'{decimal}' is the decimal mark, and separates cells", hint="name another --delimiter")
 
 
 def check_encoding(name: str) -> None:

@@ -38,7 +38,8 @@ def times_in(column: Any, clock: Clock) -> Any:
         return _one_by_one(column, clock)
     if times is None or clock.dates not in (None, kind):
         return None
-    clock.dates = kind
+    if clock.dates is None:
+        clock.begin(kind, int(times[0]))
     return times
 
 

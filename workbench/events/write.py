@@ -78,7 +78,8 @@ def keep_bad_rows(
 
     if get_close_matches(reading.bad_rows.lower(), NO_FILES, cutoff=0.8) and not os.path.exists(reading.bad_rows):
         reporter.report(f"bad rows are written to a file named '{reading.bad_rows}'; 'skip' leaves them out")
-    with write_events(reading.bad_rows, BAD_ROWS, live=live, stays=stays) as writer:
+    row = writable_format(reading.bad_rows, "--bad-rows")
+    with write_events(reading.bad_rows, BAD_ROWS, format=row, live=live, stays=stays) as writer:
 
         def keep(row: BadRow) -> None:
             writer.write({name: [cell] for name, cell in zip(BAD_ROWS.outputs_by_name, row, strict=True) if cell != ""})
@@ -86,6 +87,22 @@ def keep_bad_rows(
 
         reporter.keep = keep
         yield
+
+
+def writable_format(path: str | Path, option: str, format: str | FormatRow | None = None) -> FormatRow:
+    """Return the format of the file that an option names; InputError if it is only read, or there is no such folder."""
+    name = "" if format or is_stream(path) else format_of(path, option)
+    row = format if isinstance(format, FormatRow) else format_row(format or name or USUAL)
+    if not row.piped and is_stream(path):
+        raise InputError(f"{row.name} is written to a file", where=str(path), hint=f"{option} out{row.endings[0]}")
+    if row.writer is None:
+        raise InputError(f"{row.name} is only read", where=str(path), hint=f"{option} out.jsonl, for example")
+    if not is_stream(path):
+        try:
+            os.stat(Path(os.path.realpath(path)).parent)
+        except OSError as error:
+            raise unwritten(error, path) from error
+    return row
 
 
 @contextmanager
@@ -109,12 +126,8 @@ def write_events(
     appearing: gives the file its name when this stack is closed (`files.destination`).
     stays: returns how many bytes of a file to keep; the file is of several runs, and is appended to under its own name.
     """
-    row = format if isinstance(format, FormatRow) else format_row(format or output_format(path))
-    if not row.piped and is_stream(path):
-        raise InputError(f"{row.name} is written to a file", where=str(path), hint=f"--output out{row.endings[0]}")
-    if row.writer is None:
-        hint = "--output out.jsonl, for example"
-        raise InputError(f"{row.name} is only read", where=str(path), hint=hint)
+    row = writable_format(path, "--output", format)
+    assert row.writer is not None
     if stays is not None and not is_stream(path):
         _cut(path, stays(path), row)
     appended, written = (live or stays is not None) and row.text and not is_stream(path), False

@@ -19,6 +19,7 @@ from workbench.core.readable import plural
 from workbench.errors import InputError
 from workbench.events.batch import batches
 from workbench.events.clock import Clock
+from workbench.events.write import writable_format, write_events
 from workbench.executors.snapshot import from_parts, to_parts
 
 if TYPE_CHECKING:
@@ -189,6 +190,8 @@ class LateRows(Generic[R]):
         self._start, self._clock, self._ports, self._format_row = start, clock, ports, format_row
         self._name, self._noun = name, noun
         self._count = 0
+        path = start.options.late_output
+        self._format = None if path is None else writable_format(path, "--late-output")
         self._writer: RowWriter | None = None
 
     def __call__(self, row: R, where: str = "") -> None:
@@ -202,11 +205,9 @@ class LateRows(Generic[R]):
                 what, where=where, hint="a greater --late waits for it; --late-output FILE saves such rows instead"
             )
         if self._writer is None:
-            from workbench.events.write import write_events
-
             start = self._start
             self._writer = start.closing.enter_context(
-                write_events(path, self._ports(), live=start.live, stays=start.stays)
+                write_events(path, self._ports(), format=self._format, live=start.live, stays=start.stays)
             )
         self._count += 1
         self._start.reporter.account.late += 1

@@ -39,6 +39,7 @@ from workbench.events.lines import (
     whole_rows,
 )  # fmt: skip
 from workbench.events.parts import FilePart, parts_of_lines
+from workbench.events.patterns import PATTERN_OPTION
 from workbench.events.reading_options import CELLS, LINES, Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import FormatRow
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 
 PIECE = 1 << 15
 """Number of bytes that are read at a time where some rows are odd."""
+MAX_SPACES = 2
+"""Maximum number of spaces in a name of a column; more are taken for a line of text, for hints."""
 
 
 class _Rows(NamedTuple):
@@ -80,7 +83,7 @@ class CsvReader(RowReader):
         line, end, _ = start.removeprefix(BOM).partition(b"\n")
         if end and not self.reading.delimiter and not self.reading.header and self.between != "\t":
             text = line.decode(errors="replace").rstrip("\r")
-            self.between = certain_delimiter(text, self.quote, self.between, self.reading.decimal, self._count_fed)
+            self.between = certain_delimiter(text, self.quote, self.between, self._count_fed)
             if self.between != "," and self.between in text:
                 mark = "tabs" if self.between == "\t" else repr(self.between)
                 what = f"cells are separated by {mark}, as the header shows"
@@ -295,6 +298,8 @@ class CsvReader(RowReader):
             if self.ports.kind != TABLE and not self.reading.columns and any(map(NUMBER.fullmatch, names(row))):
                 called = [*known, *(f"column{i}" for i in range(len(known) + 1, len(row) + 1))][: len(row)]
                 hint = f"if this file has no line of names, name its columns: --header {','.join(called)}"
+            elif any(each.count(" ") > MAX_SPACES for each in row) and not row[0].startswith("#"):
+                hint = f"if lines are text, not cells: {PATTERN_OPTION}" + f"; {hint}" * (len(row) > 1)
             raise InputError(error.what, where=where, hint=hint) from error
         return True
 

@@ -166,8 +166,11 @@ class JsonReader(RecordReader):
         for key, path in self._paths.items():
             node: Any = None if key in data else data
             for i, part in enumerate(path):
-                if i and isinstance(node, dict) and part not in node and key not in self.inner:
-                    self.inner[key] = [".".join((*path[:i], each)) for each in node]
+                at, inner = path[:i], node
+                if isinstance(node, list) and node and not part.isdecimal():
+                    at, inner = [*at, "0"], node[0]
+                if i and isinstance(inner, dict) and (inner is not node or part not in node) and key not in self.inner:
+                    self.inner[key] = [".".join((*at, each)) for each in inner]
                     self.reporter.near |= dict.fromkeys(self.inner[key])
                 node = _item(node, part)
             if node is not None:

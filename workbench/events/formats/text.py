@@ -15,7 +15,7 @@ from workbench.errors import InputError
 from workbench.events.account import Reporter
 from workbench.events.cells import read_cell
 from workbench.events.line_rows import LineReader
-from workbench.events.patterns import PATTERNS
+from workbench.events.patterns import PATTERN_OPTION
 from workbench.events.reading_options import LINES, Reading
 from workbench.events.table import FormatRow
 from workbench.events.values import short
@@ -29,8 +29,8 @@ class TextReader(LineReader):
     def __init__(self, program: Ported, reading: Reading | None = None, reporter: Reporter | None = None) -> None:
         super().__init__(program, reading, reporter)
         if not self.reading.pattern:
-            hint = f"for example --pattern {', '.join(PATTERNS)}, or '(?P<user>\\w+) (?P<ms>\\d+)'"
-            raise InputError("lines of text have no columns of their own: --pattern defines them", hint=hint)
+            what = "lines of text have no columns of their own: --pattern defines them"
+            raise InputError(what, hint=f"for example {PATTERN_OPTION}")
         try:
             self._match = re.compile(self.reading.pattern).fullmatch
         except re.error as error:
