@@ -163,6 +163,7 @@ class Reporter:
     bad: the number of bad rows of each file.
     reported: the number of these that earlier runs have reported, if this run continues from a state.
     reported_once: the reports that hold for all files of the log.
+    last_days: the latest day of each column of dates, with `--year`; None: rows are in no order (`DateReader`).
     """
 
     report: Callable[[str], object] = lambda _: None
@@ -175,6 +176,7 @@ class Reporter:
     bad: Counter[str] = field(default_factory=Counter)
     reported: Counter[str] = field(default_factory=Counter)
     reported_once: set[str] = field(default_factory=set)
+    last_days: dict[str, int] | None = field(default_factory=dict)
 
     def report_once(self, text: str, kind: str = "") -> None:
         """Report a fact about all files of a log, the first time only; or the first one of its kind."""
