@@ -119,7 +119,8 @@ class Account:
             filter(
                 None,
                 (
-                    f"{self.bad:,} of {self.rows:,} rows were skipped" + (f" and written to {file}" if file else ""),
+                    f"{self.bad:,} of {self.rows - self.earlier:,} rows were skipped"
+                    + (f" and written to {file}" if file else ""),
                     kinds * (len(self.reasons) > 1),
                     f"the first one: {first}",
                 ),
@@ -129,7 +130,8 @@ class Account:
     def progress(self) -> str:
         """Return a line of progress; empty before the first row."""
         rows = max(self.rows - self.earlier, self.computed)  # rows of a block are counted when all have been read
-        return f"{_count(rows, 'row')}, {_count(self.events_out, 'event')} out" if self.rows or rows else ""
+        counts = f"{_count(rows, 'row')}, {_count(self.events_out, 'event')} out" if self.rows or rows else ""
+        return f"{counts}, {_count(self.bad, 'bad row')}" if self.bad else counts
 
     def summary(self, seconds: float, notes: Sequence[str] = ()) -> str:
         """Return a line that sums up a run of that many seconds."""
