@@ -22,15 +22,11 @@ from workbench.events.files import is_stream
 from workbench.events.inputs import ROTATED, LogPath, list_named_files, sort_log, suggest_file
 from workbench.events.packing import COMPRESSIONS
 from workbench.interrupts import checkpoint, hold
-from workbench.stored import checksum
 
 POLL = 0.1
 """Seconds between two checks of a file without new bytes."""
 HEAD = 4096
 """The greatest number of bytes that identify a file."""
-FileHead = tuple[int, str]
-"""The number of the first bytes of a file that identify it, and their checksum."""
-NO_HEAD: FileHead = 0, ""
 
 
 class FollowedFile(io.RawIOBase):
@@ -155,12 +151,12 @@ def await_followed_file(log: Any, say: Callable[[str], object]) -> None:
         time.sleep(POLL)
 
 
-def files_since(path: LogPath, inode: int, count: int, head: FileHead = NO_HEAD) -> list[str] | None:
+def files_since(path: LogPath, inode: int, count: int, head: bytes = b"") -> list[str] | None:
     """List the files that have had the name of a file since `count` bytes of the file `inode` were read, and that file.
 
     Parameters
     ----------
-    head: identifies the first lines of that file.
+    head: the first bytes of that file.
 
     Returns
     -------
@@ -174,15 +170,9 @@ def files_since(path: LogPath, inode: int, count: int, head: FileHead = NO_HEAD)
     return None if at is None else [name for name in names[at:] if name != str(path)]
 
 
-def _is_file(name: str, inode: int, count: int, head: FileHead) -> bool:
+def _is_file(name: str, inode: int, count: int, head: bytes) -> bool:
     status = os.stat(name)
-    is_same = status.st_ino == inode and status.st_size >= count
-    if not is_same or head == NO_HEAD:
-        return is_same
+    if status.st_ino != inode or status.st_size < count:
+        return False
     with open(name, "rb") as file:
-        return file_head(file.read(head[0])) == head
-
-
-def file_head(data: bytes) -> FileHead:
-    """Return what identifies the first bytes of a file."""
-    return len(data), checksum(data).hex()
+        return file.read(len(head)) == head

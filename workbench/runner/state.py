@@ -26,7 +26,7 @@ from workbench.core.program import Program
 from workbench.errors import InputError, LimitMet, LostRows, StateError, WorkbenchError
 from workbench.events.batch import LogBatch
 from workbench.events.files import replacing, unwritten
-from workbench.events.follow import NO_HEAD, FollowedFile, Follower, file_head, files_since, find_followed_file
+from workbench.events.follow import FollowedFile, Follower, files_since, find_followed_file
 from workbench.events.inputs import list_named_files, read_files
 from workbench.events.reading_options import columns_of
 from workbench.executors.run_options import AUTO, FLAGS, RunOptions
@@ -118,7 +118,7 @@ class RunState:
         if options.late is not None:
             raise InputError("--follow, --state and --late do not go together", hint="leave one out")
         path, (inode, count) = find_followed_file(options.input), self._notes.get("followed", (0, 0))
-        older = files_since(path, inode, count, tuple(self._notes.get("head", NO_HEAD))) if inode else []
+        older = files_since(path, inode, count, self._notes.get("head", "").encode("latin-1")) if inode else []
         self._start.reporter.last_days = dict(self._days if older is not None else self._notes.get("last_days", {}))
         if older is None:
             self._start.report(f"{path}: this is another file than before, which is gone: all of its rows are run")
@@ -369,7 +369,7 @@ class RunState:
         rows = position["rows"] if self._has_failed else Counter(position["rows"]) + Counter(position["bad"])
         lines = file.head.splitlines(keepends=True)[: sum(rows.values()) + (not self._has_failed)]
         days = {"days": self._days, "last_days": self._start.reporter.last_days}
-        return {"followed": (file.inode, file.count), "head": file_head(b"".join(lines)), **days}
+        return {"followed": (file.inode, file.count), "head": b"".join(lines).decode("latin-1"), **days}
 
 
 def _read(path: Path) -> tuple[dict[str, Any], bytes]:
