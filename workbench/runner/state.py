@@ -366,8 +366,8 @@ class RunState:
 
     def _identify(self, file: FollowedFile, position: Mapping[str, Any]) -> dict[str, Any]:
         """Return what identifies a followed file, without a row that may be mended, and the days of its dates."""
-        rows = position["rows"] if self._has_failed else Counter(position["rows"]) + Counter(position["bad"])
-        lines = file.head.splitlines(keepends=True)[: sum(rows.values()) + (not self._has_failed)]
+        lines = file.head.splitlines(keepends=True)
+        lines = lines[: sum(position["rows"].values())] if self._has_failed else lines
         days = {"days": self._days, "last_days": self._start.reporter.last_days}
         return {"followed": (file.inode, file.count), "head": b"".join(lines).decode("latin-1"), **days}
 
