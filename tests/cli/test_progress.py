@@ -128,3 +128,30 @@ def test_the_explicit_search_says_how_many_states_it_has_seen(workbench: Run, mo
     assert json.loads(done.out)["verdict"] == "holds"
     assert said[0] == "1 states, 1 to visit, depth 0"
     assert len(said) > 1
+
+
+# --- a run that does not end ---------------------------------------------------------------------------------------
+
+
+def test_a_stopped_run_says_how_many_rows_it_has_skipped(
+    workbench: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that earlier runs have skipped are not among them."""
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("workbench.events.follow.checkpoint", interrupt)
+    log, said = tmp_path / "log.csv", list[str]()
+    log.write_text("x\n")
+    for rows in ("1\n?\n2\n", "?\n?\n3\n"):
+        with log.open("a") as file:
+            file.write(rows)
+        args = "--input", log, "--follow", "--bad-rows", "skip", "--output", tmp_path / "out.csv", "--progress"
+        said += workbench("run", MODELS / "passthrough.pipe", *args, "--state", tmp_path / "state").err.splitlines()
+    first, second = (line for line in said if "stopped after" in line)
+    assert first.startswith("workbench: stopped after 3 rows, 2 events out, 1 bad row; ")
+    assert second.startswith("workbench: stopped after 3 rows, 1 event out, 2 bad rows; ")
+    skipped = [line.partition("; ")[0] for line in said if "were skipped" in line]
+    assert skipped == ["workbench: 1 of 3 rows were skipped", "workbench: 2 of 3 rows were skipped"]
+    assert f"workbench: {log}: resuming after row 3 (2 run, 1 bad)" in said

@@ -69,6 +69,38 @@ def test_years() -> None:
         DateReader(year=2019).read("Feb 29 12:00:00")
 
 
+def test_the_year_of_the_user_is_that_of_the_first_row() -> None:
+    reader = DateReader(year=2019)
+    dates = "Jan  5", "Nov 24", "Dec 31", "Jan  1", "Dec 31", "Jan  2"
+    assert [reader.read(f"{date} 12:00:00").year for date in dates] == [2019, 2019, 2019, 2020, 2019, 2020]
+    months = [("Apr", 2020), ("Sep", 2020), ("Dec", 2020), ("Feb", 2021), ("Nov", 2020), ("Jan", 2021)]
+    assert [(month, reader.read(f"{month}  3 12:00:00").year) for month, _ in months] == months
+    coming = DateReader(year=9998)  # no clock is that wrong, but one that is not set may write January
+    rows = ("Dec 24", 9998), ("Jan  1", 9998), ("Dec 31", 9998), ("Jan  1", 9999), ("Dec 31", 9998)
+    later = ("Jun  1", 9999), ("Nov 24", 9999), ("Jan  1", 9999), ("Nov 25", 9999)
+    assert [(date, coming.read(f"{date} 12:00:00").year) for date, _ in (*rows, *later)] == [*rows, *later]
+    leap = DateReader(year=2019)
+    leap.read("Dec  1 12:00:00")
+    assert leap.read("Feb 29 12:00:00").year == 2020
+
+
+def test_a_worker_reads_all_dates_in_the_year_of_the_user() -> None:
+    reader = DateReader(year=2019)
+    reader.last_days = None
+    assert [reader.read(f"{date} 12:00:00").year for date in ("Dec 31", "Jan  1")] == [2019, 2019]
+
+
+def test_no_hint_proposes_to_wait_for_days() -> None:
+    times = Clock(year=2019).of_rows()
+    times.read("Jun 10 12:00:00")
+    with pytest.raises(UntimedError) as error:
+        times.read("Jun 10 11:00:00")
+    assert error.value.hint.startswith("--late 1h waits for this row")
+    with pytest.raises(UntimedError) as error:
+        times.read("Jun  8 12:00:00")
+    assert error.value.hint == ""
+
+
 def test_day_and_month() -> None:
     reader = DateReader()
     with pytest.raises(UntimedError, match="3 Apr 2026 or 4 Mar 2026") as found:

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import threading
 import time
-from itertools import islice
+from itertools import accumulate, islice
 
 import pytest
 
@@ -14,6 +14,7 @@ from workbench import parse, run
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import follow
 from workbench.events.follow import FollowedFile, Follower, files_since
+from workbench.runner import state
 from workbench.runner.answers import rows_of
 from workbench.runner.options import make_start
 from workbench.runner.pipelines import open_pipeline
@@ -164,6 +165,134 @@ def test_a_state_counts_the_bad_rows_of_each_file(log, tmp_path) -> None:
     rotate(log, "?", "?", 2, 3)
     assert resume(log, out, 3, bad_rows="skip") == "total\n1\n3\n"
     assert resume(log, out, 1, bad_rows="skip") == "total\n1\n3\n6\n"
+
+
+def stop(monkeypatch, log, out, program=SUMS, **options) -> list[str]:
+    """Run until a signal comes when the run waits for bytes, and return the notes of the error."""
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(follow, "checkpoint", interrupt)
+        with pytest.raises(KeyboardInterrupt) as error:
+            resume(log, out, None, program, **options)
+    return error.value.__notes__
+
+
+@pytest.mark.parametrize(
+    ("header", "before", "rows", "options"),
+    [
+        ("", "no\nno\n", "A 1 1\nA 2 1\n", {"pattern": r"(?P<type>\w) (?P<time>\d+) (?P<k>\d+)", "bad_rows": "skip"}),
+        ("type,time,k\n", "", "A,1,1\nA,2,1\n", {}),
+    ],
+    ids=["no row matches", "only a header"],
+)
+def test_rules_that_are_stopped_before_their_first_row(
+    header, before, rows, options, tmp_path, monkeypatch, caplog
+) -> None:
+    """The rows that come in the same file, before it is rotated, are not lost."""
+    log, out, rules = tmp_path / "log.csv", tmp_path / "out.jsonl", rule_set(tmp_path)
+    log.write_text(header + before)
+    options = {**options, "time_unit": "s"}
+    (note,) = stop(monkeypatch, log, out, rules, **options)
+    assert note == f"the state is in {out.with_suffix('.state')}: run the same command again to continue"
+    log.write_text(header + before + rows)
+    log.rename(tmp_path / "log.csv.1")
+    log.write_text(header + before)
+    with caplog.at_level("INFO", "workbench"):
+        assert resume(log, out, before.count("\n") + 2, rules, **options) == '{"type": "Pair", "time": 2, "k": 1}\n'
+    notes = [each for each in caplog.messages if "resuming" in each]
+    assert notes == ([f"{log}.1: resuming after row 2 (0 run, 2 bad)"] if before else [])
+
+
+def test_a_pipeline_that_is_stopped_before_its_file_has_a_byte(log, tmp_path, monkeypatch) -> None:
+    out = tmp_path / "out.csv"
+    log.write_text("")
+    for _ in range(2):
+        stop(monkeypatch, log, out)
+    log.write_text("x\n1\n")
+    rotate(log, 2)
+    assert resume(log, out, 2) == "total\n1\n3\n"
+
+
+def test_a_stop_before_there_is_a_file_saves_nothing(tmp_path, monkeypatch) -> None:
+    out = tmp_path / "out.csv"
+    for program in (SUMS, rule_set(tmp_path)):
+        assert stop(monkeypatch, tmp_path / "log.csv", out, program) == ["nothing has been read: no state is saved"]
+    assert not out.with_suffix(".state").exists()
+
+
+@pytest.mark.parametrize(("run_rows", "rows"), [((1, 2), (4, 5)), ((1, 2), (4, 2, 7)), ((1,), (2, 1)), ((), (8, 9))])
+def test_a_new_file_with_the_inode_of_the_old_one(run_rows, rows, log, tmp_path, monkeypatch, caplog) -> None:
+    out = tmp_path / "out.csv"
+    append(log, *run_rows)
+    stop(monkeypatch, log, out)
+    log.write_text("x\n")  # the inode stays
+    append(log, *rows)
+    sums = list(accumulate([*run_rows, *rows]))
+    with caplog.at_level("INFO", "workbench"):
+        assert resume(log, out, len(rows)).split()[1:] == list(map(str, sums))
+    assert any("this is another file than before, which is gone" in each for each in caplog.messages) == bool(run_rows)
+
+
+def test_a_row_of_a_followed_file_is_mended(log, tmp_path) -> None:
+    out = tmp_path / "out.csv"
+    for bad, mended, rows in (("x\n?\n2\n", "x\n1\n2\n", 2), ("x\n1\n2\n?\n4\n", "x\n1\n2\n3\n4\n", 2)):
+        log.write_text(bad)
+        with pytest.raises(WorkbenchError, match=r"\?"):
+            resume(log, out, None)
+        log.write_text(mended)
+        resume(log, out, rows)
+    assert out.read_text() == "total\n1\n3\n6\n10\n"
+
+
+def test_a_state_without_the_first_lines_of_its_file(log, tmp_path, monkeypatch) -> None:
+    """Those that were written before there was more than the inode go on."""
+    out = tmp_path / "out.csv"
+    append(log, 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(state.RunState, "_identify", lambda _, file, __: {"followed": (file.inode, file.count)})
+        resume(log, out, 1)
+    append(log, 2)
+    assert resume(log, out, 1) == "total\n1\n3\n"
+
+
+def test_files_that_are_rotated_faster_than_they_are_polled(log) -> None:
+    append(log, 1)
+    files = Follower(str(log)).files()
+    first = next(files)
+    assert first.read(9) == b"x\n1\n"
+    for row in (2, 3, 4):
+        rotate(log, row)
+    assert first.read(9) == b""
+    assert [next(files).read(9) for _ in range(3)] == [b"x\n2\n", b"x\n3\n", b"x\n4\n"]
+
+
+def test_the_last_of_several_files_is_read_until_the_next_one_has_content(log) -> None:
+    append(log, 1)
+    older = log.with_name("log.csv.1")
+    log.rename(older)
+    log.touch()
+    file = next(Follower(str(log), [str(older)]).files())
+    assert file.read(9) == b"x\n1\n"
+    append(older, 2)
+    assert file.read(9) == b"2\n"
+
+
+@pytest.mark.parametrize("is_gone", [True, False], ids=["gone", "rotated"])
+def test_a_new_year_begins(is_gone, tmp_path) -> None:
+    log, out, rules = tmp_path / "log.csv", tmp_path / "out.jsonl", rule_set(tmp_path)
+    header, pair = "type,time,k\n", '{"type": "Pair", "time": "2020-01-01T00:00:0%d", "k": 1}\n'
+    log.write_text(f"{header}A,Dec 31 23:59:59,1\nA,Jan  1 00:00:01,1\n")
+    options = {"year": 2019, "bad_rows": "skip"}
+    assert resume(log, out, 2, rules, **options) == pair % 1
+    log.rename(tmp_path / "log.csv.1")
+    log.write_text(f"{header}A,Jan  1 00:00:02,1\nA,Jan  1 00:00:03,1\n")
+    if is_gone:
+        (tmp_path / "log.csv.1").unlink()
+    assert resume(log, out, 1, rules, **options) == pair % 1 + pair % 2
+    assert resume(log, out, 1, rules, **options) == pair % 1 + pair % 2 + pair % 3
 
 
 def test_rules(tmp_path) -> None:

@@ -51,7 +51,7 @@ def add_explain_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGr
         "inputs of numbers take dates as seconds since 1970",
     )  # fmt: skip
     group.add_argument(
-        "--year", type=int, metavar="YEAR", help="year of dates without one (default: the newest possible)"
+        "--year", type=int, metavar="YEAR", help="year of the first date without one (default: the newest possible)"
     )
     group.add_argument("--late", metavar="DURATION", help="allowed lateness, for which events are held back: 10s")
     group.add_argument("--late-output", metavar="FILE", help="a file for events later than --late (default: an error)")

@@ -119,7 +119,8 @@ class Account:
             filter(
                 None,
                 (
-                    f"{self.bad:,} of {self.rows:,} rows were skipped" + (f" and written to {file}" if file else ""),
+                    f"{self.bad:,} of {self.rows - self.earlier:,} rows were skipped"
+                    + (f" and written to {file}" if file else ""),
                     kinds * (len(self.reasons) > 1),
                     f"the first one: {first}",
                 ),
@@ -129,7 +130,8 @@ class Account:
     def progress(self) -> str:
         """Return a line of progress; empty before the first row."""
         rows = max(self.rows - self.earlier, self.computed)  # rows of a block are counted when all have been read
-        return f"{_count(rows, 'row')}, {_count(self.events_out, 'event')} out" if self.rows or rows else ""
+        counts = f"{_count(rows, 'row')}, {_count(self.events_out, 'event')} out" if self.rows or rows else ""
+        return f"{counts}, {_count(self.bad, 'bad row')}" if self.bad else counts
 
     def summary(self, seconds: float, notes: Sequence[str] = ()) -> str:
         """Return a line that sums up a run of that many seconds."""
@@ -163,6 +165,7 @@ class Reporter:
     bad: the number of bad rows of each file.
     reported: the number of these that earlier runs have reported, if this run continues from a state.
     reported_once: the reports that hold for all files of the log.
+    last_days: the latest day of each column of dates, with `--year`; None: rows are in no order (`DateReader`).
     """
 
     report: Callable[[str], object] = lambda _: None
@@ -175,6 +178,7 @@ class Reporter:
     bad: Counter[str] = field(default_factory=Counter)
     reported: Counter[str] = field(default_factory=Counter)
     reported_once: set[str] = field(default_factory=set)
+    last_days: dict[str, int] | None = field(default_factory=dict)
 
     def report_once(self, text: str, kind: str = "") -> None:
         """Report a fact about all files of a log once, or only the first fact of its kind."""

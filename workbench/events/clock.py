@@ -208,11 +208,13 @@ class Times(Domain):
         if self.clock.late is None and not self.kind:
             if self.last and time < self.last[0]:
                 behind = self.last[0] - time
-                late = format_time(behind).replace(" ", "") if self.clock.dates or self.clock.unit else behind
-                raise UntimedError(
-                    f"a time from {self.clock.show(self.last[0])} on, the time of the row before",
-                    f"--late {late} waits for this row; others may be later still, and --late-output FILE saves those",
+                is_known = bool(self.clock.dates or self.clock.unit)
+                late = format_time(behind).replace(" ", "") if is_known else behind
+                waits = (
+                    f"--late {late} waits for this row; others may be later still, and --late-output FILE saves those"
                 )
+                hint = "" if is_known and behind > MICROSECONDS["d"] else waits
+                raise UntimedError(f"a time from {self.clock.show(self.last[0])} on, the time of the row before", hint)
             self.last[:] = [time]
         if self.kind == "us" and not self.clock.dates and self.clock.unit is None:
             raise UntimedError(f"a date, or a number in a known unit ({NAME_UNIT})")

@@ -2,7 +2,7 @@
 
 The rule of this module: the form of a text determines how it is read, and nothing is guessed. If day and month may be
 in either order, the first rows of the log decide, or it is an error; a date without a year is in the newest year in
-which it is not in the future, unless the user names one.
+which it is not in the future, unless the user names the year of the first one.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ AHEAD = timedelta(hours=14)
 """The greatest offset of a time zone before UTC."""
 LEAP = 9
 """A number of successive years of which one has a 29th of February."""
+WEEK, HALF_YEAR = 7, 183
+"""Numbers of days between a date and the latest one before it, by which its year is chosen."""
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 
 _MONTH = rf"(?P<name>{'|'.join(MONTHS)})[a-z]*"
@@ -60,13 +62,14 @@ class DateReader:
     ----------
     column: its name in messages.
     format: a format of `datetime.strptime`, or `auto`.
-    year: the year of dates without one; None: the newest one in which the date is not in the future.
+    year: the year of the first date without one; None: each is in the newest year in which it is not in the future.
 
     Attributes
     ----------
     day_first: whether 03/04/2026 is in April; None: unknown.
     report: reports how dates are read, once for each form that is not ISO 8601.
     sample: returns the texts of the column in the first rows of the file.
+    last_days: the latest day of each column (`toordinal`); None: rows are in no order, and all in `year`.
 
     Raises
     ------
@@ -79,6 +82,7 @@ class DateReader:
     day_first: bool | None = field(default=None, init=False)
     report: Callable[[str], object] = field(default=str, init=False)
     sample: Callable[[], Iterable[str]] = field(default=tuple, init=False)
+    last_days: dict[str, int] | None = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self._reported = set[int]()
@@ -146,20 +150,32 @@ class DateReader:
         return datetime(year, month, day, hour, minute, second, int(fraction.ljust(6, "0")), _zone(parts["zone"]))
 
     def _in_year(self, date_in: Callable[[int], datetime]) -> datetime:
-        """Return the date in the year of the user, or in the newest one in which it is not in the future."""
-        if self.year is not None:
-            return date_in(self.year)
+        """Return the date in the newest year in which it is not in the future, or from the year of the user on."""
         latest = datetime.now(UTC).replace(tzinfo=None) + AHEAD
-        for year in range(latest.year, latest.year - LEAP, -1):
-            try:
-                date = date_in(year)
-            except UntimedError:
-                raise
-            except ValueError:  # the 29th of February
-                continue
+        if self.year is not None:
+            return self._near_last(date_in, self.year, latest)
+        for _, date in _in_years(date_in, range(latest.year, latest.year - LEAP, -1)):
             if date.replace(tzinfo=None) <= latest:
                 return date
         raise ValueError
+
+    def _near_last(self, date_in: Callable[[int], datetime], first: int, latest: datetime) -> datetime:
+        """Return the date within half a year of the latest one, if there is one; else in the same year.
+
+        A year in the future begins only within a week of that: a machine whose clock is not set may write any date.
+        """
+        if self.last_days is None:
+            return date_in(first)
+        last = self.last_days.get(self.column)
+        same = first if last is None else datetime.fromordinal(last).year
+        for year, date in _in_years(date_in, () if last is None else (same, same + 1, same - 1)):
+            day, limit = date.toordinal(), max(latest.toordinal(), (last or 0) + WEEK)
+            if abs(day - (last or 0)) <= HALF_YEAR and year >= first and (year <= same or day <= limit):
+                break
+        else:
+            date = date_in(same)
+        self.last_days[self.column] = max(date.toordinal(), last or 0)
+        return date
 
     # --- day and month --------------------------------------------------------------------------------------
 
@@ -181,6 +197,18 @@ class DateReader:
         elif own == {not self.day_first}:
             raise UntimedError(f"a date with the {'day' if self.day_first else 'month'} first, as in other rows")
         return (first, other) if self.day_first else (other, first)
+
+
+def _in_years(date_in: Callable[[int], datetime], years: Iterable[int]) -> Iterator[tuple[int, datetime]]:
+    """Yield the years that have a date, and the date in each."""
+    for year in years:
+        try:
+            date = date_in(year)
+        except UntimedError:
+            raise
+        except ValueError:  # the 29th of February
+            continue
+        yield year, date
 
 
 def _orders(text: str) -> Iterator[bool]:

@@ -1,7 +1,8 @@
 """Follow a file that grows: read its bytes as they are written, also when it is rotated.
 
 The rule of this module: a renamed file is read to its end, and until the new file of its name has content; a truncated
-one is read from its beginning. Each is a file of the log, with its own header.
+one is read from its beginning. Each is a file of the log, with its own header. A file is identified by its inode, and,
+as a file system may use the inode of a removed file again, by its first lines.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.events.files import is_stream
-from workbench.events.inputs import ROTATED, LogPath, list_named_files, suggest_file
+from workbench.events.inputs import ROTATED, LogPath, list_named_files, sort_log, suggest_file
 from workbench.events.packing import COMPRESSIONS
 from workbench.interrupts import checkpoint, hold
 
 POLL = 0.1
 """Seconds between two checks of a file without new bytes."""
+HEAD = 4096
+"""The greatest number of bytes that identify a file."""
 
 
 class FollowedFile(io.RawIOBase):
@@ -31,17 +34,20 @@ class FollowedFile(io.RawIOBase):
 
     Parameters
     ----------
+    path: the file.
+    name: the name under which another file may come; None: that of the file.
     ends: whether they end at the present end of the file.
 
     Attributes
     ----------
     inode: the number of the file.
     count: the number of bytes that have been read.
+    head: the first of these.
     """
 
-    def __init__(self, path: str, *, ends: bool = False) -> None:
-        self._path, self._file, self._ends = path, io.FileIO(path), ends
-        self.inode, self.count = os.fstat(self._file.fileno()).st_ino, 0
+    def __init__(self, path: str, name: str | None = None, *, ends: bool = False) -> None:
+        self._path, self._file, self._ends = name or path, io.FileIO(path), ends
+        self.inode, self.count, self.head = os.fstat(self._file.fileno()).st_ino, 0, b""
 
     def readable(self) -> bool:
         return True
@@ -51,6 +57,7 @@ class FollowedFile(io.RawIOBase):
             is_over = self._ends or self._is_over()  # before reading: all that has been written until then is read
             if size := self._file.readinto(buffer) or 0:
                 self.count += size
+                self.head += bytes(buffer[: min(size, HEAD - len(self.head))])
                 return size
             if is_over:
                 return 0
@@ -90,16 +97,18 @@ class Follower:
 
     def files(self) -> Iterator[FollowedFile]:
         """Yield the files, one after the other."""
-        for each in self.older:
-            yield self._next(each, ends=True)
+        older = self.older
         while True:
-            with suppress(FileNotFoundError):
-                yield self._next(self.path)
+            with suppress(FileNotFoundError):  # it may be renamed at any moment
+                if self.file is not None:
+                    older = (files_since(self.path, self.file.inode, self.file.count) or ())[1:]
+                path, *later = *older, self.path
+                yield self._next(path, ends=len(later) > 1)
             checkpoint()
             time.sleep(POLL)
 
-    def _next(self, path: str, *, ends: bool = False) -> FollowedFile:
-        file = FollowedFile(path, ends=ends)
+    def _next(self, path: str, *, ends: bool) -> FollowedFile:
+        file = FollowedFile(path, self.path, ends=ends)
         with hold():  # the state of the log must match the file that is read
             if self.file is not None:
                 self.rotated()
@@ -142,8 +151,12 @@ def await_followed_file(log: Any, say: Callable[[str], object]) -> None:
         time.sleep(POLL)
 
 
-def files_since(path: LogPath, inode: int, count: int) -> list[str] | None:
+def files_since(path: LogPath, inode: int, count: int, head: bytes = b"") -> list[str] | None:
     """List the files that have had the name of a file since `count` bytes of the file `inode` were read, and that file.
+
+    Parameters
+    ----------
+    head: the first bytes of that file.
 
     Returns
     -------
@@ -151,11 +164,15 @@ def files_since(path: LogPath, inode: int, count: int) -> list[str] | None:
     """
     beside = glob.glob(f"{glob.escape(str(path))}[.-]*")
     names = [each for each in beside if ROTATED.fullmatch(each[len(str(path)) :]) and os.path.isfile(each)]
+    names = [str(name) for name in sort_log([path, *names]) if name != path]  # for equal times
     names = [*sorted(names, key=os.path.getmtime), *[str(path)] * os.path.exists(path)]
-    at = next((i for i, name in enumerate(names) if _is_file(name, inode, count)), None)
+    at = next((i for i, name in enumerate(names) if _is_file(name, inode, count, head)), None)
     return None if at is None else [name for name in names[at:] if name != str(path)]
 
 
-def _is_file(name: str, inode: int, count: int) -> bool:
+def _is_file(name: str, inode: int, count: int, head: bytes) -> bool:
     status = os.stat(name)
-    return status.st_ino == inode and status.st_size >= count
+    if status.st_ino != inode or status.st_size < count:
+        return False
+    with open(name, "rb") as file:
+        return file.read(len(head)) == head

@@ -101,7 +101,7 @@ MAX_ROTATIONS = 9999
 """The greatest number of a rotation; a greater number after a name is a date."""
 
 
-def _sort_log(files: Iterable[LogPath]) -> list[LogPath]:
+def sort_log(files: Iterable[LogPath]) -> list[LogPath]:
     """Sort files in natural order; a log and its rotated files with the oldest first."""
     order = sorted(files, key=natural)
     name = str(order[0])
@@ -126,14 +126,14 @@ def _files(entry: LogPath) -> list[LogPath]:
         inside = list(_inside(Path(path)))
         if not inside:
             raise InputError("there is no file in this folder", where=path)
-        return _sort_log(inside)
+        return sort_log(inside)
     if path == "-" or os.path.exists(path):
         return [entry]
     if glob.has_magic(path):
         matched: list[LogPath] = [name for name in glob.glob(path, recursive=True) if os.path.isfile(name)]
         if not matched:
             raise InputError("no file matches this pattern", where=path, hint=f"list the folder: ls {_folder(path)}")
-        return _sort_log(matched)
+        return sort_log(matched)
     raise InputError("cannot be read: No such file or directory", where=path, hint=suggest_file(path))
 
 

@@ -101,7 +101,7 @@ class RowReader(ABC):
                 )
         for domain in self.domains.values():
             if isinstance(domain, Times) and reporter is not None:
-                domain.clock.reader.report = reporter.report
+                self._attach(domain.clock, in_order=not domain.kind)
         self.only = next(iter(self.domains)) if len(self.domains) == 1 else None
         self.columns: ColumnMap | None = None
         self._clocks: dict[str, Clock] = {}
@@ -284,11 +284,16 @@ class RowReader(ABC):
             return None
         if whose not in self._clocks:
             self._clocks[whose] = replace(clock, column=whose.partition("'")[2][:-1], unit=None, late=None)
-            self._clocks[whose].reader.report = self.reporter.report
+            self._attach(self._clocks[whose])
         seconds = date_to_seconds(cell, domain, self._clocks[whose])
         if seconds is not None:
             self.reporter.report_once(f"dates in {whose} are read as seconds since 1970-01-01 (UTC)")
         return seconds
+
+    def _attach(self, clock: Clock, *, in_order: bool = False) -> None:
+        """Let dates be reported, and their years continue from the file before, if files are in the order of time."""
+        clock.reader.report, last_days = self.reporter.report, self.reporter.last_days
+        clock.reader.last_days = last_days if in_order or self.reading.follow or last_days is None else {}
 
     def whose(self, column: int, path: str) -> str:
         """Return the name of a column for messages, given the input, or field, that it belongs to."""

@@ -67,7 +67,7 @@ def _times(column: Any, clock: Clock) -> tuple[str, Any]:
 
 def _one_by_one(column: Any, clock: Clock) -> Any:
     """Return the times in a column of texts in other forms than Arrow's; None if one is not a time of 64 bits."""
-    if not is_text_type(column.type):
+    if not is_text_type(column.type) or clock.year is not None:  # the rows before a date determine its year
         return None
     try:
         return np.fromiter(map(clock.read, column.to_pylist()), np.int64, len(column))

@@ -113,9 +113,9 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
     InputError, Refused: an option does not fit the backend, or the backend does not fit the program.
     """
     source = source_of(start.options.input, live=start.live)
-    with start.opening():
-        state = run_state(start)
-        start = start if state is None else state.adopt(start)
+    state = run_state(start)
+    start = start if state is None else state.adopt(start)
+    with nullcontext() if state is None else state.saving_position(), start.opening():
         twice = source.rereadable and state is None
         opened = OpenedPipeline(program, start, columns=source.columns, twice=twice)
         start.await_log()

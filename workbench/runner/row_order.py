@@ -98,7 +98,8 @@ class RowOrder:
         logs = self._source.logs()
         several = len(logs) > 1
         reading = replace(self._reading, head=None) if several else self._reading  # times decide which rows are first
-        own = [replace(reporter, keep=lambda row: reporter.keep(row), account=Account()) for _ in logs]
+        mixed = replace(reporter, last_days=None) if several else reporter
+        own = [replace(mixed, keep=lambda row: reporter.keep(row), account=Account()) for _ in logs]
         late = (lambda *_: None) if again else self.late
         with ExitStack() as closing:
             pieces = [self._log(log, reading, each, closing, late) for log, each in zip(logs, own, strict=True)]

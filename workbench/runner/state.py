@@ -26,7 +26,7 @@ from workbench.core.program import Program
 from workbench.errors import InputError, LimitMet, LostRows, StateError, WorkbenchError
 from workbench.events.batch import LogBatch
 from workbench.events.files import replacing, unwritten
-from workbench.events.follow import Follower, files_since, find_followed_file
+from workbench.events.follow import FollowedFile, Follower, files_since, find_followed_file
 from workbench.events.inputs import list_named_files, read_files
 from workbench.events.reading_options import columns_of
 from workbench.executors.run_options import AUTO, FLAGS, RunOptions
@@ -60,7 +60,7 @@ class RunState:
 
     Attributes
     ----------
-    is_new: whether there is no file yet.
+    is_new: whether no earlier run has begun to run rows.
     had_ended: whether an earlier run has emitted something because the log had ended.
     files: the files of the log.
     position: the position of all runs, this one included.
@@ -75,14 +75,14 @@ class RunState:
     def __init__(self, path: Path, start: Start) -> None:
         self.path, self._start = path, start
         self._notes, self._saved = _read(path)
-        self.is_new, self.had_ended = not self._notes, bool(self._notes.get("ended"))
+        self.is_new, self.had_ended = "of" not in self._notes, bool(self._notes.get("ended"))
         self.position = LogPosition(**self._notes.get("position", {}))
         self._named = {str(each).rpartition("=")[2] for each in list_named_files(start.options.input) or ()}
         self.files = self._named.union(read_files(start.options.input))
         self.undeclared = Counter[str]()
         self.is_consistent = False
         self._session: Session | None = None
-        self._is_read_again = bool(self.files) and all(map(is_reread, self.files))
+        self._is_read_again = bool(self.files) and (start.options.follow or all(map(is_reread, self.files)))
         self._held: HoldBack[EventBlock, Occurrence] | None = None
         self._sizes = self._notes.get("sizes", {})
         self._written = set[str]()
@@ -93,8 +93,13 @@ class RunState:
         self._has_output_of_end = False
         """Whether the end of the log has caused an output."""
         self._captured: tuple[dict[str, Any], bytes] | None = None
+        self._saved_note = f"the state is in {path}: run the same command again to continue"
         self._before_rotation = 0, Counter[str]()
         """The counts of rows, and of those of undeclared types, in files that have been rotated away in this run."""
+        self._days = self._notes.get("days", {})
+        """The days of the last dates before the file that is followed (`Reporter.last_days`)."""
+        self._has_failed = False
+        """Whether a row could not be read or run, and may be mended."""
 
     def adopt(self, start: Start) -> Start:
         """Apply the state to a start: its backend, and the rows that have been read."""
@@ -113,7 +118,8 @@ class RunState:
         if options.late is not None:
             raise InputError("--follow, --state and --late cannot be combined", hint="leave one out")
         path, (inode, count) = find_followed_file(options.input), self._notes.get("followed", (0, 0))
-        older = files_since(path, inode, count) if inode else []
+        older = files_since(path, inode, count, self._notes.get("head", "").encode("latin-1")) if inode else []
+        self._start.reporter.last_days = dict(self._days if older is not None else self._notes.get("last_days", {}))
         if older is None:
             self._start.report(f"{path}: the previous file is gone, and this is another one: all of its rows are run")
             self._forget_file()
@@ -125,6 +131,7 @@ class RunState:
         reporter.bad.clear()
         reporter.reported.clear()
         self._before_rotation = reporter.account.rows, Counter(self.undeclared)
+        self._days = dict(reporter.last_days or {})
 
     def begin(self, session: Session, program: Program, backend: str) -> None:
         """Let a session continue from the state.
@@ -136,17 +143,24 @@ class RunState:
         self._session = session
         now = {"program": _mark(program), "backend": backend, **_decisive(self._start.options)}
         if self.is_new:
-            session.save()
+            self._saved = session.save()
         else:
             self._compare(now)
             self._restore(session)
+        self._report_position()
         self._notes = {"of": now, "version": __version__}
         if self._has_log_ended:  # all of its rows have been held back
             self._capture()
 
+    def _report_position(self) -> None:
+        follower, position = self._start.follower, self.position
+        for file in sorted((position.rows.keys() | position.bad) & self.files):
+            run, bad = position.rows.get(file, 0), position.bad.get(file, 0)
+            parts = f" ({run:,} run, {bad:,} bad)" if bad else ""
+            name = follower.older[0] if follower and follower.older else file
+            self._start.report(f"{name}: resuming after row {run + bad:,}{parts}")
+
     def _restore(self, session: Session) -> None:
-        for file in self.position.rows.keys() & self.files:
-            self._start.report(f"{file}: resuming after row {self.position.rows[file]:,}")
         if self.had_ended:
             return
         try:
@@ -221,6 +235,7 @@ class RunState:
                     yield output
             except WorkbenchError as error:
                 failed = error
+            self._has_failed = failed is not None
             self.position.advance(batch, len(batch) if failed is batch.failed else done, domains)
             self.is_consistent = failed is batch.failed or self._running.stops_at_errors
             if failed is not None:
@@ -276,6 +291,22 @@ class RunState:
 
     @contextmanager
     @uninterruptible
+    def saving_position(self) -> Iterator[None]:
+        """Save the position if the run is stopped in this block, which reads the first row."""
+        try:
+            yield
+        except Exception:
+            raise  # the next run meets it again
+        except BaseException as error:
+            follower, note = self._start.follower, "nothing has been read: no state is saved"
+            if self._start.reporter.account.rows or (follower and follower.file):
+                self._captured, note = (self._describe(ended=self.had_ended), self._saved), self._saved_note
+                self.save(self._sizes)
+            error.add_note(note)
+            raise
+
+    @contextmanager
+    @uninterruptible
     def saving(self) -> Iterator[None]:
         """Save the state at the end of this block, when all outputs have been written; also after an error."""
         try:
@@ -283,20 +314,25 @@ class RunState:
         except BaseException as error:
             if self.is_consistent:
                 self.save()
-                error.add_note(f"the state is in {self.path}: run the same command again to continue")
+                error.add_note(self._saved_note)
             elif not self.is_new:
                 error.add_note(f"the state in {self.path} is unchanged")
             raise
         self.save()
 
-    def save(self) -> None:
-        """Write the state that has been captured; only the position, where the end of the log has caused outputs."""
+    def save(self, unopened: Mapping[str, int] | None = None) -> None:
+        """Write the state that has been captured; only the position, where the end of the log has caused outputs.
+
+        Parameters
+        ----------
+        unopened: the sizes of outputs that this run has not opened.
+        """
         if self._has_output_of_end and self._has_run_all_rows:
             self._captured = self._describe(ended=True), b""
         assert self._captured is not None
         notes, session = self._captured
         sizes = {file: os.path.getsize(file) for file in self._written if os.path.isfile(file)}
-        text = json.dumps({**notes, "sizes": sizes})
+        text = json.dumps({**notes, "sizes": {**(unopened or {}), **sizes}})
         try:
             with replacing(Path(os.path.realpath(self.path))) as name:
                 name.write_bytes(seal(MARK, text.encode() + b"\n" + session))
@@ -325,9 +361,15 @@ class RunState:
             position["undeclared"] = self.undeclared - undeclared + Counter(self.position.undeclared)
         position["read"] |= read
         held = None if ended or self._held is None else self._held.save()
-        file = None if follower is None else follower.file
-        followed = {} if file is None else {"followed": (file.inode, file.count)}
+        followed = {} if follower is None or follower.file is None else self._identify(follower.file, position)
         return {**self._notes, **followed, "position": position, "ended": ended, "held": held}
+
+    def _identify(self, file: FollowedFile, position: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what identifies a followed file, without a row that may be mended, and the days of its dates."""
+        lines = file.head.splitlines(keepends=True)
+        lines = lines[: sum(position["rows"].values())] if self._has_failed else lines
+        days = {"days": self._days, "last_days": self._start.reporter.last_days}
+        return {"followed": (file.inode, file.count), "head": b"".join(lines).decode("latin-1"), **days}
 
 
 def _read(path: Path) -> tuple[dict[str, Any], bytes]:

@@ -102,18 +102,22 @@ def execute(args: argparse.Namespace) -> int:
             error.hint = "; ".join(filter(None, (error.hint, *notes)))
         else:
             if isinstance(error, KeyboardInterrupt) and (reached := reporter.account.progress()):
+                _note_bad_rows(reporter, args)
                 notes.insert(0, f"stopped after {reached}")
                 if options.follow and options.state is None:
                     notes.append("a run with --state FILE can continue where it stopped")
             if notes:
                 o.note("; ".join(notes))
         raise
-    account = reporter.account
-    if account.first_bad:
-        o.note(account.describe_bad("" if args.bad_rows == "skip" else args.bad_rows))
-    if account.rows and (args.progress or sys.stderr.isatty()):
+    _note_bad_rows(reporter, args)
+    if reporter.account.rows and (args.progress or sys.stderr.isatty()):
         o.note(reporter.summary(time.monotonic() - start))
     return 0
+
+
+def _note_bad_rows(reporter: Reporter, args: argparse.Namespace) -> None:
+    if text := reporter.account.describe_bad("" if args.bad_rows == "skip" else args.bad_rows):
+        o.note(text)
 
 
 def _run(program: Pipeline | RuleSet, args: argparse.Namespace, options: RunOptions, reporter: Reporter) -> None:

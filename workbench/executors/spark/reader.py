@@ -40,7 +40,7 @@ class TaskReporter(Reporter):
     """A reporter that collects the reports of a task to the driver."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(last_days=None)
         self.kept: list[BadRow] = []
         self.unended: dict[str, ErrorText] = {}
 

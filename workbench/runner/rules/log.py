@@ -74,6 +74,7 @@ class RuleLog:
         if len(logs) == 1:
             return self._log(logs[0])
         self.reporter.account.is_exact &= self.reading.head is None
+        self.reporter.last_days = None
         head, self.reading = self.reading.head, replace(self.reading, head=None)  # times decide which rows are first
         streams = [self._log(each) for each in logs]
         pieces = merge_streams(streams, event_form(self.rules))

@@ -112,7 +112,7 @@ def prepare_rules(rules: RuleSet, start: Start, make: MakesSession) -> LogRun:
     if row.engine is None:
         raise InputError(f"the {row.name} backend reads a file and writes one", hint="name input and output")
     opened = OpenedRules(rules, start, source, state)
-    with start.opening():
+    with nullcontext() if state is None else state.saving_position(), start.opening():
         start.await_log()
         start.closing.enter_context(keep_bad_rows(opened.reading, start.reporter, live=start.live, stays=start.stays))
         opened.begin()
