@@ -46,7 +46,7 @@ def test_memory() -> None:
 
 
 def test_no_memory_at_all() -> None:
-    with pytest.raises(LimitMet, match="end of the memory met while asking"), phase("asking"):
+    with pytest.raises(LimitMet, match="memory limit of the system met while asking"), phase("asking"):
         bytearray(1 << 62)
 
 

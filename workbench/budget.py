@@ -116,7 +116,7 @@ class phase(ContextDecorator):  # noqa: N801 - it is used like a function
         if not ended:  # otherwise the phase is the one that was interrupted
             current_work.report()
         if kind is not None and issubclass(kind, MemoryError):
-            raise LimitMet("end of the memory", self.doing) from None
+            raise LimitMet("memory limit of the system", self.doing) from None
 
 
 def report(far: str) -> None:

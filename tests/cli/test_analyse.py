@@ -19,7 +19,7 @@ def test_every_analysis_is_reported(workbench: Run) -> None:
     assert ended.code == 0
     titles = [line for line in ended.out.splitlines() if line and not line.startswith(" ")]
     assert titles == ["dead paths", "latency", "longest silence", "constant pipes", "order of arrival"]
-    assert "even: needed; without it 'out' would not speak at step 1" in ended.out
+    assert "even: needed; without it 'out' would emit nothing at step 1" in ended.out
     assert ended.out.count("confirmed by execution") == 2
 
 

@@ -335,12 +335,12 @@ def test_a_defect_is_called_one(workbench: Run, monkeypatch: pytest.MonkeyPatch)
     [
         ("a.json", '[{"x": 1}, {"x": 2}]\n', "jq -c '.[]' FILE makes lines of an array"),
         ("a.json", '[\n  {"x": 1},\n  {"x": 2}\n]\n', "jq -c '.[]' FILE makes lines of an array"),
-        ("a.json", '{\n  "x": 1\n}\n', "jq -c . FILE of objects over several lines"),
+        ("a.json", '{\n  "x": 1\n}\n', "jq -c . FILE of objects on several lines"),
         ("a.csv", "x,y,x\n1,2,3\n", "--skip-lines 1 --header NAME,... names them instead"),
-        ("a.csv", "x\n1,\n", "quotation marks are needed around a cell"),
+        ("a.csv", "x\n1,\n", "put quotation marks around a cell that contains the delimiter"),
         ("a.csv", "x,b\n1,yes\n", "the type {yes, ...} has labels: x = yes is true or false"),
         ("a.xlsx", "PK", "unpack it, or save its table as CSV"),
-        ("a.csv,b.csv", None, "each file has an option: --input a.csv --input b.csv"),
+        ("a.csv,b.csv", None, "each file needs an option: --input a.csv --input b.csv"),
     ],
 )
 def test_a_log_that_does_not_fit_has_a_remedy(

@@ -117,7 +117,7 @@ COMMANDS = [
     ),
     ('--fault "lose x"', "run p.pipe:p« → --fault=lose˙x »--rate 0.5 --input log.csv"),
     ('--fault "lose x"', "check p.pipe:delayed -p tolerates« → --fault=lose˙x»"),
-    ("leave it out: in their model", "check r.tesla -p can(B)« --inputs always→»"),
+    ("leave it out: in a model of rules, one event", "check r.tesla -p can(B)« --inputs always→»"),
     ("an int: -N sets the integers", "check p.pipe:p -p liveness «--values x=0..30→-N 31»"),
     ("x is a str: write --values str=a,b", "check p.pipe:text -p liveness --values «x→str»=a,b"),
     ("a rule file is used as a whole: leave ':NAME' out", "run r.tesla«:r→» --input log.jsonl"),

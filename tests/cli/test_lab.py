@@ -125,7 +125,7 @@ def test_exit_codes(lab, tmp_path):
     assert "to measure those again: --retry crash\n" in crashed.out
     again = lab("run", "tiny")
     assert "0 to do" in again.out
-    assert (again.code, "measured before: 12 crash; all about the first" in again.out) == (3, True)
+    assert (again.code, "measured before: 12 crash; details of the first" in again.out) == (3, True)
     assert "12 to do" in lab("run", "tiny", "--retry", "crash").out
     more(tmp_path, "\n@suite.claim('no')\ndef no(data):\n    return fails('indeed')\n")
     assert lab("report", "tiny").code == 1
@@ -172,9 +172,9 @@ def test_what_does_not_end_well_is_told_once_with_what_to_do(lab, tmp_path):
         (["run", "tiny", "--retry", "crsh"], "did you mean 'crash'?"),
         (["run", "tiny", "--id", "abc"], "no point has the key"),
         (["run", "tiny", "--jobs", "0"], "at least 1"),
-        (["run", "tiny", "--repeat", "0"], "at least once"),
+        (["run", "tiny", "--repeat", "0"], "--repeat 0: expected at least 1"),
         (["run", "tiny", "--jobs", "2", "--master", "local[2]"], "--jobs is for this machine"),
-        (["run", "tiny", "--master", "yes"], "no Spark master"),
+        (["run", "tiny", "--master", "yes"], "'yes' is not a Spark master"),
         (["run", "tiny", "--data", "experiments/tiny.py"], "cannot be stored: Not a directory"),
         (["serve", "other", "--port", "0"], "there are: tiny"),
         (["list", "--experiments", "nowhere"], "no such folder"),
@@ -230,7 +230,7 @@ def test_a_broken_file_is_named_and_the_rest_used(lab, tmp_path):
         path.write_bytes(path.read_bytes()[:50])
     again = lab("run", "tiny")
     assert all(path.name in again.err for path in first)
-    assert "measures again" in again.err
+    assert "repeats the measurements that no other file has" in again.err
     assert "2 of them done, 2 to do" in again.out
     assert again.code == 0
 

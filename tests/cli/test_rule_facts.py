@@ -149,7 +149,7 @@ def test_what_is_given_up_is_told(run, city, workbench):
     done = workbench(
         "run", city / "r.tesla", "--input", city / "in.jsonl", "--facts", city / "city.db", "--on-facts-failure", "drop"
     )
-    assert (done.out, "1 match dropped, since facts Fine were not found" in done.err) == ("", True)
+    assert (done.out, "1 match dropped, since facts Fine could not be read" in done.err) == ("", True)
 
 
 def test_indexes_are_shown_and_made(workbench, city):

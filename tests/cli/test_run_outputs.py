@@ -21,7 +21,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_outputs_without_a_file_are_named(workbench: Run) -> None:
     done = workbench("run", "two.pipe", "--input", "log.csv", "--output", "big=-")
     assert done.out == "big\n5\n3\n"
-    assert "outputs that no file is named for are not written: sum" in done.err
+    assert "outputs without a file are not written: sum" in done.err
 
 
 @pytest.mark.parametrize(

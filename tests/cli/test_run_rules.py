@@ -107,7 +107,8 @@ def test_dates_and_units(run):
     assert "'10 s' has a unit, but the times of the log have none" in told
     assert "--time-unit" in told
     assert "expected a whole number" in run(halves, rules=RULES, code=2)[1]
-    assert "10 needs a unit" in run(dates, code=2)[1]
+    assert "10 needs a unit\n" in (told := run(dates, code=2)[1])
+    assert "times are dates: write 10 s" in told
     assert "did you mean 'ms'" in run(PAIR, "--time-unit", "mss", code=2)[1]
 
 
@@ -250,7 +251,7 @@ def test_what_runs_rules_was_called_an_engine(run):
 
 
 def test_options_of_others_are_refused(run, workbench, tmp_path):
-    assert "Told has an attribute 'x', as the column of keys would" in run(PAIR, "--key", "x", code=2)[1]
+    assert "Told has an attribute 'x', which is also the column of keys" in run(PAIR, "--key", "x", code=2)[1]
     said = run(PAIR, "--backend", "threaded", code=2)[1]
     assert "is not supported by backend 'threaded': it runs pipelines only; available on: cdp, aip, compiled" in said
     said = run(PAIR, "--master", "local", code=2)[1]
@@ -274,7 +275,7 @@ def test_options_of_others_are_refused(run, workbench, tmp_path):
 
 def test_names_that_are_taken_are_refused(run):
     rules = "declare A(x: int, id: int) from A emit A(x = 1, id = 2)"
-    assert "an attribute is called 'id'" in run([], "--with-sources", rules=rules, code=2)[1]
+    assert "attribute 'id' is also a column of --with-sources" in run([], "--with-sources", rules=rules, code=2)[1]
     assert "'x' is an attribute, not a column of times" in run(PAIR, "--time", "x", code=2)[1]
 
 
@@ -363,7 +364,7 @@ def test_numbers_in_a_text_of_json_are_read_as_they_are_written(run, tmp_path):
         ("[1]", "arrays"),
         ('{"a": 1}', "objects"),
         ("1e400", "numbers that no float holds"),
-        (None, "no row of A has a value for it"),
+        (None, "no row of A that --infer has read has a value for it"),
     ],
 )
 def test_what_no_attribute_can_be_is_said_when_types_are_inferred(run, tmp_path, value, why):

@@ -109,6 +109,6 @@ def test_most_traces_end_without_an_overflow_of_compiled_numbers() -> None:
 def test_a_gpu_is_not_given_what_no_word_holds() -> None:
     gpu = object.__new__(OnGpu)  # without the device it would look for: the error comes before anything is run
     gpu.pipeline = flatten(sums)
-    with pytest.raises(WorkbenchError, match="no integer of 64 bits") as raised:
+    with pytest.raises(WorkbenchError, match="is not an integer of 64 bits") as raised:
         list(gpu.trace([{"x": 2**63}]))
     assert is_excused(raised.value)

@@ -305,11 +305,11 @@ def test_columns_that_are_no_inputs_can_be_ignored(tmp_path):
 @pytest.mark.parametrize("name", ["a.txt", "a.avro", "a.xlsx", "a.txt.gz"])
 def test_an_ending_that_tells_no_format_is_refused(tmp_path, name):
     ending = name.removesuffix(".gz").removeprefix("a")
-    with pytest.raises(InputError, match=rf"'\{ending}' is no format[\s\S]*\.parquet, .* --format csv"):
+    with pytest.raises(InputError, match=rf"'\{ending}' is not a format of events\n[\s\S]*\.parquet, .* --format csv"):
         read(tmp_path, name, "4\n", of(x=INT))
     assert read(tmp_path, name, "4\n", of(x=INT), reading=Reading(format="csv")) == [{"x": 4}]
     os.remove(tmp_path / name)
-    with pytest.raises(InputError, match="is no format"), write_events(tmp_path / name, TWO):
+    with pytest.raises(InputError, match="is not a format of events"), write_events(tmp_path / name, TWO):
         pass
     assert os.listdir(tmp_path) == []
 

@@ -53,7 +53,7 @@ def test_lines(line, pairs):
         ('a="x"y', 'expected key=value, not a="x"y'),
         ('b=2 a="x y', 'expected key=value, not a="x y'),
         ('a="x\\"', 'expected key=value, not a="x\\"'),
-        ('a="\\q"', 'not a value of logfmt, an escape means nothing: "\\q"'),
+        ('a="\\q"', 'not a value of logfmt, it has an invalid escape: "\\q"'),
         ('a="\\ud800"', "half of a surrogate pair"),
         ("a=1 b=2 a=3", "the key 'a' occurs twice in one line"),
     ],

@@ -96,6 +96,6 @@ def test_a_property_does_not_see_it_and_the_replay_says_where_it_stops():
     assert verdict.outcome is Outcome.FAILS
     last = len(verdict.run.steps) - 1
     assert verdict.run.replay == (
-        f"confirmed by execution up to step {last}, where a number the property does not see leaves its domain, and is"
-        " not as shown"
+        f"confirmed by execution up to step {last}, where a number the property does not see leaves its domain and"
+        " execution stops"
     )

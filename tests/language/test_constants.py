@@ -87,7 +87,7 @@ def test_one_that_is_in_several_enumerations():
         "pipeline p(x: {hi, lo}) -> bool { return x = hi }\n"
         "pipeline q(x: 0..3) -> {lo, hi} { return apply(x, level) }"
     )
-    with pytest.raises(LanguageError, match="what it returns is str") as caught:
+    with pytest.raises(LanguageError, match=r"declared to return \{lo, hi\}, but it returns str") as caught:
         parse(text).get("q")
     assert caught.value.hint == "several types have such constants: write the 'if' in the pipeline, or declare -> str"
     with pytest.raises(TypingError, match=r"combines values of \{lo, hi\} and of \{off, on\}"):

@@ -85,7 +85,7 @@ def test_brackets_in_comments_and_texts_are_none() -> None:
 
 def test_a_number_of_many_digits() -> None:
     text = f"pipeline p(x: int) -> int {{\n    return x + {'7' * 5000}\n}}"
-    with pytest.raises(LanguageError, match="a whole number of 5000 digits; at most 4300 can be read") as error:
+    with pytest.raises(LanguageError, match="a whole number has 5000 digits; at most 4300 can be read") as error:
         wb.parse(text, "long.pipe")
     assert str(error.value.where) == "long.pipe:2:16"
     before = sys.get_int_max_str_digits()

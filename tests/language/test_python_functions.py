@@ -157,7 +157,7 @@ def test_only_functions_of_the_file_are_proposed(write, tmp_path):
     (tmp_path / "mine.py").write_text(code)
     of_class = error(wb.load, write(pipe("Rising", "n: int", "bool", "n > 1")), allow_python=True)
     assert "Rising is a class\n" in str(of_class)
-    assert "use takes functions; a processor is added by a plugin" in of_class.hint
+    assert "use takes functions; a plugin adds processors (docs/reference/plugins.md)" in of_class.hint
     unknown = error(wb.load, write(pipe("zzz", "n: int", "bool", "n > 1")), allow_python=True)
     assert unknown.hint == "its functions are: rise"
 

@@ -112,7 +112,7 @@ def test_what_needs_events_while_a_pipeline_is_built_is_refused(use):
 
 @pytest.mark.parametrize("use", SEVERAL.values(), ids=SEVERAL)
 def test_several_streams_are_no_operand(use):
-    with pytest.raises(TypingError, match=r"are several streams\n *hint: take them apart"):
+    with pytest.raises(TypingError, match=r"are several streams\n *hint: unpack them first: `left, right = "):
         wb.pipeline(x=INT)(lambda x: (use(wb.processors.Fork(2)(x), x), x))
 
 

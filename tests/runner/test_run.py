@@ -474,10 +474,13 @@ def test_an_iterator_without_rows_has_no_key() -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"key": ["x", "y"]}, "the option key cannot be .*\n.*it is a text; a key of two columns"),
+        (
+            {"key": ["x", "y"]},
+            "the option key cannot be .*\n.*expected a text; a key of two columns needs a column with both",
+        ),
         ({"head": "1"}, "the option head cannot be '1'\n.*a whole number"),
-        ({"head": -1}, "from 0 on"),
-        ({"threads": 0, "backend": "threaded"}, "from 1 on"),
+        ({"head": -1}, "the option head cannot be -1\n.*expected a number of at least 0$"),
+        ({"threads": 0, "backend": "threaded"}, "the option threads cannot be 0\n.*expected a number of at least 1$"),
         ({"head": True}, "a whole number"),
         ({"strict": "yes"}, "True or False"),
         ({"carry": 5}, "a text or a list"),

@@ -121,7 +121,7 @@ def test_graphviz_has_no_complaints(pipeline):
 
 
 def test_refusals(pipeline, tmp_path, monkeypatch):
-    with pytest.raises(InputError, match=r"end in \.svg"):
+    with pytest.raises(InputError, match=r"no format '\.bmp'\n  hint: use \.svg, "):
         write_picture(pipeline, tmp_path / "p.bmp")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(WorkbenchError, match=r"(?s)not installed.*graphviz.*\.dot"):

@@ -424,7 +424,7 @@ def test_what_has_no_trigger_is_told_down_to_the_log():
     _, text, _ = why_missing(LOG, "Alarm at 210")
     assert 'at most once in 30 min per $a = "hall": there was Alarm #3, 1.667 min before' in text
     found, text, _ = why_missing(LOG, "Fire at 100")
-    assert text.startswith("Fire at 100 is there: #1\n")
+    assert text.startswith("Fire at 100 was emitted: #1\n")
     assert len(found.composites) == 1
     _, text, _ = why_missing(LOG, "Fire(readings = 4) at 100")
     assert "it has emitted Fire #1 with readings = 3" in text

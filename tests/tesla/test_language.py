@@ -177,10 +177,12 @@ MISTAKES = {
     "no events": ("from Smoke and each Temp within §0 events from Smoke emit Smoke(area = 1)", "nothing", "1 event"),
     "half an event": ("from Smoke and not Temp within §1.5 events from Smoke emit Smoke(area = 1)", "not a whole", ""),
     "events and times": (
-        "from Smoke and each Temp within §5 s .. 9 events from Smoke emit Smoke(area = 1)", "other end", "both as",
+        "from Smoke and each Temp within §5 s .. 9 events from Smoke emit Smoke(area = 1)", "other end",
+        "write two times",
     ),
     "absent events": (
-        "from Smoke and absent Temp within §3 events after Smoke emit Smoke(area = 1)", "ends a count", "after Smoke",
+        "from Smoke and absent Temp within §3 events after Smoke emit Smoke(area = 1)", "may never be reached",
+        "after Smoke",
     ),
     "silent events": ("from Smoke emit Smoke(area = 1) at most once in §3 events", "silent for a time", "10 min"),
     "absent after": (
@@ -222,7 +224,7 @@ MISTAKES = {
         "from Smoke and $n = COUNT(Temp within 5 min§) emit Smoke(area = $n)", "found ')'", "within 5 min from NAME",
     ),
     "a range as type": ("define Fire(area: §0..3) from Smoke where area = 1", "found '0'", "int, float, bool, string"),
-    "no emit": ("from Smoke(area > 1)§", "found the end", "a rule ends with what it emits"),
+    "no emit": ("from Smoke(area > 1)§", "found the end", "a rule ends with its composite: emit"),
     "values in a head": (
         "define Fire(area §= Smoke.area, value = 1) from Smoke", "found '='", "where x = B.y",
     ),
@@ -407,7 +409,7 @@ def test_windows_in_the_unit_of_times():
         most("5 min", None)
     with pytest.raises(InputError, match=r"no time is 0\.5 us after 'A'"):
         in_units(parse_rules("declare A() from A and absent A as B within 0.5 us after A emit A"), "s")
-    with pytest.raises(InputError, match="5 of what"):
+    with pytest.raises(InputError, match="5 needs a unit"):
         in_units(parse_rules(text.format("5")), dates=True)
 
 

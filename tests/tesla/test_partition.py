@@ -60,7 +60,7 @@ SPLIT = {
     " emit Q(y = 1)":
         "rule 'rule 1': P, which others are joined with, has no attribute of its trigger A",
     "from A and each B(x == A.x) within 9 events from A emit Q(y = 1)": "counts the events of all keys",
-    "from A emit Q(y = A.y) at most once in 5": "rule 'rule 1': `at most once in 5` is for all of them together",
+    "from A emit Q(y = A.y) at most once in 5": "rule 'rule 1': `at most once in 5` is for all keys together",
     "from A and each B(x == A.x) within 1 from A emit Q(y = 1)"
     " from A and each B(x == A.y) within 1 from A emit Q(y = 2)":
         "rule 'rule 2': `each B(x == A.y) within 1 from A` needs A by y, and the part before it needs it by x",

@@ -353,5 +353,5 @@ def test_null_in_logs(tmp_path):
     with pytest.raises(InputError, match=r"'e\.b' is empty, and other fields are not"):
         list(wb.run(program, tmp_path / "columns.csv"))
     assert FLOAT not in {Nullable(INT)}
-    with pytest.raises(WorkbenchError, match=r"a model has no null: take it out before with value_or"):
+    with pytest.raises(WorkbenchError, match=r"a model has no null: replace it first, with value_or"):
         wb.check(program, "liveness")

@@ -191,7 +191,7 @@ def test_functions_that_are_no_aggregates(given, phrase):
 def test_a_function_that_fails_is_named():
     for function, phrase in (
         (lambda a, b: a if a > 9 or b > 9 else 1 // 0, r"GCD\(0, 3\) fails: ZeroDivisionError"),
-        (lambda a, b: float(a), r"GCD\(0, 3\) is 0\.0, which is no int"),
+        (lambda a, b: float(a), r"GCD\(0, 3\) is 0\.0, not of type int"),
     ):
         running = wb.rules.parse_rules(GCD.format(9), aggregates={"GCD": (function, 0)}).subscribe(None, print)
         running.publish("A", 1, x=3)
@@ -206,7 +206,7 @@ def test_the_clock_moves():
     running.publish("A", 1)
     assert running.advance(5) == []
     assert [each["time"] for each in running.advance(6)] == [6]
-    with pytest.raises(InputError, match="'lap' is no unit"):
+    with pytest.raises(InputError, match="'lap' is not a unit"):
         wb.rules.RunningRules("", unit="lap")
 
 

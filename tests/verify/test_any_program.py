@@ -29,9 +29,9 @@ def test_a_program_is_given_in_four_ways(function: Callable[[Any], object], tmp_
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_anything_else_is_refused(function: Callable[[Any], object]) -> None:
     advice = [
-        (None, "give a pipeline"),
-        (42, "give a pipeline"),
-        ([1], "give a pipeline"),
+        (None, "pass a pipeline"),
+        (42, "pass a pipeline"),
+        ([1], "pass a pipeline"),
         (lambda x: x, "@wb.pipeline"),
     ]
     for other, hint in advice:
@@ -91,11 +91,11 @@ def test_other_arguments_of_a_wrong_kind_are_refused() -> None:
     wrong: Any
     for wrong in ({"q": 3}, 3):
         for function in (wb.constants, wb.dead_paths, wb.order, wb.states, wb.buffers):
-            with pytest.raises(InputError, match="settings are expected"):
+            with pytest.raises(InputError, match="expected settings, not"):
                 function(program, wrong)
-        with pytest.raises(InputError, match="settings are expected"):
+        with pytest.raises(InputError, match="expected settings, not"):
             wb.check(program, "never(out = 1)", wrong)
-        with pytest.raises(InputError, match="settings are expected"):
+        with pytest.raises(InputError, match="expected settings, not"):
             wb.equiv(program, program, settings=wrong)
     values: list[dict[str, Any]] = [
         {"q": "4"}, {"n": "4"}, {"n": True}, {"environment": "one"}, {"seconds": -1}, {"memory_mb": -5}, {"grow": -1},
@@ -109,7 +109,7 @@ def test_other_arguments_of_a_wrong_kind_are_refused() -> None:
             wb.latency(program, source, output)
     wrong = 5
     for read in (wb.parse, wb.rules.parse_rules):
-        with pytest.raises(InputError, match="a text is expected, not 5"):
+        with pytest.raises(InputError, match="expected a text, not 5"):
             read(wrong)
     limits: list[dict[str, Any]] = [{"seconds": -1}, {"memory_mb": 0}]
     for each in limits:
@@ -125,11 +125,11 @@ def test_functions_of_verdicts_take_one_or_several_and_refuse_the_rest() -> None
     functions: list[Callable[[Any], object]] = [wb.explorer, wb.to_test, wb.examine, wb.certificate]
     for function in functions:
         for other in (None, 3, TEXT, wb.parse(TEXT).get(), {"x": [1]}):
-            with pytest.raises(InputError, match="a Verdict is expected") as refused:
+            with pytest.raises(InputError, match="expected a Verdict, not") as refused:
                 function(other)
             assert "wb.check" in str(refused.value.hint)
     assert wb.render_timeline(verdict.run or wb.Trace(()))
-    with pytest.raises(InputError, match="a Trace is expected") as not_a_run:
+    with pytest.raises(InputError, match="expected a Trace, not") as not_a_run:
         wb.render_timeline(verdict)  # type: ignore[arg-type]
     assert "verdict.run" in str(not_a_run.value.hint)
 

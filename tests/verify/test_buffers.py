@@ -265,7 +265,7 @@ def test_beyond_the_largest_capacity() -> None:
     assert (item.status, item.capacity, item.at_least) == (QueueStatus.UNKNOWN, None, 4)
     assert by_queue(load(DISTANCE, k=6), max=5)["mul.left"].capacity == 5
     assert buffers(load(DISTANCE, k=6), max=3).exit_code == 3
-    with pytest.raises(PipelineError, match="negative"):
+    with pytest.raises(PipelineError, match="largest capacity to check is a whole number of at least 0, not -1"):
         buffers(load(DISTANCE), max=-1)
 
 

@@ -85,7 +85,8 @@ def in_units(
             what = f"'{duration}' has a unit, but the times of the log have none"
             raise InputError(what, where=duration.where, hint=hint)
         if dates and not duration.unit:
-            raise InputError(f"{duration} needs a unit", where=duration.where, hint=f"such as {duration} s")
+            hint = f"times are dates: write {duration} s"
+            raise InputError(f"{duration} needs a unit", where=duration.where, hint=hint)
         return duration.amount * MICROSECONDS.get(duration.unit or unit or "", 1) / tick
 
     return replace(rules, rules=tuple(_scale_rule(rule, scaled, trex) for rule in rules.rules))

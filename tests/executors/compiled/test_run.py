@@ -304,7 +304,7 @@ def test_what_compiled_code_cannot_hold_is_refused() -> None:
         translate(parsed("pipeline p(x: int) -> int { return stutter_by(x, x) }"), "compiled")
     for kind in ("map(int, int)", "map({a, b}, bool)", "(int, map({a, b}, bool))"):
         with pytest.raises(
-            Refused, match=r"input 'm' of pipeline p carries .*, and backend 'compiled' takes no .*maps"
+            Refused, match=r"input 'm' of pipeline p carries .*, but backend 'compiled' takes no .*maps"
         ):
             translate(parsed(f"pipeline p(m: {kind}) -> {kind} {{ return m }}"), "compiled")
     waits = "pipeline p(x: bool) -> bool { return globally(eventually(x, pending = 5)) }"

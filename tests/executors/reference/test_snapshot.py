@@ -166,7 +166,7 @@ def test_a_state_of_another_version_says_so():
     for data, form in ((OLD, 2), (kept[:3] + b"\x01" + kept[4:], 1), (kept[:3] + b"\xff" + kept[4:], 255)):
         with pytest.raises(StateError, match=f"the form {form}, but this version of workbench reads {FORM}") as caught:
             running.restore(data)
-        assert "the version of workbench that it was made by; or start afresh" in caught.value.hint
+        assert "the version of workbench that saved it; or start afresh" in caught.value.hint
 
 
 def test_a_state_of_this_form_stays_readable():

@@ -461,7 +461,7 @@ def test_a_checkpoint_belongs_to_one_query(tmp_path):
         (tmp_path / "ck" / "workbench.json").write_text(json.dumps(about | ({"form": form} if form else {})))
         with pytest.raises(StateError, match=f"the form {said}, but this version of workbench reads {FORM}") as caught:
             see_query(tmp_path / "ck", choice)
-        assert "the version of workbench that it was made by; or start afresh, with a new" in caught.value.hint
+        assert "the version of workbench that wrote it; or start afresh, with a new" in caught.value.hint
     for text in ("{", "[]", "", "[" * 100_000):
         (tmp_path / "ck" / "workbench.json").write_text(text)
         with pytest.raises(StateError, match="damaged") as caught:
@@ -500,7 +500,9 @@ def test_an_output_belongs_to_one_checkpoint(tmp_path):
     (out / "read me").touch()
     begin()
     checkpoint.rename(tmp_path / "old")  # a new checkpoint and an old output
-    with pytest.raises(StateError, match=r"does not come from the checkpoint .*ck: batch=00000000") as caught:
+    with pytest.raises(
+        StateError, match=r"has contents that do not belong to the checkpoint .*ck: batch=00000000"
+    ) as caught:
         begin()
     assert caught.value.where == str(out)
     assert not checkpoint.exists()

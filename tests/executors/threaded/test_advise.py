@@ -96,10 +96,10 @@ def test_a_few_events_are_not_enough(steps):
 
 def test_why_it_is_not_worth_it():
     assert "gained between 0.84 and 1.36" in advised(gained(0.84, 1.2, 1.36)).conclusion
-    assert "too little beside what threads cost" in advised(gained(0.9, predicted=1.05)).conclusion
+    assert "concurrent work is too small for the cost of threads" in advised(gained(0.9, predicted=1.05)).conclusion
     assert "holds Python's lock" in advised(gained(0.9, cores=1.02)).conclusion
     assert "no other core was free (1.0 cores" in advised(gained(0.9, cores=1.02), cores=1.1).conclusion
-    assert "handing over cost" in advised(gained(0.9, cores=1.7)).conclusion
+    assert "the cost of queues used up the gain" in advised(gained(0.9, cores=1.7)).conclusion
     assert "the threads waited (0.2 cores were used)" in advised(gained(0.9, cores=0.2)).conclusion
     assert "no pattern fits" in advised().conclusion
 
@@ -108,7 +108,7 @@ def test_without_a_free_core_it_is_said_so():
     found = advised(gained(0.9, predicted=1.05), cores=1.1)
     assert "no other core is free (work for 3 threads got 1.1 cores)" in found.conclusion
     waiting = replace(found, profile=replace(PROFILE, busy=1.0))
-    assert "too little beside what threads cost" in waiting.conclusion
+    assert "concurrent work is too small for the cost of threads" in waiting.conclusion
 
 
 def test_what_is_predicted_needs_no_more_than_the_free_cores():

@@ -134,7 +134,7 @@ def test_certificates_are_checked_before_the_first_event(manager):
     assert Threaded(five, manager, Placement(pipelined={"sum": certificate})).run([1, 2, 3]) == {"out": [1, 3, 4]}
     with pytest.raises(Refused, match="with a certificate of"):
         Threaded(ten, manager, Placement(pipelined={"sum": certificate}))
-    with pytest.raises(Refused, match="made or changed by hand"):
+    with pytest.raises(Refused, match="written or changed by hand"):
         Threaded(five, manager, Placement(pipelined={"sum": replace(certificate, settled=None)}))
 
 

@@ -188,9 +188,9 @@ def once_above_3(domain):
 @pytest.mark.parametrize("change", [{"history": 1}, {"history": 2}, {"settled": ({},)}], ids=str)
 def test_what_has_been_changed_by_hand_is_not_believed(change, manager):
     window = alone(Window(3, Cumulate(f.ADD)))
-    with pytest.raises(Refused, match="made or changed by hand"):
+    with pytest.raises(Refused, match="written or changed by hand"):
         Pipelined(window, manager, replace(certify(window), **change))
-    with pytest.raises(Refused, match="made or changed by hand"):
+    with pytest.raises(Refused, match="written or changed by hand"):
         Threaded(window, manager, Placement(pipelined={"window": replace(certify(window), **change)}))
 
 
@@ -216,7 +216,7 @@ def test_somebodys_word_is_taken_and_may_be_false(manager):
     assert Reference(sums).run([1, 2, 3]) == {"out": [1, 3, 6]}
     with pytest.raises(PipelineError, match="at least 1, not 0"):
         vouch(sums, 0, by="Ann")
-    with pytest.raises(PipelineError, match="needs somebody who vouches"):
+    with pytest.raises(PipelineError, match="needs a person who vouches"):
         vouch(sums, 1, by=" ")
 
 

@@ -58,7 +58,7 @@ def execute(args: argparse.Namespace) -> int:
         hint = 'use them in a pipeline, alarm = rules("R.tesla", door, smoke).Alarm, and name that'
         raise InputError(f"'{file}' contains rules, but only a pipeline can watch a system", hint=hint)
     if file.endswith(".smv"):
-        raise InputError(f"'{file}' is not a pipeline", hint="write workbench monitor SYSTEM.smv FILE")
+        raise InputError(f"'{file}' is not a pipeline", hint="put the system first: workbench monitor SYSTEM.smv FILE")
     bind, when = _pairs(args.bind, "--bind"), _pairs(args.when, "--when")
     watching = _watching(file, args.param, args.fault, *system)
     from workbench.cli.output import decide_all

@@ -84,7 +84,7 @@ def _refuse_others(output: Path, checkpoint: Path) -> None:
         name, _, number = path.name.partition("=")
         if (int(number) if name == "batch" and number.isdigit() else 0) > last_batch:
             raise StateError(
-                f"the output has a file that does not belong to the checkpoint {checkpoint}: {path.name}",
+                f"the output has contents that do not belong to the checkpoint {checkpoint}: {path.name}",
                 where=str(output),
                 hint=f"use the checkpoint of that output; or {AFRESH}",
             )

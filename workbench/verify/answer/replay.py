@@ -326,7 +326,7 @@ def execute(
             if error.queue in step.overflows or seen_escape:
                 return CONFIRMED, "" if error.queue else getattr(error.__cause__, "what", "")
             if any_escape:
-                return f"{CONFIRMED} up to step {position}, where {unseen} leaves its domain, and differs there", ""
+                return f"{CONFIRMED} up to step {position}, where {unseen} leaves its domain and execution stops", ""
             return f"model gap at step {position}", ""
         # otherwise comparing both ends is enough: each waiting event reaches the head of its queue in the end, or waits
         # before the last step, which may overflow
