@@ -101,7 +101,7 @@ def test_rows_of_python_go_to_files_too(tmp_path: Path) -> None:
         ({"big": "a.csv", "sum": "./a.csv"}, "one file for two outputs, big and sum"),
         ({"big": "log.csv"}, "--output big would overwrite what is read"),
         ({"big": "a.csv", "": "b.csv"}, "b.csv has no output"),
-        ({}, "a file has no output"),
+        ({}, "no output is named for a file"),
     ],
     ids=str,
 )  # fmt: skip

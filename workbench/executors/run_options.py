@@ -325,7 +325,7 @@ def output_files(output: Any) -> dict[str, Any]:
         return {"output": files[""], "outputs": None}
     if "" in files or not files:
         hint = "--output NAME=FILE for each output, or --output FILE for all"
-        raise InputError(f"{files.get('', 'a file')} has no output", hint=hint)
+        raise InputError(f"no output is named for {files.get('', 'a file')}", hint=hint)
     return {"output": None, "outputs": files}
 
 

@@ -137,8 +137,8 @@ def _describe_other_object(item: object) -> PipelineError:
     hint = "pass a pipeline, rules, a file, or the result of wb.parse or wb.rules.parse_rules"
     if callable(item):
         hint = "declare the inputs: @wb.pipeline(x=wb.INT) above def name(x): return ..."
-    kind = "a processor" if isinstance(item, Processor) else "something else"
-    return PipelineError(f"expected a program, but {item!r} is {kind}", hint=hint)
+    kind = "the processor " if isinstance(item, Processor) else ""
+    return PipelineError(f"expected a program, not {kind}{item!r}", hint=hint)
 
 
 def parameters(items: Iterable[str]) -> dict[str, Value]:
