@@ -29,7 +29,7 @@ def test_outputs_without_a_file_are_named(workbench: Run) -> None:
     [
         ("--output a.csv --output b.csv", "two files for all outputs: a.csv and b.csv"),
         ("--output big=a.csv --output big=b.csv", "two files for output 'big': a.csv and b.csv"),
-        ("--output big=a.csv --output b.csv", "b.csv has no output"),
+        ("--output big=a.csv --output b.csv", "no output is named for b.csv"),
         ("--output big=- --output sum=-", "one file for two outputs, big and sum"),
         ("--output big=a.csv --bad-rows a.csv", "--bad-rows would overwrite --output big"),
         ("--output big=a.csv --backend spark --key k", "not for the spark backend: --output NAME=FILE"),

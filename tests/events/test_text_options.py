@@ -86,7 +86,7 @@ def test_decimal_commas_between_commas_need_quotation_marks(delimiter, in_column
     log.write_text("id,price\n1,20,5\n")
     with pytest.raises(InputError, match="this line has 3 cells, the header has 2") as found:
         outputs(PRICES, log, decimal=",", delimiter=delimiter, backend=in_columns)
-    assert found.value.hint == "quotation marks are needed around a cell that contains what separates cells"
+    assert found.value.hint == "put quotation marks around a cell that contains the delimiter"
     log.write_text("id,price\n" + '1,"20,5"\n' * 2000)
     right = {"i": [1] * 2000, "p": [20.5] * 2000}
     assert outputs(PRICES, log, decimal=",", delimiter=delimiter, backend=in_columns) == right

@@ -100,7 +100,7 @@ def test_rows_of_python_go_to_files_too(tmp_path: Path) -> None:
         ({"bik": "a.csv"}, r"has no output 'bik': --output bik=a.csv\n  hint: did you mean 'big'\?; .* is ./bik=a.csv"),
         ({"big": "a.csv", "sum": "./a.csv"}, "one file for two outputs, big and sum"),
         ({"big": "log.csv"}, "--output big would overwrite what is read"),
-        ({"big": "a.csv", "": "b.csv"}, "b.csv has no output"),
+        ({"big": "a.csv", "": "b.csv"}, "no output is named for b.csv"),
         ({}, "no output is named for a file"),
     ],
     ids=str,

@@ -40,7 +40,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "a limit below 0": (lambda: ThreadManager(-1), "a limit of -1"),
     "a processor is certified": (
         lambda: certify(cast(Any, wb.processors.Cumulate(wb.functions.ADD))),
-        "Cumulate.* is a processor",
+        "not the processor Cumulate",
     ),
     "a processor is pulled": (lambda: PullGroup(cast(Any, wb.processors.Passthrough()), NONE), "is a processor"),
     "copies of nobody": (lambda: Threaded(windowed, NONE, Placement(copies=frozenset({"no"}))), "'no'"),
