@@ -113,7 +113,7 @@ def test_a_run_that_waits_for_what_does_not_come(pipe: Pipe, tmp_path: Path) -> 
     code, out, err = run()
     assert (code, out) == (3, "out\n5\n11\n18\n")
     assert "time limit of 4 s met while running the log, after row 3\n" in err
-    assert "with --state FILE the next run goes on" in err
+    assert "with --state FILE the next run continues" in err
     assert run("--output", tmp_path / "out.csv")[0] == 3
     assert (tmp_path / "out.csv").read_text() == "out\n5\n11\n18\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.csv", "test.pipe"]

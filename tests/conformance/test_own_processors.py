@@ -133,10 +133,10 @@ def test_a_step_that_gives_something_else_is_told_what_a_step_gives(processor: P
     found = compared(processor)
     (error,) = (side for side in (found["specification"].failure.left[1],) if side is not None)
     assert isinstance(error, PipelineError)
-    assert "its step gives no state" in error.what
+    assert "its step does not return a state and emissions" in error.what
     assert "(emission, ...)" in error.hint
     for backend in BACKENDS[3:]:
-        assert "its step gives" in found[backend].refused, backend
+        assert "its step does not return" in found[backend].refused, backend
         assert "(emission, ...)" in found[backend].hint, backend
 
 

@@ -84,10 +84,10 @@ def _bounds(verdict: Verdict) -> str:
         sizes = {*queues.values()}
         named = ", ".join(f"{name}: {size}" for name, size in queues.items())
         bounds.append(f"Q = {sizes.pop()}" if len(sizes) == 1 else f"Q = {named}")
-    floats = verdict.ground("floats")
+    floats, is_sampled = verdict.ground("floats"), verdict.outcome.is_proved and bool(verdict.ground("sampled"))
     if verdict.for_every_n or (verdict.n is not None and (verdict.ground("N") or not floats)):
         bounds.append("every N" if verdict.for_every_n else f"N = {verdict.n}")
-    bounds += [f"float = {floats}"] * bool(floats) + ["sampled values"] * bool(verdict.ground("sampled"))
+    bounds += [f"float = {floats}"] * bool(floats) + ["sampled values"] * is_sampled
     return ", ".join([*bounds, *([] if verdict.count_known_steps is None else [f"k = {verdict.count_known_steps}"])])
 
 

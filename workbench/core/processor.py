@@ -145,7 +145,7 @@ def misshapen(result: Any, parts: int | None, outs: int) -> str:
         return f"its step returns a state of {len(state)}, where `slots` names {parts}"
     kinds = Maybe | Burst | Events | Repeated | Scattered
     if len(emissions) != outs or not all(isinstance(each, kinds) for each in emissions):
-        return f"its step gives no state and emissions for its outputs, of which it has {outs}: {result!r}"
+        return f"its step does not return a state and emissions for its outputs, of which it has {outs}: {result!r}"
     return ""
 
 
