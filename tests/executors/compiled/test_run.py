@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 from pathlib import Path
 from typing import Any
@@ -418,3 +419,14 @@ def test_a_conditional_in_a_state_of_many_parts() -> None:
     """)
     stream = [0.5, 2.0, 0.25, 0.0]
     assert Compiled(pipeline, warm_up_steps=-1).run(stream) == wb.executors.Reference(pipeline).run(stream)
+
+
+@pytest.mark.parametrize("name", ["even", "odd"])
+def test_the_parity_of_floats(name):
+    """Only whole numbers are even or odd."""
+    program = wb.parse(f"pipeline p(x: float) -> bool {{ return {name}(x) }}").get()
+    values = [2.0, 2.5, 4.0, -1.0, -3.0, -0.0, 1e300, math.inf, -math.inf, math.nan] * 500
+    right = [value % 2 == (name == "odd") for value in values]
+    for backend in ("compiled", "reference", "auto"):
+        assert wb.run(program, {"x": values}, backend=backend) == {"out": right}
+    assert list(wb.run(program, {"x": np.array(values)}, backend="compiled")["out"]) == right
