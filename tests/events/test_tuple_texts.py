@@ -78,7 +78,7 @@ def test_files_are_the_same(form: str, several: bool, data: st.DataObject, tmp_p
         assert (folder / f"rows.{form}").read_bytes() == (folder / f"table.{form}").read_bytes()
     if form == "jsonl" and any(each is not None and not math.isfinite(each[1]) for each in tuples):
         for way in ("rows", "table"):  # JSON has null for them, which the field of the record does not take
-            with pytest.raises(InputError, match="what may be null is declared with a"):
+            with pytest.raises(InputError, match="declare a value that may be null with a"):
                 list(read_events(folder / f"{way}.{form}", Ports("p", program.outputs)))
         return
     back = [list(read_events(folder / f"{way}.{form}", Ports("p", program.outputs))) for way in ("rows", "table")]
