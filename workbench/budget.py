@@ -15,8 +15,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import ContextDecorator
+from collections.abc import Callable, Iterator
+from contextlib import ContextDecorator, contextmanager
 from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -374,10 +374,23 @@ class _LostInterrupts:
 
 def _under_way(thread: int, frame: FrameType | None) -> FrameType | None:
     """Return the place of a thread if it still runs a function or its callees: blocks may be left without their end."""
-    top = caller = _frame_of(thread)
-    while caller is not None and caller is not frame:
-        caller = caller.f_back
+    with _keeping_garbage():  # a collection may let the thread run on, whose frames would then be no more
+        top = caller = _frame_of(thread)
+        while caller is not None and caller is not frame:
+            caller = caller.f_back
     return top if caller is not None else None
+
+
+@contextmanager
+def _keeping_garbage() -> Iterator[None]:
+    """Collect no garbage in this block."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _frame_of(thread: int) -> FrameType | None:
@@ -388,13 +401,8 @@ def _frame_of(thread: int) -> FrameType | None:
     """
     if thread == threading.get_ident():
         return sys._getframe()
-    collects = gc.isenabled()
-    gc.disable()
-    try:
+    with _keeping_garbage():
         return sys._current_frames().get(thread)
-    finally:
-        if collects:
-            gc.enable()
 
 
 def cores() -> int:
