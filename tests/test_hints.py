@@ -35,10 +35,7 @@ ELSEWHERE = {
     ("language/faults", "faultless"): "asked of a program, not of a text: tests/cli/test_faults.py",
     ("language/front", "read"): "about Python: tests/verify/test_any_program.py",
     ("language/front", "mistake"): "only passes the hint of its callers on",
-    **dict.fromkeys(
-        (("language/load", "load"), ("language/load", "_describe_other_object")),
-        "about Python: tests/verify/test_any_program.py",
-    ),
+    ("language/load", "load"): "about Python: tests/verify/test_any_program.py",
     ("language/load", "read_file"): "about the name of a file: tests/cli/test_followed_hints.py",
     ("language/load", "parameters"): "about --param: tests/cli/test_check.py",
     ("language/mistakes", "explain"): "its hints are those of `SLIPS` and `_habit`, and tested one by one",

@@ -374,7 +374,7 @@ class _LostInterrupts:
 
 def _under_way(thread: int, frame: FrameType | None) -> FrameType | None:
     """Return the place of a thread if it still runs a function or its callees: blocks may be left without their end."""
-    with _keeping_garbage():  # a collection may let the thread run on, whose frames would then be no more
+    with suspend_collection():  # a collection may let the thread run, whose frames would then be gone
         top = caller = _frame_of(thread)
         while caller is not None and caller is not frame:
             caller = caller.f_back
@@ -382,14 +382,14 @@ def _under_way(thread: int, frame: FrameType | None) -> FrameType | None:
 
 
 @contextmanager
-def _keeping_garbage() -> Iterator[None]:
-    """Collect no garbage in this block."""
-    collects = gc.isenabled()
+def suspend_collection() -> Iterator[None]:
+    """Suspend garbage collection in this block."""
+    enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if collects:
+        if enabled:
             gc.enable()
 
 
@@ -401,7 +401,7 @@ def _frame_of(thread: int) -> FrameType | None:
     """
     if thread == threading.get_ident():
         return sys._getframe()
-    with _keeping_garbage():
+    with suspend_collection():
         return sys._current_frames().get(thread)
 
 

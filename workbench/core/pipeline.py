@@ -19,7 +19,7 @@ from workbench.core.fault import Fault
 from workbench.core.fields import resolve
 from workbench.core.kinds import Clocked, Deferring, Holder, Keeping
 from workbench.core.processor import END, Processor, Stream
-from workbench.core.program import Port, Ports, Program, unknown
+from workbench.core.program import Port, Ports, unknown
 from workbench.core.readable import plural
 from workbench.core.unfolding import Unfolding
 from workbench.display import Displayed
@@ -484,9 +484,18 @@ def type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Processo
     return typed
 
 
-def graph_of(program: Program) -> Pipeline:
+def graph_of(program: object) -> Pipeline:
     """Return the graph of a program; PipelineError for another object."""
     graph = getattr(program, "pipeline", None)
     if not isinstance(graph, Pipeline):
-        raise PipelineError(f"expected a program, not {program!r}", hint="wb.load(FILE), or wb.parse(TEXT).get()")
+        raise describe_other_object(program)
     return graph
+
+
+def describe_other_object(item: object) -> PipelineError:
+    """Return the error for an object that is not a program."""
+    hint = "pass a pipeline: wb.load(FILE), or wb.parse(TEXT).get(); or rules: wb.rules.parse_rules(TEXT)"
+    if callable(item):
+        hint = "declare the inputs: @wb.pipeline(x=wb.INT) above def name(x): return ..."
+    kind = "the processor " if isinstance(item, Processor) else ""
+    return PipelineError(f"expected a program, not {kind}{item!r}", hint=hint)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from workbench.budget import phase
-from workbench.errors import InputError, PipelineError, did_you_mean
+from workbench.errors import InputError, did_you_mean
 from workbench.language.parser import parse_expression, parse_file
 from workbench.named_files import allow, describe_other, hide_text, read_text
 from workbench.python_files import allow_python as python
@@ -120,25 +120,13 @@ def program_of(program: AnyProgram) -> Program:
     """
     if isinstance(program, str | Path):
         return load(program)
-    from workbench.core.pipeline import Pipeline
+    from workbench.core.pipeline import graph_of
     from workbench.language.source import Source
 
     if isinstance(program, Source):
         return program.get()
-    if not isinstance(getattr(program, "pipeline", None), Pipeline):
-        raise _describe_other_object(program)
+    graph_of(program)
     return program
-
-
-def _describe_other_object(item: object) -> PipelineError:
-    """Return the error for an object that is not a program."""
-    from workbench.core.processor import Processor
-
-    hint = "pass a pipeline, rules, a file, or the result of wb.parse or wb.rules.parse_rules"
-    if callable(item):
-        hint = "declare the inputs: @wb.pipeline(x=wb.INT) above def name(x): return ..."
-    kind = "the processor " if isinstance(item, Processor) else ""
-    return PipelineError(f"expected a program, not {kind}{item!r}", hint=hint)
 
 
 def parameters(items: Iterable[str]) -> dict[str, Value]:

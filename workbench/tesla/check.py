@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 
+from workbench.budget import suspend_collection
 from workbench.core.domain import BOOL, FLOAT, INT, Domain
 from workbench.core.mistakes import FollowUp, Mistakes
 from workbench.core.readable import plural
@@ -22,7 +23,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.check_declarations import check_types, check_unique, collect_declarations
 from workbench.tesla.own_aggregates import AggregateDefinitions, OwnAggregates, read_declarations, resolve_call
-from workbench.tesla.parser import parse_rule_file, read_rules, suspend_collection
+from workbench.tesla.parser import parse_rule_file, read_rules
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.rule_warnings import remarks
 from workbench.tesla.scope import RuleScope

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any, NamedTuple
 
 from lark import Token
 
+from workbench.budget import suspend_collection
 from workbench.core.types import FOREIGN_TYPES
 from workbench.core.units import MICROSECONDS, SPELLINGS
 from workbench.errors import LanguageError, Location, did_you_mean
@@ -44,20 +43,9 @@ def parse_rule_file(text: str, file: str = "<text>", folder: Path | None = None)
     LanguageError: the text cannot be read; all mistakes of one file are reported at once.
     InputError: an included file cannot be read.
     """
+    # there is no garbage while reading, and the search for it takes half of the time
     with suspend_collection(), allow(() if folder is None else (folder,)) as folders:
         return _Reading(folder or next(iter(folders), None))(text, file, ())
-
-
-@contextmanager
-def suspend_collection() -> Iterator[None]:
-    """Suspend garbage collection: there is no garbage while reading, and the search for it takes half of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def read_rules(path: str | Path) -> t.RuleFile:

@@ -288,10 +288,10 @@ def rule_graph(rules: RuleSet) -> RuleGraph:
     """Return a rule set as a pipeline, whose inputs carry records of attributes that may be null."""
     processor = RuleProcessor(rules, rules.primitives)
     domains = (INT, *(record_of(rules.declarations[name]) for name in processor.fed))
-    return graph_of(processor, domains)
+    return rule_graph_of(processor, domains)
 
 
-def graph_of(processor: RuleProcessor, domains: Sequence[Domain]) -> RuleGraph:
+def rule_graph_of(processor: RuleProcessor, domains: Sequence[Domain]) -> RuleGraph:
     """Return the pipeline with a single processor, given the types of its inputs."""
     name, inputs = processor.rules.name, zip(processor.ports, domains, strict=True)
     pipes = tuple(f"{name}_{each}" for each in processor.results_named)

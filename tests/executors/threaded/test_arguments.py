@@ -42,7 +42,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: certify(cast(Any, wb.processors.Cumulate(wb.functions.ADD))),
         "not the processor Cumulate",
     ),
-    "a processor is pulled": (lambda: PullGroup(cast(Any, wb.processors.Passthrough()), NONE), "is a processor"),
+    "a processor is pulled": (
+        lambda: PullGroup(cast(Any, wb.processors.Passthrough()), NONE),
+        "not the processor Passthrough",
+    ),
     "copies of nobody": (lambda: Threaded(windowed, NONE, Placement(copies=frozenset({"no"}))), "'no'"),
     "copies of what has none": (
         lambda: Threaded(windowed, NONE, Placement(copies=frozenset({"cumulate"}))),

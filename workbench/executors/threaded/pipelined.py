@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Self
 
 from workbench.core.domain import Value
-from workbench.core.pipeline import Node
+from workbench.core.pipeline import Node, graph_of
 from workbench.core.processor import Emission, Processor, events_of
 from workbench.core.program import Program
 from workbench.errors import PipelineError, check_count
@@ -24,7 +24,7 @@ from workbench.executors.threaded.certificate import Certificate, vouch_for
 from workbench.executors.threaded.launcher import Front, Launcher, Results
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.prefetch import CAPACITY, Prefetch, check_capacity
-from workbench.executors.threaded.pulled_pipeline import PulledPipeline, graph_of
+from workbench.executors.threaded.pulled_pipeline import PulledPipeline
 from workbench.processors.held.group import Group, flatten
 
 

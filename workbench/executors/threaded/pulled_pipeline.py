@@ -11,26 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 from workbench.core.domain import Value
-from workbench.core.pipeline import Pipeline
-from workbench.core.processor import Processor
+from workbench.core.pipeline import graph_of
 from workbench.core.program import Program
 from workbench.errors import PipelineError
 from workbench.executors.threaded.executor import Threaded
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.placement import Copying, Placement
 from workbench.executors.threaded.prefetch import CAPACITY, Prefetch, check_capacity
-
-
-def graph_of(pipeline: object) -> Pipeline:
-    """Return the graph of a program; PipelineError for a processor alone, whose inputs are unknown."""
-    graph = getattr(pipeline, "pipeline", None)
-    if not isinstance(graph, Pipeline):
-        kind = "a processor" if isinstance(pipeline, Processor) else "something else"
-        raise PipelineError(
-            f"pull mode takes a pipeline, but {pipeline} is {kind}",
-            hint="declare the inputs: @wb.pipeline(x=wb.INT) above def name(x): return processor(x)",
-        )
-    return graph
 
 
 class PulledPipeline(ABC):

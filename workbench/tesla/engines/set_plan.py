@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from workbench.budget import suspend_collection
 from workbench.core.domain import FLOAT, INT, STR
 from workbench.tesla import tree as t
 from workbench.tesla.engines.expressions import effort
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.operators import readings
-from workbench.tesla.parser import suspend_collection
 from workbench.tesla.resolved import expand_parameters, own_comparisons
 from workbench.tesla.rule_set import RuleSet
 

@@ -27,7 +27,7 @@ from workbench.tesla.model.time_degrees import deciding, time_degree
 from workbench.tesla.occurrence import Facts, has_units, in_units
 from workbench.tesla.operators import is_comparison
 from workbench.tesla.resolved import TIME, slots
-from workbench.tesla.rule_processor import RuleGraph, graph_of
+from workbench.tesla.rule_processor import RuleGraph, rule_graph_of
 from workbench.tesla.rule_set import RuleSet
 
 MAX_VALUES = 64
@@ -182,7 +182,7 @@ def _build_graph(
         frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], max_ticks=max_ticks, outputs=own,
         by_rule=bounds.by_rule, chain=bounds.chain,
     )  # fmt: skip
-    return graph_of(processor, (pause_domain(max_ticks), *_input_domains(processor.fed, rules, frame.tables)))
+    return rule_graph_of(processor, (pause_domain(max_ticks), *_input_domains(processor.fed, rules, frame.tables)))
 
 
 def _input_domains(
