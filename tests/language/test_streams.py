@@ -5,7 +5,7 @@ import pytest
 from workbench.core.domain import BOOL, INT, Enum, Integer, Overflowing, Range
 from workbench.core.fields import Record, Tuple
 from workbench.core.function import user_function
-from workbench.errors import Location
+from workbench.errors import LanguageError, Location
 from workbench.language import parse
 from workbench.processors import PROCESSORS
 
@@ -150,9 +150,16 @@ def test_types(text, domain):
         assert again.input_domains == (domain,)
 
 
-def test_a_declared_range_may_be_wider_than_the_computed_one():
-    made = parse("pipeline p(x: 0..3) -> -1..9 { return 2 * x + 1 }").get().pipeline
+@pytest.mark.parametrize("declared", ["-1..9", "int"])
+def test_a_declared_type_may_be_wider_than_the_computed_one(declared):
+    made = parse(f"pipeline p(x: 0..3) -> {declared} {{ return 2 * x + 1 }}").get().pipeline
     assert made.output_domains == (Range(1, 7),)
+
+
+def test_a_range_is_not_declared_as_floats():
+    """They are written in another way: 7 and 7.0."""
+    with pytest.raises(LanguageError, match=r"declared to return float, but it returns 1\.\.7"):
+        parse("pipeline p(x: 0..3) -> float { return 2 * x + 1 }").get()
 
 
 def test_the_range_of_an_entry():

@@ -128,13 +128,22 @@ def test_queues_that_overflow_are_not_made_shorter() -> None:
     assert not any("shorter queues" in each for each in advice)
 
 
+TOGETHER = wb.Environment("synchronised")
+
+
 def test_what_cannot_be_smaller_is_not_named() -> None:
-    assert limited("time", n=2, q=1).advice == ("more time: --timeout 600",)
+    assert limited("time", n=2, q=1, environment=TOGETHER).advice == ("more time: --timeout 600",)
+
+
+def test_free_inputs_may_be_synchronised() -> None:
+    """There are fewer events at each step then, so this is another question, which a condition says."""
+    synchronised = "--inputs synchronised, if events come on all inputs at the same time"
+    assert limited("time", n=2, q=1).advice == (synchronised, "more time: --timeout 600")
 
 
 def test_no_fewer_integers_than_constants_need() -> None:
     """5 is none of 0..3, and half of 8 is what is asked about."""
-    verdict = limited("time", n=8, q=1)
+    verdict = limited("time", n=8, q=1, environment=TOGETHER)
     assert verdict.problem is not None
     problem = wb.problem(wb.parse(SOURCE).get(), "always (out != 5)", verdict.problem.settings)
     assert replace(verdict, problem=problem).advice == ("more time: --timeout 600",)
@@ -149,10 +158,9 @@ LATER = "pipeline late(x: int, y: int) -> int { return trim(x, 6) + y }"
 
 
 def test_a_run_that_the_bounds_prevent_is_found_where_they_are_larger() -> None:
-    together = wb.Environment("synchronised")
-    verdict = check(LATER, "can(out = 1)", q=2, environment=together)
+    verdict = check(LATER, "can(out = 1)", q=2, environment=TOGETHER)
     assert (verdict.outcome, verdict.advice) == ("unknown", ("longer queues: -Q 8 (2 now)",))
-    assert check(LATER, "can(out = 1)", q=8, environment=together).outcome == "holds"
+    assert check(LATER, "can(out = 1)", q=8, environment=TOGETHER).outcome == "holds"
 
 
 def test_numbers_that_the_model_lacks() -> None:

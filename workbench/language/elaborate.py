@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.builder import BuiltStream
-from workbench.core.domain import Anything, Domain, Enum, Range, Reals, Texts, Value
+from workbench.core.domain import Anything, Domain, Enum, Integers, Range, Reals, Texts, Value
 from workbench.core.fields import Tuple
 from workbench.core.function import LIBRARY, Function, fits, same_domain
 from workbench.core.mistakes import FollowUp, Mistakes
@@ -256,10 +256,10 @@ def _check_output(
 
 
 def _is_part(carried: Domain, declared: Domain) -> bool:
-    """Whether a domain is the declared one, up to ranges of numbers that are narrower."""
+    """Whether a domain is the declared one, up to ranges of whole numbers that are narrower."""
     if isinstance(carried, Tuple) and isinstance(declared, Tuple):
         return len(carried.fields) == len(declared.fields) and all(map(_is_part, carried.fields, declared.fields))
-    narrower = isinstance(declared, Range) and isinstance(carried, Range) and fits(carried, declared)
+    narrower = isinstance(declared, Range | Integers) and isinstance(carried, Range) and fits(carried, declared)
     return narrower or same_domain(carried, declared)
 
 

@@ -104,6 +104,7 @@ def _narrow(verdict: Verdict, problem: Problem) -> Iterator[str]:
     largest = max((queues or {}).values(), default=0)
     if largest > 1 and not verdict.ground("overflow"):  # shorter ones would overflow sooner
         yield f"shorter queues: -Q 1 ({largest} now; a smaller question)"
+    yield from _synchronise(problem)
 
 
 def _find_smaller_n(problem: Problem, now: int) -> int | None:
@@ -152,11 +153,15 @@ def _lengthen(verdict: Verdict, problem: Problem) -> Iterator[str]:
     else:
         yield "fix the number that leaves its range: -p stays-in-range shows the run"
         return
-    environment = problem.environment
-    if environment.arrivals == "free" and len(problem.subject.pipeline.inputs) > 1:
-        yield "if events come on all inputs at a time: --inputs synchronised"
+    yield from _synchronise(problem)
     if isinstance(problem.settings.q, Adjustable) and problem.settings.grow:
         yield f"more time for longer queues: --grow {_LONGER * problem.settings.grow:g}"
+
+
+def _synchronise(problem: Problem) -> Iterator[str]:
+    """Yield the hint for inputs that carry events at different steps in the model only."""
+    if problem.environment.arrivals == "free" and len(problem.subject.pipeline.inputs) > 1:
+        yield "--inputs synchronised, if events come on all inputs at the same time"
 
 
 def describe_state(system: System) -> Reached:
