@@ -560,6 +560,7 @@ RULES = [
     "declare A(x«→:» int)",
     "declare A(«int x→x: int»)",
     "declare «event →»A(x: int)",
+    "«define→declare» B(n: int) from Smoke emit B(n = 1)",
     "declare A«→()» from A emit A",
     "declare A(x: int«?→»)",
     "«create schema→declare» A(x: int)",

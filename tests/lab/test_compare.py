@@ -115,7 +115,7 @@ def test_runs_are_found_by_how_they_begin():
     stored = {"s": [measured("2026a"), measured("2026a", 1), measured("2026b")]}
     assert find_run(stored, "2026a")[0] == "s"
     assert len(find_run(stored, "2026a")[1]) == 2
-    with pytest.raises(InputError, match=r"several begin with '2026'\n.*there are: 2026a of s, 2026b of s;"):
+    with pytest.raises(InputError, match=r"commits begin with '2026'\n.*there are: 2026a of s, 2026b of s;"):
         find_run(stored, "2026")
     with pytest.raises(InputError, match=r"no run, code version or commit begins with 'x'\n.*there are: 2026"):
         find_run(stored, "x")

@@ -135,7 +135,7 @@ def measure(client, experiment="end", **point):
         ("raises", Status.CRASH, "ValueError: no good"),
         ("lacks", Status.REFUSED, "install x"),
         ("forgets", Status.CRASH, "output 'y' is missing"),
-        ("mistypes", Status.CRASH, "output 'y' is 'one', and was declared as int"),
+        ("mistypes", Status.CRASH, "output 'y' is 'one', but was declared as int"),
         ("large", Status.CRASH, "more than 64 bits"),
         ("half a character", Status.CRASH, "ValueError: \ud800"),
     ],

@@ -68,7 +68,7 @@ def test_an_option_that_is_misspelt_is_an_error():
 def test_a_name_is_used_once():
     suite = make()
     suite.table("t", of="square", rows="n", cells={})
-    with pytest.raises(SuiteError, match="two of table 't'"):
+    with pytest.raises(SuiteError, match="two tables 't'"):
         suite.table("t", of="square", rows="n", cells={})
 
 

@@ -48,7 +48,7 @@ def fails(why: str) -> Judgement:
 
 
 class NoData(Exception):
-    """The exception of `Data` for results that a claim or a macro needs but that have not been measured."""
+    """The exception that `Data` raises if a result that a claim or a macro needs has not been measured."""
 
 
 @dataclass(frozen=True)
@@ -68,17 +68,17 @@ class Claim:
         except NoData as error:
             judgement = Judgement(Standing.NO_DATA, str(error))
         except Exception as error:
-            judgement = fails(f"it cannot be judged: {type(error).__name__}: {error}")
+            judgement = fails(f"the claim cannot be judged: {type(error).__name__}: {error}")
         if not isinstance(judgement, Judgement):
             judgement = fails(
-                f"it cannot be judged: its function returned {judgement!r}, not ok(), warns(why) or fails(why)"
+                f"the claim cannot be judged: its function returned {judgement!r}, not ok(), warns(why) or fails(why)"
             )
         return replace(judgement, ids=own.ids)
 
 
 @dataclass(frozen=True)
 class MacroValue:
-    """The value of a macro; None with a reason if it has none."""
+    """The value of a macro, None with a reason if there is none; `ids` are the results that it was computed from."""
 
     value: Any
     why: str = ""

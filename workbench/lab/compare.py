@@ -3,8 +3,8 @@
 Measurements (times, memory, and the outputs that the suite declares as such) are compared by medians; a difference
 counts if it exceeds a tenth and three times the dispersion of the repetitions: the median of their distances from their
 median, scaled to a standard deviation. A point that was measured once has no dispersion, and only a factor of two
-counts. Everything else, statuses and outputs, is a result and compared exactly; floats, which may be added up in
-another order, are compared up to `SAME`.
+counts. Statuses and all other outputs are results, which are compared exactly; but floats up to `SAME`, since a sum
+depends on the order of addition.
 """
 
 from __future__ import annotations
@@ -99,9 +99,9 @@ def find_run(stored: Mapping[str, Sequence[Result]], name: str) -> tuple[str, li
     if len(meant) != 1:
         latest = sorted(by_kind["run"], key=lambda key: by_kind["run"][key][-1].started, reverse=True)
         known = [f"{own} of {suite}" for suite, own in meant or latest]
-        what = f"several begin with '{name}'" if meant else f"no run, code version or commit begins with '{name}'"
+        what = f"{'several runs, code versions or commits begin' if meant else 'no run, code version or commit begins'}"
         listed = ", ".join([*known[:MAX_LISTED], *["..."] * (len(known) > MAX_LISTED)]) or "none yet"
-        raise InputError(what, hint=f"there are: {listed}; `workbench lab list SUITE` has all")
+        raise InputError(f"{what} with '{name}'", hint=f"there are: {listed}; `workbench lab list SUITE` has all")
     (suite, _), results = next(iter(meant.items()))
     return suite, list(newest(results).values())
 
@@ -186,7 +186,7 @@ def _distinct(values: Sequence[Any]) -> Any:
 
 
 def differ(old: Sequence[float], new: Sequence[float], floor: float) -> bool:
-    """Whether the medians differ beyond noise."""
+    """Whether the medians differ beyond noise; a difference of at most `floor` is noise."""
     a, b = statistics.median(old), statistics.median(new)
     difference = abs(a - b)
     if difference <= floor or difference <= RELATIVE * max(abs(a), abs(b)):

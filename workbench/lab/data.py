@@ -127,7 +127,7 @@ class Data:
         return f"SELECT {', '.join([*columns, of_all])} FROM latest WHERE experiment = {sql.literal(experiment.name)}"
 
     def recording(self) -> Data:
-        """Return the same data with a record of the results that are read."""
+        """Return the same data with an empty record of the results that are read (`ids`)."""
         return Data(self.suite, self.engine, self.broken)
 
     @property

@@ -1,4 +1,4 @@
-"""Plots as SVG, drawn by matplotlib; every point, bar and bin is a link to the results behind it."""
+"""Plots as SVG, drawn by matplotlib; a point, a bar or a bin is a link to the results behind it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#0
 """The palette of Okabe and Ito, which people with colour blindness can distinguish."""
 MARKERS = "osD^vP*X"
 MAX_LINKS = 5000
+"""Maximum number of points of a series that are links (with more, none is), and of results that a bin links to."""
 DOUBTFUL = "hollow: did not end ok, or was timed on a loaded machine"
 Link = Callable[[Sequence[str]], str]
 
 
 @dataclass(frozen=True)
 class DrawnPlot:
-    """A plot with its picture."""
+    """The title of a plot, and its picture, which notebooks display."""
 
     title: str
     svg: str = field(repr=False)
@@ -31,7 +32,7 @@ class DrawnPlot:
 
 
 def svg(plot: Plot, dots: Mapping[str, Sequence[Dot]], link: Link) -> str:
-    """Return the plot as SVG text; `link` returns the address of some results.
+    """Return the plot as SVG text; `link` returns the address of the results with some ids.
 
     Raises
     ------

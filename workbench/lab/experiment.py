@@ -110,11 +110,12 @@ class Experiment:
                 )
         for name in [*axes, *self.outputs]:
             if not name.isidentifier() or name in RESERVED:
-                raise SuiteError(f"experiment '{self.name}': '{name}' cannot be the name of a column")
+                why = "every result has one" if name in RESERVED else "it is not an identifier"
+                raise SuiteError(f"experiment '{self.name}': '{name}' cannot be the name of a column: {why}")
         for name in set(axes) & set(self.outputs):
             raise SuiteError(f"experiment '{self.name}': '{name}' is both an axis and an output")
         if self.repeat < 1:
-            raise SuiteError(f"experiment '{self.name}' is repeated {self.repeat} times")
+            raise SuiteError(f"experiment '{self.name}' is repeated {self.repeat} times", hint="use 1 or more")
 
     @property
     def parameter_kinds(self) -> dict[str, type]:

@@ -15,7 +15,7 @@ from workbench.lab.result import Result
 from workbench.lab.store import ResultStore, new_name
 
 FIRST_FLUSH, LONGEST_FLUSH = 1.0, 15.0
-"""Seconds between two files: few at first, more in a long sweep. A `kill -9` loses at most that much."""
+"""Seconds between two files of results, at first and in a long sweep. A `kill -9` loses the results of that time."""
 MAX_UNSTORED = 2000
 _GLANCE = 0.25
 
@@ -60,7 +60,7 @@ def sweep(
 
 
 class Keeper:
-    """A buffer that stores results in files, neither too many nor too late.
+    """A buffer of results that are stored in files, at intervals from `FIRST_FLUSH` to `LONGEST_FLUSH`.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Keeper:
         self._waiting.append(result)
 
     def look(self) -> None:
-        """Store the buffered results if it is time."""
+        """Store the buffered results if the last flush is long ago, or if `MAX_UNSTORED` results wait."""
         late = time.monotonic() - self._last > self._flush_seconds
         if self._waiting and (late or len(self._waiting) >= MAX_UNSTORED):
             self.flush()
@@ -99,7 +99,7 @@ class SupervisorSlot:
 
     Parameters
     ----------
-    suite, files: the arguments of the supervisor.
+    suite, files: the file of the suite, and the folder of prerequisites.
     """
 
     def __init__(self, suite: Path, files: Path) -> None:

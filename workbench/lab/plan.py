@@ -150,7 +150,7 @@ class Origin:
         return cls(f"{timestamp}-{secrets.token_hex(2)}", commit(lab.top), shlex.join(["workbench", *arguments]))
 
     def result(self, task: Measurement, measured: Measured, started: str) -> Result:
-        """Return the measurement with its provenance, on this machine."""
+        """Return the result of a task that this machine has measured: the measurement with its origin."""
         return Result(
             task.key, task.repetition, task.experiment, task.point, measured, task.code, task.seed, started,
             self.run, self.commit, self.command, machine(), versions(),
@@ -158,7 +158,7 @@ class Origin:
 
 
 def now() -> str:
-    """Return the current time, UTC."""
+    """Return the current time in UTC as text: ISO 8601 with microseconds."""
     return datetime.datetime.now(datetime.UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
 
 
@@ -193,7 +193,8 @@ def tasks(lab: Lab, code: str, selection: Selection) -> list[Measurement]:
                     measurements.append(Measurement(experiment.name, point, repetition, key, code))
     for key, met in keys.items():
         if not met:
-            raise SuiteError(f"no point has the key '{key}'", hint="its point is not selected, or not in the suite now")
+            hint = "the selection leaves that point out, or the suite no longer has it"
+            raise SuiteError(f"no point has the key '{key}'", hint=hint)
     return measurements
 
 

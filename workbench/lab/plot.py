@@ -20,7 +20,7 @@ KINDS = ("line", "scatter", "bar", "histogram")
 class Dot:
     """A point of a plot, and the results that it was computed from.
 
-    It is `doubtful` if one of the results did not end normally, or is a timing from a loaded machine.
+    It is `doubtful` if a result did not end with the status `ok`, or if it is a timing from a loaded machine.
     """
 
     x: Any
@@ -60,7 +60,7 @@ class Plot:
         if (self.x is None) != (self.kind == "histogram"):
             raise SuiteError(f"{where}: {'a histogram has no x' if self.x else 'x is missing'}")
         if set(self.log) - set("xy"):
-            raise SuiteError(f"{where}: the axes are x and y, not '{self.log}'")
+            raise SuiteError(f"{where}: `log` names the axes x and y, not '{self.log}'")
         for axis in filter(None, [self.series, None if self.kind == "scatter" else self.x, *self.where]):
             if axis not in self.experiment.region.axes:
                 raise SuiteError(f"{where}: experiment '{self.experiment.name}' has no axis '{axis}'")
@@ -105,7 +105,7 @@ class Plot:
         return f"SELECT {x} AS x, {series} AS s, {own} AS y, id AS ids, status = 'ok' AS well, reliable {view}"
 
     def arrange(self, query_rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Dot]]:
-        """Return the points of each series, in the order of the region."""
+        """Return the points by series, in ascending order of the numbers x, or in the order of the region."""
         axes = self.experiment.region.axes
         series = [str(value) for value in axes[self.series]] if self.series else [""]
         dots: dict[str, list[Dot]] = {name: [] for name in series}

@@ -1,4 +1,4 @@
-"""Regions: the sets of points at which experiments are made.
+"""Regions: the sets of points at which experiments are measured.
 
 A region is a product of named ranges without the excluded points. It is a value: restricting it or excluding
 points returns a new one. A point is a mapping from name to a number, a text or a truth value.
@@ -42,7 +42,7 @@ class Region:
 
     Raises
     ------
-    SuiteError: a range is empty, or has a value that is not a number, text or truth value.
+    SuiteError: a range is empty or has a value of another type; or an operation names an axis that is not there.
     """
 
     def __init__(self, **ranges: Scalar | Iterable[Scalar]) -> None:
@@ -127,7 +127,7 @@ def _holds(condition: Callable[..., bool], point: Point) -> bool:
     except Exception as error:
         code = condition.__code__ if hasattr(condition, "__code__") else None
         raise SuiteError(
-            f"the condition that leaves points out cannot be decided at {dict(point)}: {type(error).__name__}: {error}",
+            f"the condition of `excluding` raises an error at {dict(point)}: {type(error).__name__}: {error}",
             where=f"{code.co_filename}:{code.co_firstlineno}" if code else "",
         ) from error
 

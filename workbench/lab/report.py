@@ -22,7 +22,7 @@ from workbench.lab.table import Grid
 
 @dataclass(frozen=True)
 class Report:
-    """The contents of a report."""
+    """The contents of a report; tables, plots, claims and macros are computed on first use, while `data` is open."""
 
     suite: Suite
     data: Data
@@ -49,7 +49,7 @@ class Report:
 
     @cached_property
     def claims(self) -> tuple[tuple[Claim, Judgement], ...]:
-        """The claims and their standings."""
+        """The claims and their judgements."""
         return tuple((claim, claim.evaluate(self.data)) for claim in self.suite.claims.values())
 
     @cached_property
@@ -98,7 +98,7 @@ class Report:
         return {name: self.display_text(value) for name, value in facts.items()}
 
     def link(self, ids: Sequence[str]) -> str:
-        """Return the address on the page at which some results are shown."""
+        """Return the address on the page that shows the results with these ids."""
         return "#r=" + ",".join(str(self.places[key]) for key in ids if key in self.places)
 
     def embed_results(self) -> str:
@@ -109,7 +109,7 @@ class Report:
 
 
 def gather(lab: Lab, data: Data) -> Report:
-    """Collect the contents of a report."""
+    """Return the report on the newest results of the points that the suite has now."""
     results, _ = lab.store.results()
     ids = {row["id"] for row in data.engine.query("SELECT id FROM latest")}
     used = {key: result for key, result in newest(results).items() if key in ids}

@@ -28,7 +28,7 @@ PAGE = "index.html"
 
 
 def environment() -> Any:
-    """Return the environment of the templates; raise LabError if jinja2 is not installed."""
+    """Return the jinja2 environment of the templates; raise LabError if jinja2 is not installed."""
     jinja2 = package("reports need jinja2", "jinja2")
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True,
@@ -66,7 +66,7 @@ def write_report(lab: Lab, data: Data, folder: Path, *, brief: bool = False) -> 
 
     Raises
     ------
-    LabError: the report cannot be written.
+    LabError: the report cannot be written, or a package of the extra `lab` is not installed.
     """
     remove_paths = partial(text.without_paths, top=lab.top)
     report = replace(gather(lab, data), display_text=remove_paths, options=remove_paths(lab.options))
@@ -90,7 +90,8 @@ def write_report(lab: Lab, data: Data, folder: Path, *, brief: bool = False) -> 
             with replacing(path) as aside:
                 aside.write_text(content, encoding="utf-8")
     except OSError as error:
-        raise LabError(f"the report cannot be written: {error.strerror}", where=str(folder)) from error
+        what, hint = f"the report cannot be written: {error.strerror}", "choose another folder with --out"
+        raise LabError(what, where=str(folder), hint=hint) from error
     return report
 
 

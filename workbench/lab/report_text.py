@@ -33,11 +33,11 @@ _PATH = re.compile(r"(?<![\w.:/~*>-])/[\w.@+=-]+(?:/[\w.@+=-]+)+")
 def without_paths(text: str, top: Path) -> str:
     """Make paths below the top folder relative to it, and shorten all other paths to their last part."""
 
-    def named(match: re.Match[str]) -> str:
+    def shorten(match: re.Match[str]) -> str:
         path = Path(match[0])
         return str(path.relative_to(top)) if path.is_relative_to(top) and path != top else f".../{path.name}"
 
-    return _PATH.sub(named, text)
+    return _PATH.sub(shorten, text)
 
 
 def rerun(suite: str, key: str, options: str = "") -> str:
@@ -52,7 +52,7 @@ def on_gpus(peak_mb: float | None, seconds: float | None) -> str:
 
 
 def cost(results: Iterable[Result]) -> str:
-    """Return the total cost of results: the sum of their times, the peak memory of one; empty without results."""
+    """Return the total CPU time of results, the peak memory of one, and their use of GPUs; empty without results."""
     measured = [result.measured for result in results]
     if not measured:
         return ""
@@ -134,12 +134,12 @@ def _csv(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def latex(value: str) -> str:
-    """Escape the special characters of LaTeX."""
+    """Escape the special characters of LaTeX, and join lines."""
     return "".join(_LATEX.get(c, c) for c in " ".join(value.splitlines()))
 
 
 def grid_latex(grid: Grid) -> str:
-    """Return a table for a paper (it needs the package booktabs)."""
+    """Return a table as LaTeX, which needs the package booktabs."""
     lines = [
         f"% {grid.title}",
         rf"\begin{{tabular}}{{{'l' * len(grid.corner)}{'r' * len(grid.columns)}}}",
@@ -159,7 +159,7 @@ def macro_name(name: str) -> str:
 
 
 def macros_latex(macros: Iterable[tuple[Macro, MacroValue]]) -> str:
-    """Return LaTeX commands for the text of a paper."""
+    """Return a LaTeX command for each macro, or a comment with the reason if the macro has no value."""
     lines = []
     for macro, computed in macros:
         comment = f"% {' '.join(macro.description.split())}" + (f", {macro.unit}" if macro.unit else "")

@@ -34,6 +34,7 @@ class Measured:
     limited_by: what enforced the limits, `cgroup v2` or `rlimits`.
     load, steal: the load average of the last minute, at the end; the share of the last seconds that the host of a
         virtual machine took for other guests.
+    reliable: whether load and steal are low enough for timings to count.
     log: the end of the printed output.
     gpu_seconds, gpu_peak_mb: for the whole process tree on all NVIDIA GPUs, estimated from samples; None without a GPU,
         or if unknown.
@@ -73,7 +74,7 @@ class Result:
     started: str
     """UTC, ISO 8601 with microseconds."""
     run: str
-    """The sweep of the measurement: the time at which it began, and a few random letters."""
+    """The name of the sweep: the time at which it began, and four random hexadecimal digits."""
     commit: str
     command: str
     machine: Mapping[str, Any]

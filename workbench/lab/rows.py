@@ -26,11 +26,11 @@ MISSING = f"install the extra 'lab': {install_extra('lab')}"
 
 
 def package(purpose: str, name: str, *parts: str) -> Any:
-    """Import a package of the extra, and some of its modules; `purpose` starts the error message and ends in its name.
+    """Import a package of the extra `lab` and some of its modules, and return the package.
 
     Raises
     ------
-    LabError: the package is not installed.
+    LabError: the package is not installed; the message begins with `purpose`, which ends in the name of the package.
     """
     try:
         for part in parts:
@@ -46,7 +46,7 @@ def arrow() -> Any:
 
 
 def schema() -> Any:
-    """Return the columns of a file."""
+    """Return the Arrow schema of a file of results."""
     pa = arrow()
     kinds = {**dict.fromkeys(TEXTS, pa.string()), **dict.fromkeys(INTEGERS, pa.int64()),
              **dict.fromkeys(NUMBERS, pa.float64()), "reliable": pa.bool_()}  # fmt: skip
@@ -65,7 +65,7 @@ def flat(result: Result) -> dict[str, Any]:
 
 
 def unflat(row: Mapping[str, Any]) -> Result:
-    """Convert a row to a result."""
+    """Convert a row that `sound` keeps to a result."""
     own = dict(row)
     for name in OBJECTS:
         own[name] = json.loads(own[name])
@@ -75,7 +75,7 @@ def unflat(row: Mapping[str, Any]) -> Result:
 
 
 def sound(table: Any) -> tuple[Any, str]:
-    """Return a table with our columns without the rows that are not results, and a description of those."""
+    """Return a table of `schema` without the rows that are not results, and a description of those rows."""
     bad = _unsound(table)
     if not bad:
         return table, ""

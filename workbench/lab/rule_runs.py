@@ -1,7 +1,7 @@
 """Runs of rules as measurements: the cost per event of an engine, and its composites.
 
-The rule of this module: only the engine is measured. Events are made before, and composites are examined while the
-clock is stopped.
+The rule of this module: only the engine is measured. Events are generated, and composites examined, while the clock
+is stopped.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def rule_run(
 
     Parameters
     ----------
-    settings: the unit of times, and whether T-Rex is followed. With `profiled`, matches are counted, and everything
-        takes longer; without it, `matches` is None.
-    unmeasured: the number of events before the measurement, such as to fill windows; their composites do not count.
+    settings: the unit of times, and whether the semantics is that of T-Rex. With `profiled`, matches are counted,
+        and everything takes longer; without it, `matches` is None.
+    unmeasured: the number of events before the measurement, for example to fill windows; their composites do not count.
     """
     settings = settings or EngineSettings()
     rules_in_units = in_units(rules, settings.unit, dates=settings.dates, trex=settings.trex)

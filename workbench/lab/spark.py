@@ -1,8 +1,8 @@
 """Sweeps over a Spark cluster, and the tables as Spark SQL.
 
-The points are a DataFrame and go through `mapInPandas` in batches. A supervisor process on the executor's machine
-measures a batch and stores its results as they come, and at the end as one file named after the batch. So a batch that
-Spark repeats, because a worker was lost, continues from the stored results, and is stored once.
+The points are a DataFrame and go through `mapInPandas` in batches. A Python worker of Spark measures a batch, with a
+supervisor process on its machine, and stores the results as they come, at the end as one file named after the batch. So
+a batch that Spark repeats, because a worker was lost, continues from the stored results, and is stored once.
 The store and the suite must be visible under the same paths everywhere (a shared file system, or one machine).
 """
 
@@ -143,7 +143,7 @@ def _new_results(store: ResultStore, before: set[Path]) -> Iterator[Result]:
 
 
 _slots: dict[tuple[str, str, int], SupervisorSlot] = {}
-"""The supervisor of this Python worker of Spark, kept between batches."""
+"""The supervisor of each suite and folder in this Python worker of Spark, which serves all batches."""
 
 
 class Measurer:

@@ -208,7 +208,7 @@ class ResultStore:
         return sorted(map(unflat, table.to_pylist()), key=lambda r: (r.started, r.id)), broken
 
     def points(self, keys: Iterable[str]) -> dict[tuple[str, str], list[str]]:
-        """Return experiment and point (as text) of the results whose keys have these prefixes, with the prefixes."""
+        """Return, by experiment and point (as text), those of the prefixes `keys` that keys of its results have."""
         table, _ = self.table()
         prefixes: dict[tuple[str, str], list[str]] = {}
         rows = table.select(["key", "experiment", "point"]).to_pydict()
@@ -270,7 +270,7 @@ def first_line(error: Exception) -> str:
 
 
 def newest(results: Iterable[Result]) -> dict[str, Result]:
-    """Return the newest result of each experiment, point and repetition, whatever code it was measured with."""
+    """Return the newest result of each experiment, point and repetition, by id, whatever code it was measured with."""
     latest: dict[tuple[str, str, int], Result] = {}
     for result in sorted(results, key=lambda r: r.started):
         latest[result.experiment, as_text(result.point), result.repetition] = result

@@ -56,7 +56,7 @@ class Suite:
 
     def __init__(self, name: str, title: str, doc: str = "", *, depends: Iterable[str] = ()) -> None:
         if not _NAME.fullmatch(name):
-            raise SuiteError(f"a suite cannot be called '{name}'", hint="use letters, digits, _ and -")
+            raise SuiteError(f"a suite cannot be called '{name}'", hint="use letters, digits, _ and -, a letter first")
         self.name, self.title, self.doc = name, title, doc
         self.depends = tuple(depends)
         self.experiments: dict[str, Experiment] = {}
@@ -103,7 +103,8 @@ class Suite:
     def _prerequisite(self, make: Callable[..., None]) -> Prerequisite:
         prerequisite = self.prerequisites.get(make.__name__)
         if prerequisite is None or prerequisite.make is not make:
-            raise SuiteError(f"'{make.__name__}' is not a prerequisite of the suite", hint="decorate it")
+            hint = "decorate it with `@suite.prerequisite`"
+            raise SuiteError(f"'{make.__name__}' is not a prerequisite of the suite", hint=hint)
         return prerequisite
 
     # --- evaluation -----------------------------------------------------------------------------------------
@@ -184,9 +185,10 @@ class Suite:
     def _add(self, known: dict[str, _Named], item: _Named, form: re.Pattern[str] = _NAME) -> _Named:
         name, what = item.name, type(item).__name__.lower()
         if not form.fullmatch(name):
-            raise SuiteError(f"suite '{self.name}': a {what} cannot be called '{name}'", hint="use letters, digits, _")
+            hint = "use letters, digits and _, a letter first"
+            raise SuiteError(f"suite '{self.name}': '{name}' cannot be the name of this {what}", hint=hint)
         if name in known:
-            raise SuiteError(f"suite '{self.name}' has two of {what} '{name}'")
+            raise SuiteError(f"suite '{self.name}' has two {what}s '{name}'", hint="rename one")
         known[name] = item
         return item
 

@@ -91,7 +91,7 @@ def load_suite(path: Path) -> Suite:
     if not isinstance(suite, Suite):
         raise SuiteError("this file has no `suite = Suite(...)`", where=str(path))
     if suite.name != path.stem:
-        raise SuiteError(f"the suite is called '{suite.name}', and its file is not", where=str(path))
+        raise SuiteError(f"the suite is called '{suite.name}', its file '{path.stem}'", where=str(path), hint="rename one")
     return suite
 
 

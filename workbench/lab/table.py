@@ -35,7 +35,7 @@ class Statistic:
     scale: float = 1.0
     unit: str = ""
     of_numbers: bool = True
-    """Whether it requires numbers."""
+    """Whether the statistic requires numbers."""
 
     @property
     def expression(self) -> str:
@@ -48,7 +48,7 @@ class Statistic:
         return bool(value) if self.word == "number" else value is not None
 
     def as_(self, unit: str, scale: float) -> Statistic:
-        """Convert to another unit: `median("cpu").as_("ms", 1000)`."""
+        """Return the statistic in another unit: `median("cpu").as_("ms", 1000)`."""
         return replace(self, scale=scale, unit=unit, of_numbers=True)
 
 
@@ -172,7 +172,7 @@ class Table:
             check_statistic(self.experiment, statistic, f"table '{self.name}'")
         for beside in self.beside:
             if not set(beside.by) <= set(self.groups):
-                raise SuiteError(f"table '{self.name}': '{beside.label}' is by {beside.by}, which are not all shown")
+                raise SuiteError(f"table '{self.name}' lacks an axis of '{beside.label}': {', '.join(beside.by)}")
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -271,7 +271,7 @@ def check_statistic(experiment: Experiment, statistic: Statistic, where: str) ->
     if statistic.of_numbers and kind not in (int, float):
         raise SuiteError(
             f"{where}: '{column}' is {'true or false' if kind is bool else 'a text'}, not a number",
-            hint="`only` and `number` take anything, without another unit",
+            hint="`number` takes anything; in tables `only`, `minimum` and `maximum`, too, without another unit",
         )
 
 
@@ -294,7 +294,7 @@ def own_unit(experiment: Experiment, column: str) -> str:
 
 
 def format_value(value: Any) -> str:
-    """Format a value for people: three significant digits, whole numbers in full."""
+    """Format a value for people: three significant digits, the whole part in full."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -98,6 +98,9 @@ PHRASES = {
     rf"(?:\bfrom|{_SELECTS})\s+(\w+)\s+§(?!(?:where|limit|emit|order)\b)([A-Za-z]\w*)\s+(?:and|emit|where|within)\b": (
         r"a name is given with as: \1 as \2"
     ),
+    rf"\bdefine\s+(\w+)\s*((?:\([^()]*\))?)\s*from\b{_RULE}§emit\b": (
+        r"a rule that ends with emit declares its type first: declare \1\2, then from ... emit \1(attribute = value)"
+    ),
     r"\bemit\s+\w+\s*(?:\([^()]*\)\s*)?§(?:,|and\b|emit\b)": "a rule emits one composite: write two rules",
     r"\b(?:rule\s+\w+|\w+)\s*§\{": "rules have no braces: attributes go in parentheses, TYPE(value > 1)",
     r"§(?:(?:at\s+most\s+)?once\b|every\s+\d)": "write at most once in 5 min, or at most once in 5 min per $a",

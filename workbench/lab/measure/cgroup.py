@@ -1,8 +1,8 @@
 """Limits and measurements of a whole process tree by Linux control groups (v2), if this user may create them.
 
 A group is created below the one named in WORKBENCH_CGROUP, or below our own; either must delegate the memory controller
-(`cgroup.subtree_control`). `systemd-run --user --scope -p Delegate=yes` starts a scope that can be set up so. If
-anything fails, there is no group, and rlimits set the limits instead.
+(`cgroup.subtree_control`). `systemd-run --user --scope -p Delegate=yes` starts a scope that can do so. If anything
+fails, there is no group, and rlimits set the limits instead.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The process in which experiments run: it performs one task after another, until there are no more.
 
-It reports the start and the end of each measurement, with its own CPU time. Its supervisor handles its end, at any
-moment and in any way. It never returns: it ends without the cleanup that a copy of its parent would do.
+It reports the start and the end of each measurement, with the CPU time of its process tree. It may end at any moment
+and in any way, which its supervisor handles. It never returns: it exits without the cleanup, which is its parent's.
 """
 
 from __future__ import annotations
@@ -126,9 +126,9 @@ def check_outputs(experiment: Experiment, result: Any) -> dict[str, Any]:
         kinds = {float: (int, float, str), int: (int,), bool: (bool,), str: (str,)}[output.kind]
         value = outputs[name]
         odd_bool = isinstance(value, bool) and output.kind is not bool
-        infinite = isinstance(value, str) and output.kind is float and not isinstance(result[name], float)
-        if value is not None and (not isinstance(value, kinds) or odd_bool or infinite):
-            raise TypeError(f"output '{name}' is {result[name]!r}, and was declared as {output.kind.__name__}")
+        odd_text = isinstance(result[name], str) and output.kind is float  # the text of an infinite float is plain
+        if value is not None and (not isinstance(value, kinds) or odd_bool or odd_text):
+            raise TypeError(f"output '{name}' is {result[name]!r}, but was declared as {output.kind.__name__}")
         if isinstance(value, int) and not fits(value):
             raise TypeError(f"output '{name}' is {value}, which has more than 64 bits: declare it as float or str")
     return outputs

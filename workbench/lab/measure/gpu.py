@@ -80,7 +80,7 @@ class GpuUse:
         self._peak = max(self._peak, now)
 
     def _memory(self, device: Any) -> float:
-        """Return the memory that they hold, in MB."""
+        """Return the memory of a GPU that the processes hold, in MB."""
         try:
             processes = self._nvml.nvmlDeviceGetComputeRunningProcesses(device)
         except self._nvml.NVMLError:
@@ -111,12 +111,12 @@ class GpuUse:
 
     @property
     def peak_mb(self) -> float | None:
-        """The peak memory that they held together, in MB; None if unknown."""
+        """The peak memory that the processes held together, in MB; None if unknown."""
         return self._peak if self._memory_known and self._visible else None
 
     @property
     def seconds(self) -> float | None:
-        """The seconds in which a GPU worked for them, summed over GPUs; None if unknown."""
+        """The seconds in which a GPU worked for the processes, summed over GPUs; None if unknown."""
         long_enough = time.time_ns() // 1000 - self._begin > LONGEST_PERIOD * 1e6
         is_known = self._sampled or long_enough or not self._seen
         return self._seconds if self._time_known and self._visible and is_known else None

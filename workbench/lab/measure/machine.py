@@ -70,7 +70,7 @@ def _git(folder: Path, *arguments: str) -> str:
 
 
 class MachineLoad:
-    """The load of the machine by other work."""
+    """The load of the machine, and the time that its host takes for other guests."""
 
     def __init__(self) -> None:
         self._before = self._now = self._count_ticks()

@@ -1,6 +1,6 @@
 """The process that runs experiments, each in a child process, and survives their crashes.
 
-It loads the suite, and forks a child for a task; it keeps a child for the next task only if the experiment allows that
+It loads the suite, and forks a child for a task; it reuses a child for the next task only if the experiment allows that
 and nothing went wrong. It is the subreaper of all processes that a child starts: it inherits orphans, kills them, and
 counts their CPU time. It reads tasks from standard input and writes measurements to standard output, as frames, and
 ends, with all its descendants, when its caller is gone.
@@ -38,7 +38,7 @@ from workbench.smv.engines.ending import out_of_memory
 
 PR_SET_CHILD_SUBREAPER = 36
 MAX_TASKS = 300
-"""Maximum number of tasks of one kept child: libraries leak some memory with each."""
+"""Maximum number of tasks of one child: libraries leak some memory with each."""
 MAX_GROWTH_MB = 64.0
 LOG_TAIL = 4000
 _GRACE = 2.0  # seconds in which the processes of a child may end by themselves
@@ -203,7 +203,8 @@ class Supervisor:
         group_full = self._group is not None and self._group.out_of_memory
         nearly = limits.memory_mb is not None and peak > 0.9 * limits.memory_mb
         if ended == "memory" or group_full or out_of_memory(log) or nearly:
-            return {"status": Status.MEMORY, "reason": f"limit of {limits.memory_mb} MB, reached {peak:.0f} MB"}
+            limit = "no limit" if limits.memory_mb is None else f"limit of {limits.memory_mb} MB"
+            return {"status": Status.MEMORY, "reason": f"{limit}, reached {peak:.0f} MB"}
         last_words = "\n".join([line for line in log.splitlines() if line.strip()][-3:])
         return {"status": Status.CRASH, "reason": "; ".join(filter(None, [_describe_status(status), last_words]))}
 
@@ -233,7 +234,7 @@ class Supervisor:
     def _retire(self, child: Child, *, now: bool) -> tuple[int | None, float, float]:
         """End a child and its descendants; return its exit status, the total CPU seconds, the peak memory of one."""
         self._child = None
-        os.close(child.jobs)  # the child ends when its jobs do, and its processes end with it
+        os.close(child.jobs)  # the child ends when its jobs do; at the deadline it and all descendants are killed
         deadline = time.monotonic() + (0.0 if now else _GRACE)
         status, cpu, largest, pause = None, 0.0, 0.0, 0.001
         _wait_for(child.pid, deadline)
@@ -255,7 +256,7 @@ class Supervisor:
             if pid == child.pid:
                 status = os.waitstatus_to_exitcode(raw)
         os.close(child.answers)
-        for name in os.listdir(self._scratch):  # files that it has left in its temporary folder
+        for name in os.listdir(self._scratch):  # files that the child has left in its temporary folder
             path = os.path.join(self._scratch, name)
             shutil.rmtree(path, ignore_errors=True)
             with contextlib.suppress(OSError):
@@ -264,7 +265,7 @@ class Supervisor:
 
 
 def _can_go_on(child: Child, final: Frame, peak: float) -> bool:
-    """Whether a child can take another task: it left no process behind, and has not grown much."""
+    """Whether a child can take another task: its last one ended well, left no process behind, and leaked little."""
     well = final["status"] in ("ok", "wrong verdict") and child.tasks < MAX_TASKS
     alone = len(descendants(os.getpid())) <= 1 + len(descendants(child.pid))
     return well and alone and peak - child.first_mb <= MAX_GROWTH_MB

@@ -19,7 +19,7 @@ def resident_mb(pids: Iterable[int]) -> float:
 
 
 def cpu_of(pids: list[int]) -> float:
-    """Return the CPU seconds that living processes have used themselves, with all their threads."""
+    """Return the CPU seconds that the living threads of processes have used."""
     nanoseconds = 0
     for pid in pids:
         with contextlib.suppress(OSError):

@@ -20,7 +20,7 @@ _FIRST_GLANCE, _GLANCE = 0.005, 0.1
 
 @dataclass
 class Child:
-    """A child process with its pipes."""
+    """A child process with the descriptors of its pipes, the number of its tasks, and the peak memory of the first."""
 
     pid: int
     jobs: int

@@ -1,4 +1,4 @@
-"""Access control: only pages of the application itself, on this machine, are answered.
+"""Access control: the application answers requests to its own address, and changes come from its own pages only.
 
 The rule of this module: no other `Host` gets an answer, and no other `Origin` can change anything.
 """
@@ -14,7 +14,7 @@ ALWAYS = (
     (b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"), (b"cache-control", b"no-store"),
 )  # fmt: skip
-"""Headers of every answer. With `no-referrer` a browser would not send the origin of its own forms either."""
+"""Headers of every answer. With the policy `no-referrer`, browsers would omit the origin of our own forms, too."""
 
 
 def policy(nonce: str) -> str:
@@ -54,12 +54,13 @@ class OwnPagesOnly:
         if scope["type"] == "http" and not self.is_allowed(scope):
             headers = [(b"content-type", b"text/plain")]
             await answer({"type": "http.response.start", "status": 403, "headers": headers})
-            await answer({"type": "http.response.body", "body": b"only pages of this application may ask this"})
+            text = f"only pages of this application may send requests: open http://{HOST}:{self.port}/"
+            await answer({"type": "http.response.body", "body": text.encode()})
             return
         await self.application(scope, receive, answer)
 
     def is_allowed(self, scope: Scope) -> bool:
-        """Whether a request comes from our own pages."""
+        """Whether a request has our address, and an origin that is ours; only a request that reads may omit it."""
         headers: dict[str, list[str]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))

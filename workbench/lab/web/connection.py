@@ -34,7 +34,7 @@ class TimedConnection(H11Protocol):  # type: ignore[misc]
         super().connection_lost(exc)
 
     def _watch(self) -> None:
-        """Run the timer exactly while a request is arriving."""
+        """Start the timer if the first request is awaited or a request is arriving; stop it otherwise."""
         if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
             self._stop()
         elif self.clock is None:

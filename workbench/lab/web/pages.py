@@ -93,7 +93,7 @@ class Pages:
         return JSONResponse({} if lab is None else self.site.runner(lab).state())
 
     async def start(self, request: Request) -> Response:
-        """Start the sweep that a form asks for."""
+        """Start the sweep that a form requests."""
         lab = self._lab(request)
         if lab is None:
             return self.missing("There is no such suite.")

@@ -95,7 +95,7 @@ def page_of(lab: Lab, result: Result) -> Measured:
 
 
 def read_selection(lab: Lab, form: Mapping[str, Sequence[str]], known: Container[str] = ()) -> Selection:
-    """Return the selection that a form asks for; unknown experiments, values and ids in it are ignored."""
+    """Return the selection that a form requests; unknown experiments, values and ids in it are ignored."""
     suite = lab.suite
     keys = tuple(dict.fromkeys(key.partition(".")[0] for key in form.get("id", ()) if key in known))
     experiments = tuple(name for name in suite.experiments if name in form.get("experiment", ()))
