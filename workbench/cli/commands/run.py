@@ -44,12 +44,12 @@ def options(parser: PagedParser) -> None:
         help="a log, or - for the standard input; a folder, or a pattern in quotes, stands for all of its files",
     )
     parser.add_argument(
-        "--output", action="append", metavar="[NAME=]FILE",
-        help="a file; its name gives the format (default: standard output); NAME=FILE: for this output (repeatable)",
+        "-o", "--output", action="append", metavar="[NAME=]FILE",
+        help="a file; its name gives the format (default: print the rows); NAME=FILE: this output (repeatable)",
     )  # fmt: skip
     parser.add_argument(
         "--columns", dest="list_columns", action="store_true",
-        help="show the columns of the input, their types and their uses; run nothing",
+        help="show the input's columns, types and uses; run nothing",
     )  # fmt: skip
     parser.add_argument("--progress", action="store_true", help="show progress and a summary, even without a terminal")
     o.parameter_options(parser)
