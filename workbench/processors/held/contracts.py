@@ -109,8 +109,8 @@ class EnforcedContract(Functional):
 
 
 def breaks(contract: str) -> str:
-    """Return the message that a step breaks a contract."""
-    return f"it breaks: {contract}"
+    """Return the message that a contract is broken."""
+    return f"{contract} is broken"
 
 
 def monitored(program: Program) -> Pipeline:

@@ -43,7 +43,7 @@ class ContractHolds(Property):
         prop = invariant(
             str(self),
             lambda system: system.watched[contract.name].holds,
-            f"it breaks: {contract}",
+            f"{contract} is broken",
             partial(_speaks, contract),
         )
         return posed, replace(prop, conditions=self.conditions)
