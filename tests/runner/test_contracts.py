@@ -90,7 +90,7 @@ def test_the_meaning_of_a_monitored_pipeline() -> None:
     watched = monitored(PROGRAM)
     assert [name for name, _ in watched.outputs] == ["out"]
     assert watched.denote([LEGAL]) == ([1, 3, 6, 10, 15],)
-    with pytest.raises(Overflow, match="guarantee out >= 0 .* is broken"):
+    with pytest.raises(Overflow, match=r"guarantee out >= 0 .* is broken"):
         watched.denote([[1, -2, 5]])
 
 

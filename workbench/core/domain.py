@@ -301,6 +301,11 @@ class SomeTexts(Enum):
 
 
 @dataclass(frozen=True)
+class SomeNumbers(Enum):
+    """The domain of a pipe in a model of rules: these numbers, by their text, since they are far apart or fractions."""
+
+
+@dataclass(frozen=True)
 class SomeFloats(Range):
     """The domain that replaces `float` in a model: the whole numbers lo..hi."""
 

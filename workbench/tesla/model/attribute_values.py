@@ -101,7 +101,7 @@ def _compare_leaves(
         elif isinstance(each, t.Operation) and each.operator in ("+", "-", "*", "/"):
             shifts += [(each.operator, leaf.value) for leaf in each.operands if isinstance(leaf, t.Literal)]
     bare = whole.operands if is_comparison(whole) else ()
-    constants = [each for each in map(_constant_of, bare) if each is not None]
+    constants = [each for each in map(constant_of, bare) if each is not None]
     if constants and any(map(_is_computed, bare)):  # such as 20 in `A.x - B.x > 20`: values at that distance
         constants.append(0)
     return ComparedAttributes(attributes, constants, shifts, ordered)
@@ -114,11 +114,12 @@ def _is_computed(expression: t.Expression) -> bool:
     return not any(isinstance(each, t.Literal) for each in expression.operands)
 
 
-def _constant_of(expression: t.Expression) -> Value | None:
+def constant_of(expression: t.Expression) -> Value | None:
+    """Return the value of a literal, which may be negative; None for other expressions."""
     if isinstance(expression, t.Literal):
         return expression.value
     if isinstance(expression, t.Operation) and expression.operator == "neg":
-        inner = _constant_of(expression.operands[0])
+        inner = constant_of(expression.operands[0])
         return None if inner is None else -inner
     return None
 
@@ -129,6 +130,7 @@ def value_tables(
     presets: Mapping[AttributeKey, Sequence[Value | None]],
     facts: Collection[str] = (),
     rows: Facts | None = None,
+    asked: Sequence[ComparedAttributes] = (),
     *,
     variety: int = 1,
 ) -> dict[AttributeKey, ValueTable]:
@@ -140,14 +142,16 @@ def value_tables(
     presets: preset values of some attributes; None is null, which other attributes never are.
     facts: types of facts whose rows are arbitrary.
     rows: the rows of the other facts: events are compared with their values.
+    asked: the comparisons of a question about the rules.
     variety: a factor for the default numbers of values, and for the values around constants.
     """
     count = DEFAULT_VALUE_COUNT * variety if count is None else count
     tables: dict[AttributeKey, ValueTable] = {}
     compared = (each for rules in rule_sets for rule in rules.resolved for each in _rule_comparisons(rule))
-    grouped = comparison_classes((*compared, *_fact_comparisons(rule_sets, rows or {})))
+    grouped = comparison_classes((*compared, *asked, *_fact_comparisons(rule_sets, rows or {})))
     emitted = {(rule.emits, each.name) for rules in rule_sets for rule in rules.rules for each in rule.evaluations}
     keys_read = {attribute for rules in rule_sets for attribute in read_attributes(rules)}
+    keys_read |= {attribute for each in asked for attribute in each.attributes}
     for rules in rule_sets:
         for name in (*rules.primitives, *facts):
             for attribute, domain in rules.declarations[name].domains.items():
@@ -194,7 +198,7 @@ def _values(
         texts = list(dict.fromkeys(each for each in constants if isinstance(each, str)))
         fresh = (name for name in _fresh_names() if name not in texts)
         return texts + [next(fresh) for _ in range(max(count - len(texts), 1))]
-    numbers = sorted({_as_fraction(each) for each in constants if isinstance(each, int | float) and each is not True})
+    numbers = sorted({as_fraction(each) for each in constants if isinstance(each, int | float) and each is not True})
     if not numbers and not shifts:
         return list(range(count))
     fractions = _values_around(numbers, shifts, max(beside, bool(shifts)))
@@ -214,7 +218,7 @@ def _values_around(numbers: Sequence[Fraction], shifts: Sequence[tuple[str, Valu
     shifted = set[Fraction]()
     for sign, shift in shifts:
         if isinstance(shift, int | float):
-            by = _as_fraction(shift)
+            by = as_fraction(shift)
             for each in numbers:
                 shifted |= {each + by, each - by} if sign in "+-" else {each * by}
     unit = Fraction(1, max(each.denominator for each in (*numbers, *shifted)))
@@ -224,11 +228,11 @@ def _values_around(numbers: Sequence[Fraction], shifts: Sequence[tuple[str, Valu
 
 def _base(shifts: Sequence[tuple[str, Value]]) -> Fraction:
     """Return a number that stays whole when multiplied with the factors in rules."""
-    factors = [_as_fraction(by) for sign, by in shifts if sign in "*/" and isinstance(by, int | float)]
+    factors = [as_fraction(by) for sign, by in shifts if sign in "*/" and isinstance(by, int | float)]
     return Fraction(math.prod(each.denominator for each in factors) if factors else 0)
 
 
-def _as_fraction(number: Any) -> Fraction:
+def as_fraction(number: Any) -> Fraction:
     """Return a number as an exact fraction of its decimal text."""
     return Fraction(Decimal(repr(number)) if isinstance(number, float) else number)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Range, Value
+from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Range, SomeNumbers, Value
 from workbench.core.ops import ADD, EQ, SUB, Conversion, as_term, ite, negate
 from workbench.core.term import Term, const, exactly
 from workbench.tesla.model.guarded_values import GuardedValue, ValueTable
@@ -46,7 +46,8 @@ class ValueEncoding(NamedTuple):
             if max(whole) - min(whole) < (1 if exact else 4) * len(whole):
                 return cls.of_pairs(table, Range(min(whole), max(whole)), values, whole)
         names = list(map(name_value, values))
-        return cls.of_pairs(table, Enum(tuple(names)), values, names)
+        numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in values)
+        return cls.of_pairs(table, (SomeNumbers if numbers else Enum)(tuple(names)), values, names)
 
     @classmethod
     def of_pairs(

@@ -12,13 +12,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from workbench.core.domain import Bool, Domain, Enum, SomeTexts
+from workbench.core.domain import Bool, Domain, Enum, Range, SomeNumbers, SomeTexts
 from workbench.core.fields import parts
 from workbench.core.function import LIBRARY, Function
-from workbench.core.ops import EQ, conjunction, disjunction, either, negate
+from workbench.core.ops import EQ, both, conjunction, disjunction, either, ite, negate
 from workbench.core.term import TRUE, Term, const, leaves
 from workbench.core.typing_rules import advise_condition
-from workbench.errors import LanguageError
+from workbench.errors import LanguageError, TypingError
 from workbench.ir.system import System
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator, apply_untyped, at
@@ -48,6 +48,9 @@ OPERATORS = {"->": "implies", "R": "V"}
 """The names of operators in formulas, where they differ from the language."""
 CONDITIONS = "and", "or", "not", "->"
 """The operators whose operands are conditions."""
+COMPARISONS = "=", "!=", "<", "<=", ">", ">="
+MAX_NUMBER = 10**9
+"""Maximum absolute value of a number in arithmetic of properties of rules."""
 
 
 class Labels(Evaluator):
@@ -167,7 +170,9 @@ class Labels(Evaluator):
         if isinstance(e, s.Operation) and e.operator in ("=", "!="):
             self._refuse_text(arguments, e)
         with at(e.where):
-            return apply_untyped(function, arguments)
+            if isinstance(e, s.Operation) and e.operator in COMPARISONS:
+                return _compare(function, arguments)
+            return apply_untyped(function, list(map(_number, arguments)))
 
     def _refuse_text(self, arguments: list[Any], e: s.Expression) -> None:
         """Refuse a comparison with a text that the model does not have."""
@@ -247,6 +252,37 @@ class Labels(Evaluator):
         with at(e.where):
             queue = queue_named(self.system, name)
         return queue.length if e.name == "length" else EQ(queue.length, queue.capacity)
+
+
+def _compare(function: Function, arguments: list[Any]) -> Any:
+    """Apply a comparison to values, of which some may be numbers by name."""
+    for place, each in enumerate(arguments):
+        if isinstance(each, Term) and isinstance(each.domain, SomeNumbers):
+            truths = ((label, _compare(function, [*arguments[:place], number, *arguments[place + 1 :]]))
+                      for label, number in _list_numbers(each.domain))  # fmt: skip
+            named = ((EQ(each, const(label, each.domain)), truth) for label, truth in truths if truth is not False)
+            return disjunction(here if truth is True else both(here, truth) for here, truth in named)
+    return apply_untyped(function, arguments)
+
+
+def _number(value: Any) -> Any:
+    """Return a number by name as a number, and other values as they are; TypingError if it may be a fraction."""
+    if not isinstance(value, Term) or not isinstance(value.domain, SomeNumbers):
+        return value
+    numbers = _list_numbers(value.domain)
+    if not all(abs(number) <= MAX_NUMBER and number == int(number) for _, number in numbers):
+        raise TypingError(f"a model has no arithmetic on values of {value.domain}", hint="compare it with a number")
+    whole = Range(min(int(number) for _, number in numbers), max(int(number) for _, number in numbers))
+    (_, first), *others = numbers
+    result: Any = const(int(first), whole)
+    for label, number in others:
+        result = ite(EQ(value, const(label, value.domain)), const(int(number), whole), result)
+    return result
+
+
+def _list_numbers(domain: SomeNumbers) -> list[tuple[str, int | float]]:
+    """Return the names of numbers with the numbers; infinities have names, too."""
+    return [(label, int(label) if label.lstrip("-").isdigit() else float(label)) for label in domain.labels]
 
 
 def _part(e: s.Expression, pipe: str, value: Any, domain: Domain, label: str) -> tuple[Any, Domain]:
