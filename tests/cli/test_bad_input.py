@@ -208,7 +208,7 @@ def test_values_of_inputs_where_there_are_no_rules(workbench: Run, pipe: Pipe, g
 def test_floats_beside_int_have_a_remedy_for_the_check(workbench: Run, pipe: Pipe) -> None:
     text = "pipeline p(used: float, time: int) -> bool {{ return used + {} > 3.0 }}"
     done = workbench("check", pipe(text.format("time")), "-N", 4)
-    rejected(done, "'+' combines values of float (0..4 in a check) and of int (int mod 4 in a check)")
+    rejected(done, "'+' combines values of float (-1..4 in a check) and of int (int mod 4 in a check)")
     assert "give both a range in the program, such as 0..7" in done.err
     followed = pipe("pipeline p(used: 0..7, time: 0..7) -> bool { return used + time > 3 }")
     assert workbench("check", followed, "--quiet", "-p", "always(not out)").code == 1
@@ -218,8 +218,8 @@ def test_start_values_that_are_floats(workbench: Run, pipe: Pipe) -> None:
     text = "pipeline p(x: float) -> bool {{ return cumulate(x, max, {}) > 11.0 }}"
     assert workbench("check", pipe(text.format("0.0")), "--quiet", "-p", "always(not out)").code == 1
     done = workbench("check", pipe(text.format("0.5")))
-    rejected(done, "the start value 0.5 is not in 0..12")
-    assert "floats are whole numbers in a check, here 0..12" in done.err
+    rejected(done, "the start value 0.5 is not in -1..12")
+    assert "floats are whole numbers in a check, here -1..12" in done.err
 
 
 def test_a_bool_that_a_property_compares_with_a_number(workbench: Run, pipe: Pipe) -> None:

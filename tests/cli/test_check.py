@@ -111,10 +111,17 @@ def test_quiet_says_the_bounds_of_every_verdict(workbench: Run, pipe: Callable[[
     file = pipe("pipeline p(t: float) -> bool { return t > 30.0 }")
     done = workbench("check", file, "-p", "always (out)", "-p", "always (t >= 0.0)", "--quiet")
     first, second = done.out.splitlines()
-    assert first.endswith("(float = 0..31)")  # which has nothing to do with N
-    assert second.endswith("(float = 0..31)")
+    assert first.endswith("(float = -1..31)")  # which has nothing to do with N
+    assert second.endswith("(float = -1..31)")
     failed = workbench("check", pipe("pipeline p(x: int) -> bool { return x > 3 }"), "-p", "always (out)", "--quiet")
     assert failed.out.rstrip().endswith("(N = 8)")
+
+
+def test_floats_reach_the_constants_of_a_property(workbench: Run, pipe: Callable[[str], Path]) -> None:
+    """2 * x > 150 where x > 75; the constants of the pipeline alone need no more than 2."""
+    file = pipe("pipeline p(x: float) -> float { return x * 2.0 }")
+    for prop, code in {"never(out > 150)": 1, "can(out > 150.5)": 0, "always (out >= -7.0)": 1}.items():
+        assert workbench("check", file, "-p", prop).code == code
 
 
 def test_quiet_says_the_bounds(workbench: Run) -> None:

@@ -151,10 +151,10 @@ def test_a_disagreement_shrinks_to_a_test(monkeypatch):
     text = rule_disagreement(found)
     known = {}
     exec(text, known)
-    known["test_engines_tell_what_the_rules_mean"]()
+    known["test_engines_emit_what_the_rules_mean"]()
     monkeypatch.setattr("workbench.conformance.compare.rule_engines.engines_here", lambda: differs)
     with pytest.raises(AssertionError):
-        known["test_engines_tell_what_the_rules_mean"]()
+        known["test_engines_emit_what_the_rules_mean"]()
 
 
 def test_a_written_test_has_all_that_it_needs():
@@ -163,7 +163,7 @@ def test_a_written_test_has_all_that_it_needs():
     exec(rule_disagreement(RuleDisagreement(case, "cdp", [], [], 0)), known)
     shown = rule_disagreement(RuleDisagreement(case, "cdp", [], [], 0))
     assert all(each in shown for each in ("until=9", "trex=True", "saved=1", 'float("nan")', '{"G": [(1,), (2,)]}'))
-    known["test_engines_tell_what_the_rules_mean"]()
+    known["test_engines_emit_what_the_rules_mean"]()
 
 
 @pytest.mark.parametrize(

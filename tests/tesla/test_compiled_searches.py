@@ -141,5 +141,5 @@ def test_the_plan_says_what_is_searched_first_and_where_bands_are():
         made = parse_rules(f"{TYPES}rule one: from B and {text} emit O(x = A.x, y = X.y)")
         shown.append(plan_text(SetPlan(made), made, timed=False))
         assert ": A in bands of x, retained for 30; for one: each A\n" in shown[-1]
-    assert "\n  compiled searches them in this order: last X, each A\n" in shown[0]
-    assert "in this order" not in shown[1]
+    assert "\n  order in which compiled searches: last X, each A\n" in shown[0]
+    assert "order in which" not in shown[1]

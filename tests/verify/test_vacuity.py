@@ -455,3 +455,16 @@ def test_can_and_never_ask_for_the_value_of_a_boolean_pipe_and_for_events_on_oth
         shown = wb.check(program, "can(out1)").counterexample
         assert shown is not None
         assert shown.steps[-1].pipes["ge"] is True
+
+
+@pytest.mark.parametrize(("one", "other", "same"), [
+    ("x * x", "x", False), ("x * x", "x * x * x", False), ("abs(x)", "x", False), ("x * y", "y * x", True),
+    ("x * y", "x * x * y", False), ("abs(x) * y", "x * abs(y)", False),
+])  # fmt: skip
+def test_floats_that_hide_no_difference(one: str, other: str, same: bool) -> None:
+    """0 and 1 are equal to their squares, and positive floats to their absolute values."""
+    together = wb.Settings(environment=wb.Environment("synchronised"))
+    left, right = (
+        wb.parse(f"pipeline p(x: float, y: float) -> float {{ return {each} + y }}").get() for each in (one, other)
+    )
+    assert wb.equiv(left, right, settings=together).outcome == ("holds" if same else "fails")

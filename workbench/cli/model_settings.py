@@ -16,13 +16,16 @@ from workbench.errors import InputError, refuse_unknown
 if TYPE_CHECKING:
     from workbench.core.domain import Domain, Value
     from workbench.core.pipeline import Pipeline
+    from workbench.language import PropertySyntax
     from workbench.tesla.model.build import RuleBounds
     from workbench.tesla.rule_set import RuleSet
     from workbench.verify.answer.settings import Settings
 
 
-def pipeline_settings(args: argparse.Namespace, pipeline: Pipeline) -> Settings:
-    """Return the settings for checking a pipeline, with its queues."""
+def pipeline_settings(
+    args: argparse.Namespace, pipeline: Pipeline, properties: Sequence[PropertySyntax] = ()
+) -> Settings:
+    """Return the settings for checking a pipeline, with its queues and the numbers that properties compare with."""
     from workbench.core.domain import Overflowing
     from workbench.verify.answer.settings import Settings
     from workbench.verify.ask.environment import Environment
@@ -37,7 +40,7 @@ def pipeline_settings(args: argparse.Namespace, pipeline: Pipeline) -> Settings:
         texts=texts,
         floats=floats,
         **_decision(args),
-    ).fit(pipeline)
+    ).fit(pipeline, properties=properties)
 
 
 def rule_settings(args: argparse.Namespace) -> Settings:

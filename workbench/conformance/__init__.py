@@ -1,7 +1,7 @@
 """Random pipelines, executables that must agree on them, and tests written for disagreements.
 
-The rule of this package: it exports everything that written tests import, whatever moves inside, since users keep
-such tests. Everything listed in `__all__` is imported on first use.
+The rule of this package: everything that written tests import from here can always be imported from here, wherever it
+is defined, since users keep such tests. Everything listed in `__all__` is imported on first use.
 """
 
 from __future__ import annotations

@@ -75,7 +75,8 @@ class Unreliable(Clocked):
         when = specialise_function(self.when, inputs[:1])
         if not isinstance(when.result, Bool | Anything):
             raise TypingError(
-                f"the condition of a fault is a truth value, '{when.name}' gives {when.result}", hint="compare, y > 2"
+                f"the condition of a fault must be a truth value, not '{when.name}' of type {when.result}",
+                hint="compare: y > 2",
             )
         return replace(self, when=when)
 

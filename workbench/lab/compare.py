@@ -99,7 +99,7 @@ def find_run(stored: Mapping[str, Sequence[Result]], name: str) -> tuple[str, li
     if len(meant) != 1:
         latest = sorted(by_kind["run"], key=lambda key: by_kind["run"][key][-1].started, reverse=True)
         known = [f"{own} of {suite}" for suite, own in meant or latest]
-        what = f"{'several runs, code versions or commits begin' if meant else 'no run, code version or commit begins'}"
+        what = "several runs, code versions or commits begin" if meant else "no run, code version or commit begins"
         listed = ", ".join([*known[:MAX_LISTED], *["..."] * (len(known) > MAX_LISTED)]) or "none yet"
         raise InputError(f"{what} with '{name}'", hint=f"there are: {listed}; `workbench lab list SUITE` has all")
     (suite, _), results = next(iter(meant.items()))

@@ -105,7 +105,7 @@ class Plot:
         return f"SELECT {x} AS x, {series} AS s, {own} AS y, id AS ids, status = 'ok' AS well, reliable {view}"
 
     def arrange(self, query_rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Dot]]:
-        """Return the points by series, in ascending order of the numbers x, or in the order of the region."""
+        """Return the points by series, sorted by x: numbers ascending, other values in the order of the region."""
         axes = self.experiment.region.axes
         series = [str(value) for value in axes[self.series]] if self.series else [""]
         dots: dict[str, list[Dot]] = {name: [] for name in series}

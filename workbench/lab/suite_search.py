@@ -91,7 +91,7 @@ def load_suite(path: Path) -> Suite:
     if not isinstance(suite, Suite):
         raise SuiteError("this file has no `suite = Suite(...)`", where=str(path))
     if suite.name != path.stem:
-        raise SuiteError(f"the suite is called '{suite.name}', its file '{path.stem}'", where=str(path), hint="rename one")
+        raise SuiteError(f"the suite called '{suite.name}' must be in a file {suite.name}.py", where=str(path))
     return suite
 
 

@@ -106,9 +106,8 @@ class Beside:
     def cell(self, key: tuple[Scalar, ...]) -> TableCell:
         """Return the figure for these values of the axes; empty if there is none."""
         figure = self.figures.get(key)
-        return TableCell(
-            figure, "" if key not in self.figures else self.missing if figure is None else format_value(figure)
-        )
+        text = "" if key not in self.figures else self.missing if figure is None else format_value(figure)
+        return TableCell(figure, text)
 
 
 @dataclass(frozen=True)

@@ -44,14 +44,10 @@ PORT = " PORT"
 LAYOUT = "rankdir=LR; nodesep=0.35; ranksep=0.55; bgcolor=white; compound=true;"
 
 
-def draw(
-    pipeline: Drawn,
-    values: Mapping[str, str] | None = None,
-    slots: Mapping[str, int] | None = None,
-) -> str:
+def draw(pipeline: Drawn, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None) -> str:
     """Return the pipeline, the rules, or their plan, as DOT text.
 
-    Every edge has the id `pipe:NAME:k`, where k numbers the edges of that pipe, every processor the id `node:NAME`.
+    In a pipeline, an edge has the id `pipe:NAME:k`, where k numbers the edges of that pipe, a processor `node:NAME`.
 
     Parameters
     ----------
@@ -68,11 +64,7 @@ def draw(
     return digraph(pipeline.name, picture.lines + picture.edges, LAYOUT, 13)
 
 
-def svg(
-    pipeline: Drawn,
-    values: Mapping[str, str] | None = None,
-    slots: Mapping[str, int] | None = None,
-) -> str:
+def svg(pipeline: Drawn, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None) -> str:
     """Return the picture as SVG text, drawn by graphviz; the parameters are those of `draw`."""
     return run_graphviz(pipeline.name, draw(pipeline, values, slots), "svg").decode()
 

@@ -31,7 +31,7 @@ _CHARACTER, _LEAST, _MAXIMUM = 6, 30, 132
 
 
 def explorer(verdicts: Sequence[Verdict] | Verdict) -> str:
-    """Return the page: a tab for each verdict, with its run; it opens on the first that fails, or that has a run."""
+    """Return the page: a tab for each verdict, with its run; the first that fails, or else has a run, is open."""
     verdicts = verdicts_of(verdicts)
     drawn: list[tuple[Pipeline, list[Trace]]] = []
     objects = [{**_describe(v), "sign": v.outcome.sign, "drawing": _find_drawing(v.run, drawn)} for v in verdicts]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def refutation_page(program: str, refutations: Sequence[Refutation], limit: int) -> str:
-    """Return the page: a section for each position, with all culprits and those of the quantifiers inside.
+    """Return the page: a section for each position, with all values that make a quantifier or an inner one false.
 
     Parameters
     ----------

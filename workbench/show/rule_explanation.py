@@ -205,7 +205,7 @@ class _Teller:
         )
 
     def trigger(self, reason: TriggerReason) -> AnswerPiece:
-        lines = [f"made {self.labels(reason.composites)}"] if reason.composites else []
+        lines = [f"emitted {self.labels(reason.composites)}"] if reason.composites else []
         count = len(reason.reasons)
         if reason.stopped > count:
             lines.append(f"{reason.stopped:,} partial matches were stopped; the nearest {count}:")
@@ -216,8 +216,8 @@ class _Teller:
 
     def reason(self, reason: PartialReason) -> AnswerPiece:
         names = [self.named(each) for each in reason.seen if each.bound is not None]
-        heading = f"{', '.join(names)}; then" if names else "the trigger itself:"
-        heading += " all is there" if reason.finished else f" {reason.text}"
+        heading = f"{', '.join(names)};" if names else "the trigger itself:"
+        heading += " the match is complete, but" if reason.finished else f"{' then' if names else ''} {reason.text}"
         lines = [line for each in reason.hindrances for line in self.hindrance(each)]
         lines += (line for each in reason.seen if each.kind == "aggregate" for line in self.aggregate(each))
         if reason.candidates is not None:

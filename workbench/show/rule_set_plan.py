@@ -89,7 +89,7 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
             lines += _describe_sample(step)
             lines += _where(step)
         searched = ", ".join(each["searched"])
-        lines += [f"  compiled searches them in this order: {searched}"] if searched else []
+        lines += [f"  order in which compiled searches: {searched}"] if searched else []
         lines.append(f"  matches {search['found']}" + (f": {search['reason']}" if search["reason"] else ""))
         lines.append(f"  on a GPU: {gpu['told']}")
     return "\n".join(lines) + "\n"
@@ -120,7 +120,7 @@ def _describe_sample(step: dict[str, Any]) -> Iterator[str]:
         each = sample["candidates"] / sample["looked"]
         yield f"    {each:,.1f} candidates each, fitting {_part(sample['fitting'], sample)}" + f" ({note})" * bool(note)
     if len(step["asked"]) > 1:
-        yield f"    evaluated in this order, the cheapest first: {'; '.join(step['asked'])}"
+        yield f"    constraints in the order of their evaluation, the cheapest first: {'; '.join(step['asked'])}"
 
 
 def _part(count: int, sample: dict[str, Any]) -> str:
@@ -224,7 +224,7 @@ def _all_steps(plan: SetPlan, rule: int) -> list[PlannedStep]:
 
 
 def part_head(part: t.Predicate | t.Aggregate) -> str:
-    """Return the name of a part."""
+    """Return the policy and the name of a predicate, or the function and the type of an aggregate."""
     if isinstance(part, t.Aggregate):
         return f"{part.function} of {part.type}"
     return f"{part.policy.value} {part.name}".strip()
@@ -266,9 +266,8 @@ def _describe_retention(column: PlannedColumn, timed: bool) -> str:
     if column.retention is None:
         return "forever"
     if column.latest:
-        return f"retained of the latest {column.latest} events" + (
-            f" and for {column.retention}" if column.retention else ""
-        )
+        more = f" and for {_span(column.retention, timed)}" if column.retention else ""
+        return f"retained of the latest {column.latest} events{more}"
     return f"retained for {_span(column.retention, timed)}"
 
 

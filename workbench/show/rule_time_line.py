@@ -30,6 +30,7 @@ class WindowLine:
     first, last: the ends of the window; `first` is None if it has no beginning, `last` if there is no window.
     marks: times with their marks.
     note: the text after the line.
+    empty: whether no event may be in the window.
     """
 
     label: str
@@ -93,7 +94,7 @@ def _short(text: str) -> str:
 
 
 class TimeScale:
-    """The scale from the first time to the last of some lines, to 0 to 1."""
+    """A scale that maps the times of some lines to 0 (the first) to 1 (the last)."""
 
     def __init__(self, lines: Sequence[WindowLine]) -> None:
         times = [time for line in lines for time, _ in line.marks]
@@ -106,7 +107,7 @@ class TimeScale:
 
 
 def draw_lines(record: RunRecord, lines: Sequence[WindowLine], width: int) -> list[str]:
-    """Draw lines of characters, no wider than `width`, with the times at both ends below."""
+    """Draw lines of characters, no wider than `width` if that is wide enough, with the times at both ends below."""
     if not lines:
         return []
     scale, label = TimeScale(lines), max(len(line.label) for line in lines)

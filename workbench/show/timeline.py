@@ -94,7 +94,7 @@ def timeline(
     Parameters
     ----------
     pipeline: determines which pipes are outputs, and their names.
-    capacities: the capacity of every queue, or by name; by default those of the run, else the pipeline's own.
+    capacities: those of queues by name, or one for the queues to which neither the run nor the pipeline gives one.
     """
     flat = None if pipeline is None else flatten(pipeline)
     rows = [*_outside(trace), *_pipes(trace, flat), *_variables(trace), *_queues(trace, flat, capacities)]

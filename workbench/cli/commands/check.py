@@ -45,7 +45,7 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.verify.answer.problem import problem
 
     problems = [
-        problem(each, syntax, pipeline_settings(args, each.pipeline))
+        problem(each, syntax, pipeline_settings(args, each.pipeline, [syntax]))
         for each, properties in pairs
         for syntax in properties
     ]

@@ -51,7 +51,8 @@ def _of_pipeline(args: argparse.Namespace) -> str:
     loaded = o.load(args.file, args.param, args.fault)
     from workbench.verify.model_text import model_text
 
-    return model_text(loaded.pipeline, list_properties(loaded, args.property), pipeline_settings(args, loaded.pipeline))
+    properties = list_properties(loaded, args.property)
+    return model_text(loaded.pipeline, properties, pipeline_settings(args, loaded.pipeline, properties))
 
 
 def _stage(args: argparse.Namespace) -> str:

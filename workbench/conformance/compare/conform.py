@@ -42,6 +42,10 @@ def conform(
     ----------
     backends: names (see `workbench.executors.table`), or contenders of your own; all, if none is given.
     progress: called with a status text and the seed of the round, from which an interrupted search resumes.
+
+    Raises
+    ------
+    WorkbenchError: there is no such pipeline or backend. Refused: a named backend is not compared on pipelines.
     """
     search, pipeline = search or Search(), program_of(pipeline).pipeline
     return [_compare(pipeline, each, search, progress) for each in choose_contenders(backends, pipeline.kind)]
@@ -60,8 +64,8 @@ def _compare(
         progress(f"{pipeline.name} on {contender.name}: seed {number}, {outcome.agreements} traces agree", number)
         try:
             failure = search_round(match, search, number, count)
-        except NotImplementedError as error:  # a processor without a specification
-            return replace(outcome, refused=str(error) or "it is not implemented")
+        except NotImplementedError as error:
+            return replace(outcome, refused=str(error) or "a processor has no specification (`denote`)")
         if failure is not None:
             part, failure = _part(match, failure, search, number) or ((), failure)
             runs = Running(failure.pipeline, {}), Running(failure.pipeline, {})
@@ -133,7 +137,8 @@ def conform_random(
     quick = [each.quick or each for each in contenders if each.share == 1]
     if not quick:
         slow = ", ".join(each.name for each in contenders)
-        raise Refused(f"random pipelines are not compared on {slow}, which starts slowly", hint="name files")
+        hint = "name a file with a pipeline instead"
+        raise Refused(f"random pipelines are not compared on {slow}, which starts slowly", hint=hint)
     outcome = Conformity(RANDOM_PIPELINES, ", ".join(each.name for each in quick))
     for number, count in search.rounds():
         progress(f"{RANDOM_PIPELINES}: seed {number}, {outcome.agreements} agree", number)

@@ -91,8 +91,7 @@ class Conformity:
         if disagreement.sources[1]:
             yield f"by {disagreement.sources[1]}"
         if not self.repeatable:
-            what = "two runs of the reference executor differ"
-            yield f"{what}: a processor depends on more than state and events"
+            yield "two runs of the reference executor differ: a processor depends on more than state and events"
 
 
 def _failure_data(disagreement: Disagreement) -> dict[str, Any]:
@@ -169,4 +168,4 @@ class RuleConformity:
     __repr__ = __str__
 
     def _share(self, count: int) -> str:
-        return "the rules" if count == self.streams else f"those of {count}"
+        return "the rules" if count == self.streams else f"the rules of {plural(count, 'stream')}"

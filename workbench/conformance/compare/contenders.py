@@ -67,7 +67,7 @@ class Contender:
     steps: whether it works in steps; else only the streams are compared, at the end if `ends`.
     ends: whether it runs only traces that end.
     complete: whether only traces with an event on every input in every step are of interest.
-    threads: whether it uses the plan drawn.
+    threads: whether it follows the plan for threads that is drawn.
     reassociates: whether it may regroup additions and multiplications, so that the tolerance of contracts applies.
     share: the share of the examples that it gets, below 1 if it runs slowly.
     quick: its replacement where every example has another pipeline.
@@ -177,7 +177,7 @@ class Match:
 
 
 def terms(pipeline: Pipeline, *, reassociates: bool = False) -> Terms:
-    """Return the terms of comparison with the reference executor: contracts, and errors in the same step."""
+    """Return the strict terms of comparison with the reference executor, with contracts if `reassociates`."""
     pipe_contracts = derive_determinism(flatten(pipeline)) if reassociates else {}
     return Terms(pipe_contracts, True, is_excused)
 

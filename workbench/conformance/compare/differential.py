@@ -1,8 +1,8 @@
 """Differential checks: two executables of one pipeline must agree, step by step.
 
-The rule of this module: values agree only if their types do (Python's `True == 1`), an Overflow on either
-side ends the comparison at that step, and a disagreement is readable and repeatable: it contains the
-pipeline as a program, the trace, and the first step and pipe that differ.
+The rule of this module: values agree only if their types do (Python's `True == 1`), an Overflow of both sides ends the
+comparison at that step (of one side, too, unless the terms are strict), and a disagreement is readable and repeatable:
+it contains the pipeline as a program, the trace, and the first step and pipe that differ.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workbench.errors import Overflow
 
 @dataclass(frozen=True)
 class Disagreement:
-    """The first place where two executables differ."""
+    """The first step and pipe, or queue, at which two executables differ."""
 
     pipeline: Pipeline
     steps: InputSequence

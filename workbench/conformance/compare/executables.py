@@ -284,7 +284,7 @@ class Blocks(Pieces):
 
 
 class OnGpu(Streams):
-    """A trace on two threads of a GPU, which must agree."""
+    """The compiled executor on a GPU, which runs the trace in two threads that must agree."""
 
     def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
         self.batch = Batch(pipeline, capacities, device="gpu")

@@ -50,7 +50,7 @@ class Evaluated:
         for position, events in enumerate(steps):
             step = self.simulator.step(events)
             if step.labels[0]:
-                raise Overflow(f"the flag is set at step {position}")
+                raise Overflow(f"the overflow flag of the model is set at step {position}")
             for variable, value in zip(self.simulator.system.variables, self.simulator.state, strict=True):
                 variable.domain.check(value)
             yield Seen(step.pipes, step.queues)
@@ -78,7 +78,7 @@ class Simulated:
         (run,) = get_simulator().simulate_many(self.smv.text, self.smv.order, [inputs], names)
         for position, state in enumerate(run):
             if self.flag and self._read(state, self.flag):
-                raise Overflow(f"the flag is set at step {position}")
+                raise Overflow(f"the overflow flag of the model is set at step {position}")
             pipes = {
                 name: show_carried(
                     [

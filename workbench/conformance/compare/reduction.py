@@ -58,7 +58,7 @@ def _one_less(best: SmallestPart) -> Iterator[tuple[str, ...]]:
 
 
 def _likely(flat: Pipeline, what: str) -> list[tuple[str, ...]]:
-    """Return the processor that shows the difference, by itself, and with all processors upstream."""
+    """Return the parts to try first: the processor that shows the difference, and it with all processors upstream."""
     node = next((node for node in flat.nodes if what in _list_disagreements(node)), None)
     if node is None:
         return []
@@ -81,7 +81,7 @@ def _again(flat: Pipeline, names: Sequence[str], disagreement: Disagreement, dif
 
 
 def _heard(flat: Pipeline, candidate: Pipeline, steps: InputSequence) -> InputSequence | None:
-    """Return the inputs of a part in these steps of the whole; None if a step has more events than can be fed."""
+    """Return the inputs of a part in these steps of the whole; None if it cannot be fed with them, or a step fails."""
     inputs = [name for name, _ in candidate.inputs]
     if any(flat.widths[pipe] != 1 for pipe in inputs) or flat.late.intersection(inputs):
         return None

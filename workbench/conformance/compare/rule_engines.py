@@ -43,7 +43,8 @@ class RuleDisagreement:
 
     def __str__(self) -> str:
         meant, actual = (_show(each, self.at) for each in (self.meant, self.outcome))
-        return f"{self.engine} differs from the formulas at composite {self.at}: it has {actual}, they have {meant}"
+        what = f"{self.engine} differs from the formulas at composite {self.at}"
+        return f"{what}: it has {actual}, the formulas have {meant}"
 
 
 def compare_to_meaning(
@@ -53,8 +54,8 @@ def compare_to_meaning(
 
     Parameters
     ----------
-    engines: None: all there are.
-    refused: counts the engines that refuse the rules.
+    engines: by name; None: all that run on this machine.
+    refused: counts the refusals of each engine.
     """
     meant = evaluate_meaning(case)
     for name, make in (engines_here() if engines is None else engines).items():
@@ -91,7 +92,7 @@ def conform_rules(
 
     Parameters
     ----------
-    engines: None: all there are.
+    engines: by name; None: all that run on this machine.
     progress: called with the number of each case before it runs.
     """
     among, refused = engines_here() if engines is None else engines, Counter[str]()

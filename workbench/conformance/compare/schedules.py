@@ -91,7 +91,7 @@ class Schedule:
         return result
 
     def point(self) -> None:
-        """Allow a switch to another thread; not after the end, when only cleanup remains."""
+        """Allow a switch to another thread; none happens after a deadlock, when only cleanup remains."""
         if self._dead:
             return
         self.points += 1
@@ -125,7 +125,7 @@ class Schedule:
                 thread.blocked = None
 
     def switch(self) -> None:
-        """Switch to a thread that the seed chooses."""
+        """Switch to a thread that the seed chooses; with a list of switches, to the oldest that can run."""
         if self._dead:
             raise Deadlock(self._dead)
         self._go_on(self._choose_thread())
@@ -184,7 +184,7 @@ class ScheduledThread:
         self.name = name
         self.baton = threading.Semaphore(0)
         self.blocked: object = None
-        """What it waits for; None: it can run."""
+        """What the thread waits for; None: it can run."""
         self._schedule = schedule
         self._target = target
         self._begun = self._over = False
@@ -263,7 +263,7 @@ class ScheduledLock:
 
 
 class ScheduledRLock(ScheduledLock):
-    """A replacement for `threading.RLock`, which its owner may acquire again. It has points before and after."""
+    """A replacement for `threading.RLock`; threads may switch before it is acquired, and after it is released."""
 
     name, _depth = "a lock", 0
 

@@ -1,7 +1,7 @@
 """The settings of a search for disagreements, and the greedy minimisation of a failure.
 
-The rule of this module: it imports nothing, since the command line shows the defaults defined here; and it knows
-nothing about the parts that are removed. Hypothesis shrinks the examples that it draws (`shrinking`).
+The rule of this module: it imports nothing of workbench, since the command line shows the defaults defined here; and it
+knows nothing about the parts that are removed. Hypothesis shrinks the examples that it draws (`shrinking`).
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from workbench.verify.rules.rule_subject import WITH_TIME
 STREAMS, EVENTS = 40, 12
 """Number of random streams, and maximum number of events in one, that are tried before the model is checked."""
 NULLS = 0.1
-"""Share of the values in them that are null."""
+"""Share of null among the values of their events."""
 
 
 def simplified_rules(
@@ -67,7 +67,7 @@ class _Asking:
 
     Attributes
     ----------
-    refused: the pairs of rules that are not known to be equivalent, with the reason; it is empty where they differ.
+    refused: the pairs of rules that are not known to be equivalent, each with the reason, empty if they differ.
     undecided: the undecided steps from the rules that were checked last.
     """
 

@@ -67,7 +67,7 @@ DrawnNode = tuple[Processor, list[DrawnPipe]]
 
 
 def is_small(domain: Domain) -> bool:
-    """Whether a domain has few enough values for keys of slices."""
+    """Whether slices may have keys of this domain: whole numbers without bounds, or few values."""
     return isinstance(domain, Integers) or (domain.size or 5) <= 4
 
 
@@ -250,13 +250,13 @@ class Growing:
         return Moore(states, transitions, variables), [pipe]
 
     def total(self) -> DrawnNode:
-        """Draw a sum in a declared range, which it may leave."""
+        """Draw a sum in a declared range, which it may leave; for a pipe with several events in a step, a maximum."""
         pipe = self.pick(lambda d: isinstance(d, Range))
         single_events = self.widths[pipe.stream.pipe] == 1
         return Cumulate(f.ADD, 0, Range(-1, 4)) if single_events else Cumulate(f.MAX), [pipe]
 
     def moves(self, pipe: DrawnPipe) -> list[tuple[f.Function | None, f.Function | None]]:
-        """Return guards and updates of a variable in 0..2 that stays in range, by a guard or not, or may leave it."""
+        """Return pairs of a guard and an update for a variable in 0..2, some of which may leave this range."""
         domain, condition = pipe.domain, g.of_event(self.condition(pipe.domain))
         moves = [(guard, update) for update in (None, g.UP) for guard in (None, condition)]
         moves.append((g.LOW, g.NEXT))

@@ -91,7 +91,7 @@ MIX = _define("MIX", "mix", 2, lambda a, b: (2 * int(a) + int(b)) % 4, opaque=Tr
 
 def unknown(name: str) -> Function:
     """Raise PipelineError; in a printed program it stands for a function whose source is unknown."""
-    raise PipelineError(f"the source of the function '{name}' is not known", hint="write the function there")
+    raise PipelineError(f"the source of the function '{name}' is not known", hint=f"replace unknown({name!r}) by it")
 
 
 def source_of(function: Function) -> str:

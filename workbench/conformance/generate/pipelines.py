@@ -44,7 +44,7 @@ def pipelines(
     most_events: int = MAX_EVENTS,
     large: bool = False,
 ) -> Pipeline:
-    """Draw well-typed pipelines over finite domains.
+    """Draw a well-typed pipeline, over finite domains unless `large`.
 
     Parameters
     ----------
@@ -106,12 +106,13 @@ def long_traces(
     together: bool = False,
     regrouped: bool = False,
 ) -> list[Mapping[str, Value]]:
-    """Draw steps of inputs, long traces as often as short ones, many (or all) steps complete; `END` may be last, or is.
+    """Draw a trace of inputs, of any length up to `max_steps`; many steps have every input, with `together` all do.
 
-    In one of `EXTREME` traces some steps have extreme numbers; only some, since a run ends at an overflow. If
-    `regrouped`, these are numbers whose sums do not depend on grouping. Oracles of faults are drawn like inputs. The
-    clock advances by pauses near the thresholds of the processors, and half of the values are near their landmarks.
-    Steps keep the assumptions of the program; where few do, there are fewer.
+    The last element is `END` if `ends`, and may be `END` otherwise. In one of `EXTREME` traces some steps have extreme
+    numbers; only some, since a run ends at an overflow. If `regrouped`, these are numbers whose sums do not depend on
+    grouping. Oracles of faults are drawn like inputs. The clock advances by pauses near the thresholds of the
+    processors, and half of the values are near their landmarks. Steps satisfy the assumptions of the program; where
+    few do, there are fewer.
     """
     assumed = [each.body for each in program.own_assumptions] if isinstance(program, Pipeline) else []
     read = (program, *assumed) if isinstance(program, Pipeline) else ()

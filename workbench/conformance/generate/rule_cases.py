@@ -73,11 +73,7 @@ def _declare(name: str, fact: bool = False, **attributes: Domain) -> t.Declarati
 PRIMITIVE = (
     _declare("A", x=INT, f=FLOAT), _declare("B", x=INT, s=STR), _declare("C", x=INT, b=BOOL), _declare("N"),
 )  # fmt: skip
-COMPOSITE = (
-    _declare("P", x=INT),
-    _declare("Q", x=INT, f=FLOAT, s=STR, b=BOOL),
-    _declare("R"),
-)
+COMPOSITE = (_declare("P", x=INT), _declare("Q", x=INT, f=FLOAT, s=STR, b=BOOL), _declare("R"))
 """Types of composites, in the order in which one may cause the next."""
 STATIC = (_declare("F", fact=True, x=INT, f=FLOAT, s=STR), _declare("G", fact=True, x=INT))
 

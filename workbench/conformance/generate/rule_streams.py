@@ -1,4 +1,4 @@
-"""Random streams of events for given rules, on which the rules have matches.
+"""Random streams of events for given rules, on which the rules are likely to have matches.
 
 The rule of this module: values are the constants that the rules compare with, and their neighbours; times are about
 as far apart as windows are long, or somewhat less or more.
@@ -23,7 +23,7 @@ FACTS = 6
 
 
 def stream_case(rules: RuleSet, seed: int, max_events: int) -> RuleCase:
-    """Draw a stream for the rules from a seed.
+    """Return the rules with a stream of events and facts, which are determined by the seed.
 
     Parameters
     ----------

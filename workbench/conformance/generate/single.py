@@ -51,11 +51,7 @@ def unary(draw: Draw, domain: Domain) -> f.Function:
     choices: list[f.Function] = []
     if numbers(domain):
         constant = draw(values(domain))
-        choices += [
-            f.EVEN,
-            f.ODD,
-            *(g.fix_right(n, constant) for n in ("+", "=", "<", ">=", "-", "mod", "div")),
-        ]
+        choices += [f.EVEN, f.ODD, *(g.fix_right(n, constant) for n in ("+", "=", "<", ">=", "-", "mod", "div"))]
         choices += [g.fix_left("-", constant), f.NEG, f.ABS, g.fix_right("*", constant)]
         choices += [g.WIGGLE, g.HALF] if domain.finite else [g.fix_right("/", constant)]
         if has_bits(domain):
@@ -86,7 +82,7 @@ def unary(draw: Draw, domain: Domain) -> f.Function:
 
 
 def of_text(draw: Draw) -> list[f.Function]:
-    """Return functions of a text."""
+    """Draw functions of a text: they differ in a text that they search for."""
     part = draw(st.text("abc", max_size=2))
     tests = [g.fix_right(name, part) for name in ("contains", "starts_with", "ends_with", "matches")]
     return [*tests, g.fix_right("+", part), *(f.NAMED[name] for name in ("length", "lower", "upper"))]

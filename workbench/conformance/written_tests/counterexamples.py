@@ -30,7 +30,7 @@ from workbench.verify.ask.equivalence import Equivalence
 def to_test(verdicts: Sequence[Verdict] | Verdict, command: str = "", folder: str | Path = ".") -> str:
     """Return the text of a pytest file with a test for each verdict, all of which must have runs.
 
-    A pipeline of a file is built from its text, any other by the Python program that builds it.
+    A pipeline of a file is built from its text, any other by a Python program.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ def write_test(
     Parameters
     ----------
     subject: the pipeline of a file that was compared; None: random pipelines, or rules.
-    command: the command that wrote the file.
+    folder, command: the folder of the pytest file, and the command that wrote it.
     """
     assert outcome.failure is not None
     if isinstance(outcome, RuleConformity):
@@ -96,7 +96,7 @@ def rule_disagreement(failure: RuleDisagreement, command: str = "") -> str:
         ")",
         "assert compare_to_meaning(case) is None",
     ]
-    file.test("test_engines_tell_what_the_rules_mean", "All engines emit what the formulas define", lines)
+    file.test("test_engines_emit_what_the_rules_mean", "All engines emit what the formulas define", lines)
     return str(file)
 
 

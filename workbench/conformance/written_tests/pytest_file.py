@@ -31,7 +31,7 @@ from workbench.processors.held.group import flatten
 
 @dataclass(frozen=True)
 class Recipe:
-    """A function of a test file that builds a pipeline over finite domains.
+    """A function of a test file that builds a pipeline, or starts rules.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Recipe:
 
     @classmethod
     def of_pipeline(cls, pipeline: Pipeline) -> Recipe:
-        """Return the recipe of any pipeline, the Python program that builds it."""
+        """Return the recipe of any pipeline: a Python program; raise WorkbenchError if a function has no source."""
         text = body(pipeline)
         if unsourced := re.search(r"unknown\('([^']*)'\)", text):
             raise WorkbenchError(

@@ -327,7 +327,7 @@ def translate(e: s.Expression, names: Mapping[str, str], capacities: Mapping[str
 
     Raises
     ------
-    Untranslated: it computes, reads a field of a record, or refers to something other than pipes and queues.
+    Untranslated: the condition computes, reads a field of a record, or names neither a pipe nor a queue.
     """
     if isinstance(e, s.Literal):
         return as_source(e.value)

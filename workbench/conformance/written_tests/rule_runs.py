@@ -42,7 +42,7 @@ def running_rules(model: ModelledRules) -> Recipe:
     if model.frame.fixed_facts:
         there = "those of one moment, which are fixed in a test" if model.frame.changing else "those that the run shows"
         hint = f"give {there}: --facts TYPE=FILE.csv"
-        raise Refused(f"a test of {model.rules.name} needs fixed facts, and the model has any", hint=hint)
+        raise Refused(f"a test of {model.rules.name} needs fixed facts, but the model allows any", hint=hint)
     unit, _ = _unit(model)
     arguments = f', unit="{unit}"' if unit else ""
     names = {name: list(model.rules.declarations[name].domains) for name in model.frame.facts}

@@ -126,7 +126,7 @@ def check_outputs(experiment: Experiment, result: Any) -> dict[str, Any]:
         kinds = {float: (int, float, str), int: (int,), bool: (bool,), str: (str,)}[output.kind]
         value = outputs[name]
         odd_bool = isinstance(value, bool) and output.kind is not bool
-        odd_text = isinstance(result[name], str) and output.kind is float  # the text of an infinite float is plain
+        odd_text = isinstance(result[name], str) and output.kind is float  # `plain` makes texts of infinite floats
         if value is not None and (not isinstance(value, kinds) or odd_bool or odd_text):
             raise TypeError(f"output '{name}' is {result[name]!r}, but was declared as {output.kind.__name__}")
         if isinstance(value, int) and not fits(value):

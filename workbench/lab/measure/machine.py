@@ -63,10 +63,8 @@ def commit(folder: Path) -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True, timeout=20
-    )
-    return done.stdout.strip()
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
 
 
 class MachineLoad:

@@ -111,8 +111,7 @@ class Supervisor:
             try:
                 files[prerequisite.name] = str(self._provide(prerequisite, task, experiment.limits))
             except OSError as error:
-                problem = f"prerequisite '{prerequisite.name}': {error}"
-                return Measured(Status.CRASH, reason=problem)
+                return Measured(Status.CRASH, reason=f"prerequisite '{prerequisite.name}': {error}")
             except _PreparationError as error:
                 return error.measured
         whole = {**task, "files": files, "memory_mb": self._rlimit(experiment.limits)}
@@ -284,9 +283,8 @@ def _wait_for(pid: int, deadline: float) -> None:
 class _PreparationError(Exception):
     def __init__(self, name: str, outcome: Measured) -> None:
         problem = f"prerequisite '{name}': {outcome.status}: {outcome.reason}"
-        self.measured = Measured(
-            outcome.status if outcome.status is Status.REFUSED else Status.CRASH, reason=problem, log=outcome.log
-        )
+        status = Status.REFUSED if outcome.status is Status.REFUSED else Status.CRASH
+        self.measured = Measured(status, reason=problem, log=outcome.log)
 
 
 def _become_child(group: cgroup.ControlGroup | None, folder: str) -> None:

@@ -12,25 +12,24 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from string import ascii_lowercase
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.model.guarded_values import ValueTable
+from workbench.tesla.model.origins import AttributeKey, as_fraction, constant_of, origins, origins_of_attribute
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.operators import is_comparison
 from workbench.tesla.resolved import TIME, ResolvedRule, RuleSlot, slots
 from workbench.tesla.rule_graph import find_reachable
 from workbench.tesla.rule_set import RuleSet
 
-AttributeKey = tuple[str, str]
-"""A type and the name of an attribute; or a rule and the name of a parameter, with its sign."""
 MAX_OF_FACTS = 4
 """Maximum number of values that an attribute of facts contributes to the attributes compared with it."""
+ARITHMETIC = ("+", "-", "*", "/", "%")
 DEFAULT_VALUE_COUNT = 2
 """Default number of values of an attribute that rules compare only for equality."""
 
@@ -42,12 +41,14 @@ class ComparedAttributes(NamedTuple):
     ----------
     shifts: operators and constants in arithmetic on the attributes.
     ordered: whether a comparison depends on their order.
+    nonlinear: whether they are multiplied or divided with each other, so that zero and one may hide a difference.
     """
 
     attributes: Collection[AttributeKey] = ()
     constants: Sequence[Value] = ()
     shifts: Sequence[tuple[str, Value]] = ()
     ordered: bool = False
+    nonlinear: bool = False
 
 
 def comparison_classes(comparisons: Iterable[ComparedAttributes]) -> Mapping[AttributeKey, ComparedAttributes]:
@@ -63,30 +64,42 @@ def comparison_classes(comparisons: Iterable[ComparedAttributes]) -> Mapping[Att
             inside = {id(each): each for one in alike for each in beside[one]}.values()
             constants = [value for each in inside for value in each.constants]
             shifts = [shift for each in inside for shift in each.shifts]
-            whole = ComparedAttributes(tuple(alike), constants, shifts, any(each.ordered for each in inside))
+            ordered, nonlinear = (any(getattr(each, name) for each in inside) for name in ("ordered", "nonlinear"))
+            whole = ComparedAttributes(tuple(alike), constants, shifts, ordered, nonlinear)
             classes |= dict.fromkeys(alike, whole)
     return classes
 
 
-def _rule_comparisons(rule: ResolvedRule) -> Iterator[ComparedAttributes]:
-    for part in rule.parts:
-        if isinstance(part, t.Aggregate):
-            over = [(part.type, part.attribute)] if part.attribute and not aggregate_row(part).counts else []
-            yield ComparedAttributes([(rule.name, f"${part.parameter}"), *over])
-        for assigned in part.assignments:
-            yield _compare_leaves(rule, assigned.value, (rule.name, f"${assigned.name}"))
-        for constraint in part.constraints:
-            yield from _condition_comparisons(rule, constraint)
-    for condition in rule.where_clause:
-        yield from _condition_comparisons(rule, condition)
-    for emitted in rule.evaluations:
-        yield _compare_leaves(rule, emitted.value, (rule.emits, emitted.name))
+def _list_comparisons(rules: RuleSet) -> Iterator[ComparedAttributes]:
+    for rule in rules.resolved:
+        for part in rule.parts:
+            if isinstance(part, t.Aggregate):
+                row = aggregate_row(part)
+                over = [(part.type, part.attribute)] if part.attribute and not row.counts else []
+                yield ComparedAttributes(
+                    [(rule.name, f"${part.parameter}"), *over], nonlinear=part.declared is not None
+                )
+            for assigned in part.assignments:
+                yield _compare_leaves(rule, assigned.value, (rule.name, f"${assigned.name}"))
+            for constraint in part.constraints:
+                yield from _list_condition(rules.resolved, rule, constraint)
+        for condition in rule.where_clause:
+            yield from _list_condition(rules.resolved, rule, condition)
+        for emitted in rule.evaluations:
+            yield _compare_leaves(rule, emitted.value, (rule.emits, emitted.name))
 
 
-def _condition_comparisons(rule: ResolvedRule, whole: t.Expression) -> Iterator[ComparedAttributes]:
+def _list_condition(
+    rules: Sequence[ResolvedRule], rule: ResolvedRule, whole: t.Expression
+) -> Iterator[ComparedAttributes]:
     for each in t.within(whole):
         if is_comparison(each):
-            yield _compare_leaves(rule, each, ordered=each.operator not in ("==", "!="))
+            compared = _compare_leaves(rule, each, ordered=each.operator not in ("==", "!="))
+            pairs = [(side, constant_of(other)) for side, other in itertools.permutations(each.operands)]
+            values = (
+                origin for side, value in pairs if value is not None for origin in origins(rules, rule, side, value)
+            )
+            yield compared._replace(constants=[*compared.constants, *values])
     if not isinstance(whole, t.Operation):  # an attribute that is true
         yield _compare_leaves(rule, whole)
 
@@ -94,34 +107,26 @@ def _condition_comparisons(rule: ResolvedRule, whole: t.Expression) -> Iterator[
 def _compare_leaves(
     rule: ResolvedRule, whole: t.Expression, *more: AttributeKey, ordered: bool = False
 ) -> ComparedAttributes:
-    attributes, shifts = list(more), list[tuple[str, Value]]()
+    attributes, shifts, nonlinear = list(more), list[tuple[str, Value]](), False
+    bare = whole.operands if is_comparison(whole) else ()
+    constants = [each for each in map(constant_of, bare) if each is not None]
     for each in t.within(whole):
         if isinstance(each, RuleSlot) and each.name != TIME:
             attributes.append((rule.name if each.is_parameter else each.type.name, each.name))
-        elif isinstance(each, t.Operation) and each.operator in ("+", "-", "*", "/"):
-            shifts += [(each.operator, leaf.value) for leaf in each.operands if isinstance(leaf, t.Literal)]
-    bare = whole.operands if is_comparison(whole) else ()
-    constants = [each for each in map(constant_of, bare) if each is not None]
-    if constants and any(map(_is_computed, bare)):  # such as 20 in `A.x - B.x > 20`: values at that distance
-        constants.append(0)
-    return ComparedAttributes(attributes, constants, shifts, ordered)
+        elif isinstance(each, t.Operation) and each.operator in ARITHMETIC:
+            literals = [leaf.value for leaf in each.operands if isinstance(leaf, t.Literal)]
+            shifts += [(each.operator, value) for value in literals if each.operator != "%"]
+            constants += [*literals, 0] if each.operator == "%" else []
+            nonlinear |= not literals and each.operator in "*/%"
+    return ComparedAttributes(attributes, constants, shifts, ordered, nonlinear)
 
 
-def _is_computed(expression: t.Expression) -> bool:
-    """Whether an expression is arithmetic on attributes or parameters alone."""
-    if not isinstance(expression, t.Operation) or expression.operator not in ("+", "-", "*", "/"):
-        return False
-    return not any(isinstance(each, t.Literal) for each in expression.operands)
-
-
-def constant_of(expression: t.Expression) -> Value | None:
-    """Return the value of a literal, which may be negative; None for other expressions."""
-    if isinstance(expression, t.Literal):
-        return expression.value
-    if isinstance(expression, t.Operation) and expression.operator == "neg":
-        inner = constant_of(expression.operands[0])
-        return None if inner is None else -inner
-    return None
+def _add_origins(rule_sets: Sequence[RuleSet], compared: ComparedAttributes) -> ComparedAttributes:
+    """Return the comparisons of a question, with the values from which rules compute its constants."""
+    rules = [rule for each in rule_sets for rule in each.resolved]
+    pairs = itertools.product(compared.attributes, compared.constants)
+    values = (origin for key, value in pairs for origin in origins_of_attribute(rules, key, value))
+    return compared._replace(constants=[*compared.constants, *values])
 
 
 def value_tables(
@@ -130,7 +135,7 @@ def value_tables(
     presets: Mapping[AttributeKey, Sequence[Value | None]],
     facts: Collection[str] = (),
     rows: Facts | None = None,
-    asked: Sequence[ComparedAttributes] = (),
+    compared: Sequence[ComparedAttributes] = (),
     *,
     variety: int = 1,
 ) -> dict[AttributeKey, ValueTable]:
@@ -142,16 +147,17 @@ def value_tables(
     presets: preset values of some attributes; None is null, which other attributes never are.
     facts: types of facts whose rows are arbitrary.
     rows: the rows of the other facts: events are compared with their values.
-    asked: the comparisons of a question about the rules.
+    compared: the comparisons of a question about the rules.
     variety: a factor for the default numbers of values, and for the values around constants.
     """
     count = DEFAULT_VALUE_COUNT * variety if count is None else count
     tables: dict[AttributeKey, ValueTable] = {}
-    compared = (each for rules in rule_sets for rule in rules.resolved for each in _rule_comparisons(rule))
-    grouped = comparison_classes((*compared, *asked, *_fact_comparisons(rule_sets, rows or {})))
+    comparisons = [each for rules in rule_sets for each in _list_comparisons(rules)]
+    comparisons += [_add_origins(rule_sets, each) for each in compared]
+    grouped = comparison_classes((*comparisons, *_fact_comparisons(rule_sets, rows or {})))
     emitted = {(rule.emits, each.name) for rules in rule_sets for rule in rules.rules for each in rule.evaluations}
     keys_read = {attribute for rules in rule_sets for attribute in read_attributes(rules)}
-    keys_read |= {attribute for each in asked for attribute in each.attributes}
+    keys_read |= {attribute for each in compared for attribute in each.attributes}
     for rules in rule_sets:
         for name in (*rules.primitives, *facts):
             for attribute, domain in rules.declarations[name].domains.items():
@@ -164,6 +170,7 @@ def value_tables(
                     one = grouped.get(key, ComparedAttributes())
                     beside = one.ordered + (one.ordered and not emitted.isdisjoint(one.attributes)) + variety - 1
                     constants = _add_differences(one.constants) if variety > 1 else one.constants
+                    constants = _add_opposites(constants) if one.nonlinear else constants
                     values = _values(domain, constants, one.shifts, count, beside)
                 tables[key] = ValueTable(float(v) if domain == FLOAT and v is not None else v for v in values)
     return tables
@@ -199,6 +206,8 @@ def _values(
         fresh = (name for name in _fresh_names() if name not in texts)
         return texts + [next(fresh) for _ in range(max(count - len(texts), 1))]
     numbers = sorted({as_fraction(each) for each in constants if isinstance(each, int | float) and each is not True})
+    if domain == INT:
+        numbers = sorted({Fraction(near(each)) for each in numbers for near in (math.floor, math.ceil)})
     if not numbers and not shifts:
         return list(range(count))
     fractions = _values_around(numbers, shifts, max(beside, bool(shifts)))
@@ -210,6 +219,12 @@ def _add_differences(constants: Sequence[Value]) -> list[Value]:
     numbers = {each for each in constants if isinstance(each, int | float) and not isinstance(each, bool)}
     more = {a + sign * b for a in numbers for b in numbers for sign in (1, -1)} if len(numbers) <= MAX_OF_FACTS else {}
     return [*constants, *more]
+
+
+def _add_opposites(constants: Sequence[Value]) -> list[Value]:
+    """Return constants with their opposites, and enough numbers to distinguish cubes from squares and from lines."""
+    numbers = [each for each in constants if isinstance(each, int | float) and not isinstance(each, bool)]
+    return [*constants, *(-each for each in numbers), -1, 0, 1, 2]
 
 
 def _values_around(numbers: Sequence[Fraction], shifts: Sequence[tuple[str, Value]], beside: int) -> list[Fraction]:
@@ -230,11 +245,6 @@ def _base(shifts: Sequence[tuple[str, Value]]) -> Fraction:
     """Return a number that stays whole when multiplied with the factors in rules."""
     factors = [as_fraction(by) for sign, by in shifts if sign in "*/" and isinstance(by, int | float)]
     return Fraction(math.prod(each.denominator for each in factors) if factors else 0)
-
-
-def as_fraction(number: Any) -> Fraction:
-    """Return a number as an exact fraction of its decimal text."""
-    return Fraction(Decimal(repr(number)) if isinstance(number, float) else number)
 
 
 def _fresh_names() -> Iterator[str]:

@@ -21,7 +21,6 @@ from workbench.tesla.model.guarded_values import ValueTable
 from workbench.tesla.model.layout import lay_out
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.needs import LEAST, chain_needed, choose_capacities
-from workbench.tesla.model.question_values import add_origins
 from workbench.tesla.model.rates import ANY_TYPE, EventRate, RuleRate
 from workbench.tesla.model.run_constants import MEMORY, RuleFrame, waiting_of
 from workbench.tesla.model.time_degrees import deciding, time_degree
@@ -58,7 +57,7 @@ class RuleBounds:
             number of events may come.
     trex: the indices of modelled rule sets whose windows and consumption are as in T-Rex.
     still: (for pipelines) whether a step may take no time.
-    asked: comparisons of the question with attributes, whose values the model needs, too.
+    compared: comparisons of the question with attributes, whose values the model needs, too.
     depth: the maximum number of composites in a chain of causes.
     growth, variety: factors for default capacities, and for default numbers of values and moments, to enlarge a
             model.
@@ -80,7 +79,7 @@ class RuleBounds:
     rates: Mapping[str, RuleRate] = field(default_factory=dict)
     trex: Collection[int] = ()
     still: bool = False
-    asked: Sequence[ComparedAttributes] = ()
+    compared: Sequence[ComparedAttributes] = ()
 
 
 def build_models(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> tuple[RuleGraph, ...]:
@@ -120,9 +119,8 @@ def _scale_to_ticks(
 ) -> tuple[list[RuleSet], dict[tuple[str, str], ValueTable]]:
     """Return the rules with windows in ticks, and the values of external attributes."""
     ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
-    asked = [add_origins(rule_sets, each) for each in bounds.asked]
     return ticked, value_tables(
-        ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts, asked, variety=bounds.variety
+        ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts, bounds.compared, variety=bounds.variety
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
+from workbench.tesla.model.attribute_values import ARITHMETIC
 from workbench.tesla.model.run_constants import waiting_of
 from workbench.tesla.operators import is_comparison
 from workbench.tesla.resolved import ResolvedRule, slots
@@ -93,5 +94,5 @@ def computes(rules: RuleSet) -> bool:
     """Whether rules compute with values, so that constants alone do not determine which values satisfy them."""
     parts = (part for rule in rules.rules for part in rule.predicates if isinstance(part, t.Aggregate))
     leaves = (each for rule in rules.rules for whole in rule.expressions for each in t.within(whole))
-    arithmetic = any(isinstance(each, t.Operation) and each.operator in ("+", "-", "*", "/") for each in leaves)
+    arithmetic = any(isinstance(each, t.Operation) and each.operator in ARITHMETIC for each in leaves)
     return arithmetic or not all(row.counts or row.selects for row in map(aggregate_row, parts))

@@ -118,7 +118,7 @@ def _find_smaller_n(problem: Problem, now: int) -> int | None:
 
 
 def _find_usual_n(problem: Problem) -> int:
-    usual = replace(problem.settings, n=Adjustable(SMALLEST_N)).fit(*problem.sides, syntax=problem.syntax)
+    usual = replace(problem.settings, n=Adjustable(SMALLEST_N)).fit(*problem.sides, properties=[problem.syntax])
     return int(usual.n)
 
 

@@ -111,7 +111,7 @@ class Problem:
     @cached_property
     def fitting(self) -> Settings:
         """The settings adjusted to the question: with enough integers, and capacities for queues side by side."""
-        settings = self.settings.fit(*self.sides, syntax=self.syntax)
+        settings = self.settings.fit(*self.sides, properties=[self.syntax])
         try:
             pipeline, _ = self.pose(settings)
         except DomainError as error:

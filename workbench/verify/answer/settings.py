@@ -92,9 +92,9 @@ class Settings:
         """The domain that `int` stands for."""
         return Integer(int(self.n), Overflowing(self.integers))
 
-    def fit(self, *programs: Program, syntax: PropertySyntax | None = None) -> Settings:
-        """Return settings with the N and floats that programs and a property need, unless the user chose them."""
-        n, floats = numbers_for(programs, syntax)
+    def fit(self, *programs: Program, properties: Sequence[PropertySyntax | None] = ()) -> Settings:
+        """Return settings with the N and floats that programs and properties need, unless the user chose them."""
+        n, floats = numbers_for(programs, properties)
         settings = replace(self, floats=floats) if self.floats is None else self
         while isinstance(self.n, Adjustable):
             settings = replace(settings, n=max(settings.n, n))

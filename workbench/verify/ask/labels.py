@@ -256,9 +256,9 @@ class Labels(Evaluator):
 
 def _compare(function: Function, arguments: list[Any]) -> Any:
     """Apply a comparison to values, of which some may be numbers by name."""
-    for place, each in enumerate(arguments):
+    for index, each in enumerate(arguments):
         if isinstance(each, Term) and isinstance(each.domain, SomeNumbers):
-            truths = ((label, _compare(function, [*arguments[:place], number, *arguments[place + 1 :]]))
+            truths = ((label, _compare(function, [*arguments[:index], number, *arguments[index + 1 :]]))
                       for label, number in _list_numbers(each.domain))  # fmt: skip
             named = ((EQ(each, const(label, each.domain)), truth) for label, truth in truths if truth is not False)
             return disjunction(here if truth is True else both(here, truth) for here, truth in named)

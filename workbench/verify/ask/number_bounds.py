@@ -195,6 +195,13 @@ def _trace_comparisons(
     return bounds, needed, condition_terms
 
 
+def multiplies_floats(flat: Pipeline) -> bool:
+    """Whether a pipeline multiplies varying floats with each other, so that zero and one may hide a difference."""
+    bodies = (body for node in flat.nodes for body in bodies_in(flat.typed[node.name]))
+    products = (term for body in bodies for term in terms_in(body) if term.op is ops.MUL)
+    return any(isinstance(each.domain, Reals) and not any(arg.is_const for arg in each.args) for each in products)
+
+
 def _combines(node: Node, bodies: Iterable[Any]) -> bool:
     """Whether a processor combines several varying numbers."""
     terms = (term for body in bodies for term in terms_in(body) if term.op in (ops.ADD, ops.SUB, ops.MUL))

@@ -26,7 +26,7 @@ from workbench.language.evaluate import Evaluator, apply_untyped
 from workbench.language.properties import join_dotted
 from workbench.processors.held.contracts import watch
 from workbench.processors.moore import Transition, Variable
-from workbench.verify.ask.number_bounds import reaches, terms_in
+from workbench.verify.ask.number_bounds import multiplies_floats, reaches, terms_in
 
 VALUES = "Value", "Value | None"
 """The types of processor fields that hold one value of a stream, or one for each of several streams."""
@@ -110,14 +110,15 @@ def conditions_of(syntax: s.PropertySyntax | None, flat: Pipeline) -> Iterator[A
 
 
 def numbers_for(
-    programs: Sequence[Program], syntax: s.PropertySyntax | None = None
+    programs: Sequence[Program], properties: Sequence[s.PropertySyntax | None] = ()
 ) -> tuple[Adjustable, tuple[int, int] | None]:
     """Return the N, and the whole numbers for floats, with which comparisons can have both results.
 
-    None for floats if none is compared. An N beyond the least is a power of two, which costs engines least.
+    None for floats if none is compared; otherwise one is below 0, and one above 1 if floats are multiplied. An N beyond
+    the least is a power of two, which costs engines least.
     """
     flats = [watch(each.pipeline) for each in programs]
-    program_reaches = [reaches(flat, conditions_of(syntax, flat)) for flat in flats]
+    program_reaches = [reaches(flat, [c for each in properties for c in conditions_of(each, flat)]) for flat in flats]
     kinds = {kind for flat in flats for domain in flat.domains.values() for _, kind in scalars(domain)}
     n = Adjustable(SMALLEST_N)
     for spans in ([each.computed for each in program_reaches], [each.compared for each in program_reaches]):
@@ -128,7 +129,8 @@ def numbers_for(
     floats = [each.computed[Reals] for each in program_reaches if Reals in each.computed]
     if Reals() not in kinds or not floats:
         return n, None
-    return n, (min(0, *(span.low for span in floats)), max(span.top for span in floats))
+    greatest = 2 if any(map(multiplies_floats, flats)) else 0
+    return n, (min(-1, *(span.low for span in floats)), max(greatest, *(span.top for span in floats)))
 
 
 def power_of_two(least: int) -> int:

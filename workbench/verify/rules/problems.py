@@ -27,7 +27,7 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Depth, Ground, Outcome, Verdict, deeper
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property
-from workbench.verify.rules.asked_values import list_comparisons
+from workbench.verify.rules.compared_values import list_comparisons
 from workbench.verify.rules.growing_question import LARGEST_CAPACITY, GrowingQuestion
 from workbench.verify.rules.rule_subject import (
     WITH_TIME,
@@ -203,7 +203,7 @@ def rule_problem(
     subject = RuleSubject(cut_silent(rules), bounds or RuleBounds(), settings, deepen)
     if not isinstance(prop, PropertySyntax):
         return growing_problem(subject, prop, rules.rule_names)
-    subject = subject.within(replace(subject.bounds, asked=list_comparisons(rules, prop)))
+    subject = subject.within(replace(subject.bounds, compared=list_comparisons(rules, prop)))
     emitting = find_relevant_rules(rules, prop)
     alone = [len(subject.about([name]).rules.rules) for name in emitting if _is_about_type(rules, prop)]
     if len(alone) < 2 or settings.engine != "auto" or len(subject.about(emitting).rules.rules) in alone:

@@ -1,7 +1,6 @@
 """What a property of rules compares attributes with, so that its model has such values.
 
-The rule of this module: it reads the text of the property only; what rules compute from other values is
-`question_values`' task.
+The rule of this module: it reads the text of the property only; `tesla.model.origins` has what leads to these values.
 """
 
 from __future__ import annotations
@@ -10,7 +9,8 @@ from collections.abc import Iterator
 
 from workbench.language.properties import join_dotted
 from workbench.language.syntax import Expression, Literal, Operation, PropertySyntax, walk
-from workbench.tesla.model.attribute_values import AttributeKey, ComparedAttributes
+from workbench.tesla.model.attribute_values import ComparedAttributes
+from workbench.tesla.model.origins import AttributeKey
 from workbench.tesla.rule_set import RuleSet
 
 EQUALITY, ORDER = ("=", "!="), ("<", "<=", ">", ">=")

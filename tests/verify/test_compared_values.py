@@ -1,4 +1,4 @@
-"""Models of rules have the values that a property compares attributes with, and those that lead to them.
+"""Models of rules have values that make a difference: constants of properties and rules, and what leads to them.
 
 The oracle is arithmetic in Python on many values: whether some of them satisfy the comparison.
 """
@@ -17,8 +17,8 @@ import workbench as wb
 from tests.examples import scaled
 from workbench.language import parse_property
 from workbench.tesla.check import parse_rules
-from workbench.verify.rules.asked_values import list_comparisons
-from workbench.verify.rules.problems import problem_of_rules
+from workbench.verify.rules.compared_values import list_comparisons
+from workbench.verify.rules.problems import problem_of_rules, rule_comparison
 
 TYPES = "declare A(v: int, w: float, s: string)\ndeclare D(n: int, m: float, s: string)\ndeclare E(z: int)\n"
 OPERATORS = {
@@ -101,6 +101,63 @@ def test_whether_some_event_satisfies_a_condition(rules: str, condition: str, po
     rules = rules.replace(" from D", "\nfrom D")
     assert outcome(rules, f"can({condition})") == ("holds" if possible else "fails")
     assert outcome(rules, f"never({condition})") == ("fails" if possible else "holds")
+
+
+FIRING = [  # a condition on the last event, on its own attributes; each can be true
+    "7 - T.v > 100", "-T.v > 5", "T.v * T.v > 50", "T.v * 3 == 303", "T.v * 3 > 304", "T.v / 4 > 100",
+    "100 / T.w > 300", "T.w * 0.7 > 10", "T.v % 7 == 3 and T.v > 100", "2 * (T.v + 8) == -60", "T.v * T.v - 1 == 99",
+    "-(-T.v) > 12",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("condition", FIRING)
+def test_a_rule_fires_whose_condition_computes(condition: str) -> None:
+    assert outcome(f"from A as T where {condition} emit D(n = 1, m = 0.5, s = T.s)", "can(D)") == "holds"
+
+
+def test_a_rule_fires_whose_condition_is_about_a_computed_composite() -> None:
+    rules = "from A as T emit D(n = 3 - T.v, m = T.w, s = T.s)\nfrom D(n > 90) as F emit E(z = F.n * 2)"
+    assert outcome(rules, "can(E)") == outcome(rules, "never(E.z <= 180)") == "holds"
+
+
+POLYNOMIALS: dict[str, Callable[[int, int], int]] = EXPRESSIONS | {
+    "T.v * T.v": lambda t, b: t * t,
+    "T.v * T.v * T.v": lambda t, b: t**3,
+    "T.v * T.v * B.v": lambda t, b: t * t * b,
+    "T.v % 7": lambda t, b: t % 7,
+    "T.v + T.v": lambda t, b: 2 * t,
+    "2 * T.v": lambda t, b: 2 * t,
+    "B.v * T.v": lambda t, b: t * b,
+    "(T.v + B.v) * (T.v - B.v)": lambda t, b: (t + b) * (t - b),
+    "T.v * T.v - B.v * B.v": lambda t, b: t * t - b * b,
+    "B.v": lambda t, b: b,
+}
+
+
+def compared(one: str, other: str) -> None:
+    left, right = (
+        parse_rules(f"{TYPES}from A as T and last A as B within 9 from T emit E(z = {each})") for each in (one, other)
+    )
+    same = all(
+        POLYNOMIALS[one](t, b) == POLYNOMIALS[other](t, b) for t, b in itertools.product(range(-60, 61), repeat=2)
+    )
+    assert rule_comparison(left, right).decide().outcome == ("holds" if same else "fails")
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("T.v * T.v", "T.v"), ("T.v * T.v * T.v", "T.v"), ("T.v * T.v * T.v", "T.v * T.v"), ("T.v % 7", "T.v"),
+    ("T.v % 50", "T.v % 7"), ("T.v + T.v", "2 * T.v"), ("T.v * B.v", "B.v * T.v"), ("T.v * B.v", "T.v * T.v * B.v"),
+    ("(T.v + B.v) * (T.v - B.v)", "T.v * T.v - B.v * B.v"),
+])  # fmt: skip
+def test_rules_that_compute_are_compared(one: str, other: str) -> None:
+    compared(one, other)
+
+
+@pytest.mark.slow
+@settings(max_examples=scaled(30, 200), deadline=None)
+@given(st.sampled_from([*POLYNOMIALS]), st.sampled_from([*POLYNOMIALS]))
+def test_random_rules_that_compute_are_compared(one: str, other: str) -> None:
+    compared(one, other)
 
 
 def test_comparisons_of_a_property() -> None:
