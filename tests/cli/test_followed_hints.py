@@ -85,7 +85,7 @@ COMMANDS = [
     ),
     ("--column x.y=y", "run p.pipe:field --input other.csv« → --column x.y=y»"),
     ("--column x=c, or as its field: --column x.a=c", "run p.pipe:record --input cells.csv« → --column x=c»"),
-    ("did you mean 'nme'?; rename the column", "run facts.tesla --input log.jsonl --facts Line=«nme→name».csv"),
+    ("did you mean 'nme'? If so, rename the column", "run facts.tesla --input log.jsonl --facts Line=«nme→name».csv"),
     ("rename the column in the file, or", "run facts.tesla --input log.jsonl --facts Line=«no_names→name».csv"),
     ("rename the column in the file, or", "run fact.tesla --input log.jsonl --facts Limit=«num→number».csv"),
     ("did you mean 'name.csv'?", "run facts.tesla --input log.jsonl --facts Line=«names→name».csv"),

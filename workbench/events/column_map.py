@@ -228,9 +228,14 @@ class _Matching:
 def missing(path: str, names: Sequence[str], paths: Sequence[str], what: str, remedy: str = "") -> InputError:
     """Return the error for a missing column or key; `names` are those of the log, `paths` those of all inputs."""
     likely = did_you_mean(path, [name for name in names if name not in paths], "")
-    likely = likely if likely.startswith("did") else f"its {what}s are: {listed(names)}" * bool(names)
-    usual = f"read one of them as '{path}': {column_option(path, 'NAME', paths)}"
-    hint = "; ".join(filter(None, (likely, remedy or usual)))
+    if likely.startswith("did"):
+        close = likely.split("'")[1]
+        usual = f"read it as '{path}': {column_option(path, close, paths)}"
+        hint = f"{likely} If so, {remedy or usual}"
+    else:
+        own = f"name it in a pattern of your own, (?P<{path}>...), or " if what == "group" else ""
+        usual = f"{own}read one of them as '{path}': {column_option(path, 'NAME', paths)}"
+        hint = "; ".join(filter(None, (f"its {what}s are: {listed(names)}" * bool(names), remedy or usual)))
     return InputError(f"there is no {what} '{path}'", hint=hint)
 
 

@@ -154,7 +154,7 @@ def _list_deciders(part: Part) -> Iterator[tuple[Decider, Turn]]:
     ------
     EngineMissing: there is no engine with BDDs, and the others have had their turns.
     """
-    incomplete: EngineMissing | None = None
+    missing: dict[str, EngineMissing] = {}
     system = part.model.system
     sizes = [v.domain.size or 0 for v in system.variables if isinstance(v.domain, Range | Bool)]
     far = max((len(sizes), *(v.domain.size or 0 for v in _list_counters(system)))) > FAR
@@ -163,9 +163,11 @@ def _list_deciders(part: Part) -> Iterator[tuple[Decider, Turn]]:
         try:
             yield get_decider(engine), turn
         except EngineMissing as error:
-            incomplete = error if engine == COMPLETE else incomplete
-    if incomplete:  # the earlier engines did not decide it, and the missing one would
-        raise incomplete
+            missing[engine] = error
+    if COMPLETE in missing:  # the earlier engines did not decide it, and the missing one would
+        others = [each.hint for engine, each in missing.items() if engine != COMPLETE]
+        hints = dict.fromkeys(filter(None, [*others, missing[COMPLETE].hint]))
+        raise EngineMissing(missing[COMPLETE].what, hint="; or ".join(hints))
 
 
 def _is_large(system: System) -> bool:
