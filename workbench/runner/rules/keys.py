@@ -38,7 +38,7 @@ def with_key(rules: RuleSet, key: str, source: LogSource, options: RunOptions) -
         raise InputError(f"{foreign} and --key cannot be combined for rules", hint="leave one out")
     if clash := next((n for n in rules.composites if key in rules.declarations[n].domains), None):
         what = f"{clash} has an attribute '{key}', which is also the column of keys"
-        raise InputError(what, hint="rules that join on it need no --key")
+        raise InputError(what, hint="leave --key out if the rules compare that attribute themselves, or rename it")
     domain = find_shared_domains(rules.declarations[name] for name in rules.events).get(key)
     more = Attribute(key, _key_domain(key, source, options.reading()) if domain is None else domain)
     declared = {
