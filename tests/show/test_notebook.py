@@ -60,6 +60,18 @@ def test_rules_are_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None
     assert unescape(html(rules)) == f"<pre>{rules}</pre>"
 
 
+def test_a_run_is_a_timeline_with_the_names_of_its_outputs() -> None:
+    fails = wb.check(wb.parse("pipeline p(x: 0..3) -> high: bool { return x > 2 }").get(), "never(high)")
+    assert fails.counterexample is not None
+    text = unescape(html(fails.counterexample))
+    assert re.search(r"<pre>step.*out +gt = high +true", text, re.DOTALL)
+    assert wb.render_timeline(fails.counterexample, width=100) in text
+
+
+def test_a_pipeline_without_queues_has_no_empty_table() -> None:
+    assert html(wb.buffers(wb.parse("pipeline p(x: int) -> int { return x + 1 }").get())) == "<p>p has no queues</p>"
+
+
 def test_an_error_is_its_message_and_the_line_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     """`_render_traceback_` is what IPython asks an exception for, in place of the traceback."""
     with pytest.raises(wb.WorkbenchError) as found:

@@ -22,6 +22,7 @@ from workbench.show.rule_explanation import explanation_page, explanation_text
 from workbench.show.timeline import render_timeline
 from workbench.tesla.rule_explanation import RuleExplanation
 from workbench.tesla.rule_set import RuleSet
+from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.buffers.buffers import Buffers
 
@@ -70,12 +71,20 @@ def _(verdict: Verdict) -> str:
     summary = f"<p><b>{escape(repr(verdict).strip('<>'))}</b></p><ul>{lines}</ul>"
     if verdict.run is None:
         return summary
-    return summary + _frame(explorer([verdict]), render_timeline(verdict.run, verdict.run.pipeline, WIDTH))
+    return summary + _frame(explorer([verdict]), render_timeline(verdict.run, width=WIDTH))
+
+
+@html.register
+def _(run: Trace) -> str:
+    """Return the timeline below what the run shows."""
+    return f"<p><b>{escape(repr(run).strip('<>'))}</b></p><pre>{escape(render_timeline(run, width=WIDTH))}</pre>"
 
 
 @html.register
 def _(buffers: Buffers) -> str:
-    """Return a table with a row for each queue."""
+    """Return a table with a row for each queue, or a sentence if there is none."""
+    if not buffers.queues:
+        return f"<p>{escape(buffers.pipeline)} has no queues</p>"
     rows = ((b.queue, b.answer, "" if b.bits is None else str(b.bits), "; ".join(b.rests_on)) for b in buffers.queues)
     return table(("queue", "needs", "bits", "rests on"), rows, f"buffers of {buffers.pipeline}, N = {buffers.n}")
 

@@ -179,7 +179,12 @@ def render_timeline(
 
     A `▲` or, for a run that repeats, a bracket points at the result of the run; `!` follows the length of a
     queue that was full when an event arrived. Of a long path only the first and the last steps are drawn.
+
+    Parameters
+    ----------
+    pipeline: determines which pipes are outputs, and their names; by default the pipeline of the run.
     """
+    pipeline = trace.pipeline if pipeline is None and isinstance(trace, Trace) else pipeline
     check_kind(trace, Trace, "the run of a verdict is verdict.run, which may be None")
     last = len(trace.steps) - MAX_STEPS // 2
     if trace.loop is not None or last <= MAX_STEPS // 2:

@@ -15,6 +15,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.readable import plural
 from workbench.events.values import to_json
 from workbench.faults.unreliable import name_pipe, struck
+from workbench.display import Displayed
 from workbench.processors.held.group import flatten
 
 MAX_WAITING = 100
@@ -51,7 +52,7 @@ class TraceStep:
 
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(Displayed):
     """A run that shows something: a path, or a lasso whose last step is followed by step `loop`."""
 
     steps: tuple[TraceStep, ...]
