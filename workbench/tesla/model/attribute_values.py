@@ -30,6 +30,8 @@ from workbench.tesla.rule_set import RuleSet
 MAX_OF_FACTS = 4
 """Maximum number of values that an attribute of facts contributes to the attributes compared with it."""
 ARITHMETIC = ("+", "-", "*", "/", "%")
+MANY = 48
+"""Number of values of an attribute above which it gets fewer: all pairs of two attributes are computed with."""
 DEFAULT_VALUE_COUNT = 2
 """Default number of values of an attribute that rules compare only for equality."""
 
@@ -170,8 +172,7 @@ def value_tables(
                     one = grouped.get(key, ComparedAttributes())
                     beside = one.ordered + (one.ordered and not emitted.isdisjoint(one.attributes)) + variety - 1
                     constants = _add_differences(one.constants) if variety > 1 else one.constants
-                    constants = _add_opposites(constants) if one.nonlinear else constants
-                    values = _values(domain, constants, one.shifts, count, beside)
+                    values = _class_values(domain, one._replace(constants=constants), count, beside)
                 tables[key] = ValueTable(float(v) if domain == FLOAT and v is not None else v for v in values)
     return tables
 
@@ -193,6 +194,14 @@ def read_attributes(rules: RuleSet) -> Iterator[AttributeKey]:
             if part.attribute:
                 yield part.type, part.attribute
         yield from ((slot.type.name, slot.name) for slot in slots(*rule.expressions) if slot.is_attribute)
+
+
+def _class_values(domain: Domain, one: ComparedAttributes, count: int, beside: int) -> Sequence[Value]:
+    """Return values for a class of attributes, fewer beside constants and without opposites if there are many."""
+    more = _add_opposites(one.constants) if one.nonlinear else one.constants
+    attempts = [(more, beside), (more, min(beside, 1)), (one.constants, min(beside, 1))]
+    values = [_values(domain, constants, one.shifts, count, each) for constants, each in attempts]
+    return next((each for each in values if len(each) <= MANY), values[-1])
 
 
 def _values(
