@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, overload
 from workbench.core.domain import Domain, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.readable import plural
+from workbench.display import Displayed
 from workbench.events.values import to_json
 from workbench.faults.unreliable import name_pipe, struck
-from workbench.display import Displayed
 from workbench.processors.held.group import flatten
 
 MAX_WAITING = 100
