@@ -6,6 +6,7 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -81,6 +82,52 @@ def test_list_run_report_show(lab, tmp_path):
     assert "| printed 1" in one
     assert f"workbench lab run tiny --id {key.partition('.')[0]} --again" in one
     assert json.loads(lab("show", key, "--json").out)["point"]["n"] == 1
+
+
+def test_a_claim_on_a_part_of_its_points_or_on_other_code_is_no_plain_ok(lab, tmp_path):
+    assert lab("report", "tiny").code == 3, "there is no data"
+    suite = SUITE.replace('else warns("some are missing")', "else ok()")
+    (tmp_path / "experiments" / "tiny.py").write_text(suite)
+    lab("run", "tiny", "--where", "n=1")
+    part = lab("report", "tiny")
+    assert part.code == 3
+    assert part.out.startswith("OK on 2 of 4 points: it grows\nresults: 2 of 4 points")
+    assert "measure all points with the code as it is now: workbench lab run tiny\n" in part.out
+    lab("run", "tiny")
+    assert lab("report", "tiny").code == 0
+    (tmp_path / "experiments" / "tiny.py").write_text(suite.replace("float(n)", "float(2 * n)"))
+    old = lab("report", "tiny")
+    assert old.code == 3
+    assert old.out.startswith("OK on 4 of 4 points, all of them measured with other code: it grows: it does\n")
+    assert "4 of 4 points; 4 measured with other code" in old.out
+    (tmp_path / "experiments" / "tiny.py").write_text(suite.replace('ok("it does")', 'fails("it does not")'))
+    failed = lab("report", "tiny")
+    assert (failed.code, "FAILS on 4 of 4 points, all" in failed.out) == (1, True)
+
+
+def test_an_interrupted_sweep_on_spark_reports_how_to_continue_before_spark_stops(lab, monkeypatch):
+    monkeypatch.setattr("workbench.cli.progress.BETWEEN_LINES", 0.1)
+    begun = []
+
+    class Session:
+        def stop(self):
+            print("Spark stops", file=sys.stderr)
+
+    def start(master):
+        begun.append(master)
+        time.sleep(0.5)
+        return Session()
+
+    def sweep(*_):
+        yield from ()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("workbench.lab.spark.session", start)
+    monkeypatch.setattr("workbench.lab.spark.sweep", sweep)
+    ended = lab("run", "tiny", "--on", "spark")
+    assert (ended.code, begun) == (130, ["local[*]"])
+    assert "workbench: Spark is starting" in ended.said
+    assert "stopped after 0 of 4; run the same command to continue\nSpark stops\n" in ended.err
 
 
 def test_commands_say_where_suites_and_results_are_if_it_is_elsewhere(lab, tmp_path):
@@ -244,7 +291,7 @@ def test_a_row_that_is_no_result_takes_nothing_down(lab, tmp_path, column, value
     forged = forge(path, lambda rows: rows[0].update({column: value}))
     for args in (["list"], ["list", "tiny"], ["report", "tiny"], ["show", ""], ["compare", before, before]):
         ended = lab(*args)
-        assert ended.code == 0, args
+        assert ended.code == (3 if args[0] == "report" else 0), args
         assert (
             f"left out, since it cannot be read: {'.workbench/lab/suite=tiny' / Path(forged.name)}: row 1: "
             in ended.err

@@ -254,6 +254,87 @@ def test_how_values_are_shown(value, text):
     assert format_value(value) == text
 
 
+COVERED = """
+@suite.experiment(Region(n=[1, 2, 3, 4], k=[1, 2]), y=Output("y", kind=int))
+def f(n, k): return {"y": n}
+@suite.experiment(Region(n=[1, 2]))
+def g(n): return {}
+suite.table("t", of=f, rows="n", cells={"y": maximum("y")})
+suite.plot("p", of=f, x="n", y=maximum("y"))
+@suite.claim("all")
+def all_points(data):
+    data.rows(f)
+    return ok()
+@suite.claim("a part")
+def part(data):
+    data.rows(f, n=iter([1, 2]), k=1, status="ok")
+    return ok() if data.rows("f", n=3) else fails("")
+@suite.claim("a query")
+def query(data):
+    data.sql("SELECT max(y) FROM f JOIN g ON f.n = g.n")
+    return ok() if data.sql("SELECT * FROM g") is not None else fails("")
+@suite.claim("a table")
+def table(data):
+    data.grid("t")
+    return warns("small")
+"""
+
+
+def extents(lab):
+    data = open_data(lab.suite, lab.store, lab.code())
+    return {name: claim.evaluate(data).extent for name, claim in lab.suite.claims.items()}
+
+
+def test_a_claim_states_how_many_of_its_points_are_measured_and_with_which_code(make_lab):
+    lab = make_lab(COVERED)
+    assert lab.suite.claims["all_points"].evaluate(open_data(lab.suite, lab.store)).extent == "", "there is no data"
+    run(lab, Selection(experiments=("f",), where={"n": (1, 3)}))
+    assert extents(lab) == {
+        "all_points": " on 4 of 8 points", "part": " on 3 of 4 points",
+        "query": " on f: 4 of 8 points; g: 0 of 2 points", "table": " on 4 of 8 points",
+    }  # fmt: skip
+    run(lab, Selection(where={"n": (2,)}))
+    assert extents(lab)["part"] == ""
+    lab = make_lab(COVERED.replace('"y": n}', '"y": n + 1}'))
+    assert extents(lab)["part"] == " on 4 of 4 points, all of them measured with other code"
+    run(lab, Selection(where={"n": (3,)}))
+    assert extents(lab)["all_points"] == " on 6 of 8 points, 4 of them measured with other code"
+    run(lab)
+    assert set(extents(lab).values()) == {""}
+
+
+def test_results_of_other_code_among_those_of_this_code_are_marked(make_lab):
+    run(make_lab(COVERED))
+    lab = make_lab(COVERED.replace('"y": n}', '"y": n + 1}'))
+
+    def look():
+        data = open_data(lab.suite, lab.store, lab.code())
+        return texts(data.grid("t")), [dot.doubtful for dot in data.dots("p")[""]]
+
+    assert look() == ({(n,): [str(n)] for n in (1, 2, 3, 4)}, [False] * 4), "all are of other code"
+    run(lab, Selection(where={"n": (2,)}))
+    assert look() == ({(1,): ["1 ~"], (2,): ["3"], (3,): ["3 ~"], (4,): ["4 ~"]}, [True, False, True, True])
+
+
+def test_unknown_tables_and_plots_are_named(data):
+    for look in (data.grid, data.dots, data.drawn):
+        with pytest.raises(SuiteError, match=r"suite 'tiny' has no (table|plot) 'lin'"):
+            look("lin")
+    with pytest.raises(SuiteError, match="did you mean 'wide'"):
+        data.grid("wdie")
+
+
+def test_known_figures_have_their_unit_in_the_head(make_lab):
+    lab = make_lab(SUITE.replace('missing="> 9"', '"ms", missing="> 9"'))
+    run(lab, Selection(where={"q": (2,)}))
+    assert open_data(lab.suite, lab.store).grid("wide").heads == (
+        "order",
+        "q = 2, y",
+        "q = 2, word",
+        "q = 2, paper, ms",
+    )
+
+
 def test_a_notebook_shows_tables_and_plots(data):
     shown = data.grid("wide")._repr_html_()
     assert shown.count("<tr>") == 3

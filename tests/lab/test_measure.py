@@ -41,6 +41,7 @@ def end(how, seed):
     if how == "raises": raise ValueError("no good")
     if how == "lacks": raise EngineMissing("no engine x", hint="install x")
     if how == "forgets": return {}
+    if how == "misspells": return {"yy": 1}
     if how == "mistypes": return {"y": "one"}
     if how == "large": return {"y": 1 << 63}
     if how == "half a character": raise ValueError("\\ud800")
@@ -135,6 +136,7 @@ def measure(client, experiment="end", **point):
         ("raises", Status.CRASH, "ValueError: no good"),
         ("lacks", Status.REFUSED, "install x"),
         ("forgets", Status.CRASH, "output 'y' is missing"),
+        ("misspells", Status.CRASH, "output 'yy' is not declared: did you mean 'y'?"),
         ("mistypes", Status.CRASH, "output 'y' is 'one', but was declared as int"),
         ("large", Status.CRASH, "more than 64 bits"),
         ("half a character", Status.CRASH, "ValueError: \ud800"),

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.lab.conftest import HEAD, run
-from tests.lab.test_data import SUITE
+from tests.lab.test_data import COVERED, SUITE
 from tests.verify.browser import PROGRAM, WITHOUT
 from workbench.errors import LabError
 from workbench.lab.claim import Macro, MacroValue
 from workbench.lab.data import open_data
-from workbench.lab.plan import Lab
+from workbench.lab.plan import Lab, Selection
 from workbench.lab.report_files import write_report
 from workbench.lab.report_text import latex, macro_name, macros_latex, without_paths
 from workbench.lab.store import ResultStore
@@ -149,12 +149,41 @@ def test_a_folder_that_cannot_be_written(written, tmp_path):
         write_report(lab, open_data(lab.suite, lab.store), tmp_path / "file" / "out")
 
 
+def test_a_folder_in_which_no_file_can_be_made(written, tmp_path, monkeypatch):
+    _, _, lab = written
+
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "touch", refuse)
+    with pytest.raises(LabError, match=r"the report cannot be written: .*[Pp]ermission denied") as caught:
+        write_report(lab, open_data(lab.suite, lab.store), tmp_path / "out")
+    assert "--out" in caught.value.hint
+
+
 def test_a_report_on_nothing_says_so(make_lab, tmp_path):
     lab = make_lab(SUITE)
     report = write_report(lab, open_data(lab.suite, lab.store), tmp_path / "out")
     for name in ("index.html", "README.md"):
         assert "no results yet" in (tmp_path / "out" / name).read_text()
     assert {str(judged.standing) for _, judged in report.claims} >= {"no data"}
+
+
+def test_results_of_other_code_are_marked_in_every_form(make_lab, tmp_path):
+    run(make_lab(COVERED))
+    lab = make_lab(COVERED.replace('"y": n}', '"y": n + 1}'))
+    run(lab, Selection(where={"n": (1, 2)}))
+    report = write_report(lab, open_data(lab.suite, lab.store, lab.code()), tmp_path / "out")
+    assert "; 4 measured with other code, marked ~" in report.facts["results"]
+    text = (tmp_path / "out" / "README.md").read_text()
+    assert "| all | OK on 8 of 8 points, 4 of them measured with other code |" in text
+    assert "| 2 | 3 |\n| 3 | 3 ~ |" in text
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert '<li class="warning"><b>OK on 8 of 8 points, 4 of them measured with other code</b>' in page
+    cells = json.loads((tmp_path / "out" / "tables" / "t.json").read_text())["cells"]
+    assert [cell["reliable"] for cell in cells] == [True, True, False, False]
+    points = json.loads((tmp_path / "out" / "plots" / "p.json").read_text())
+    assert [point["doubtful"] for point in points] == [False, False, True, True]
 
 
 def test_broken_files_are_named(written, make_lab, tmp_path):

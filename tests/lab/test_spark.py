@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.lab.conftest import HEAD, SQUARES, run
 from tests.lab.spark_cluster import cluster, free_port, wait_for
 from tests.lab.test_data import SUITE
 from tests.lab.test_store import forge
-from workbench.errors import LabError, SparkError
+from workbench.errors import LabError, SparkError, SuiteError
 from workbench.interrupts import descendants
 from workbench.lab import spark
 from workbench.lab.data import open_data
@@ -75,6 +76,20 @@ def test_a_sweep_and_its_tables_are_the_same(session, tmp_path):
     for claim in there.suite.claims.values():
         assert claim.evaluate(sparks) == claim.evaluate(duck)
     sparks.close()
+
+
+def test_an_error_that_comes_when_rows_are_computed_is_one_of_the_suite():
+    from pyspark.errors import PySparkException
+
+    class Frame:
+        def collect(self):
+            raise PySparkException("[DIVIDE_BY_ZERO] Division by zero.")
+
+    engine = object.__new__(spark.SparkSql)
+    engine._spark = SimpleNamespace(sql=lambda _: Frame())
+    with pytest.raises(SuiteError, match="DIVIDE_BY_ZERO") as caught:
+        engine.query("SELECT 1 / 0")
+    assert "SELECT 1 / 0" in str(caught.value)
 
 
 def test_without_java_it_says_so(monkeypatch):

@@ -1,11 +1,13 @@
 """Sweeps on this machine: what is missing is measured, and nothing is lost or measured twice."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from workbench.lab.local_sweep import sweep
 from workbench.lab.plan import Lab, Measurement, Origin, Selection, SweepPlan, missing, tasks
 from workbench.lab.result import Measured, Status
 from workbench.lab.suite_search import load_suite
+from workbench.lab.sweep_progress import Pace
 
 ROOT = Path(__file__).resolve().parents[2]
 SLOW = """
@@ -75,6 +78,34 @@ def test_what_is_new_or_changed_is_measured(make_lab, tmp_path):
     depending.suite.depends = ("nowhere",)
     with pytest.raises(SuiteError, match="'nowhere', which is missing"):
         depending.code()
+
+
+def test_the_code_version_depends_on_the_paths_of_files_but_not_on_the_folder(make_lab, tmp_path):
+    lab = make_lab(SQUARES)
+    lab.suite.depends = ("inputs",)
+    (tmp_path / "inputs" / "a").mkdir(parents=True)
+    (tmp_path / "inputs" / "a" / "x").write_text("1")
+    before = lab.code()
+    (tmp_path / "inputs" / "a").rename(tmp_path / "inputs" / "b")
+    assert lab.code() != before
+    (tmp_path / "inputs" / "b").rename(tmp_path / "inputs" / "a")
+    shutil.copytree(tmp_path, moved := tmp_path.with_name(f"{tmp_path.name}-moved"))
+    assert Lab(lab.suite, moved / "experiments" / "tiny.py", lab.store).code() == before
+
+
+def test_the_remaining_time_leaves_out_the_start(make_lab, monkeypatch):
+    lab = make_lab(SQUARES)
+    (result, *_) = run(lab)
+    clock = [100.0]
+    monkeypatch.setattr("workbench.lab.sweep_progress.time.monotonic", lambda: clock[0])
+    pace = Pace(tasks(lab, lab.code(), Selection()), jobs=1)
+    clock[0] += 42  # Spark starts in 40 s, and measures a point in 2 s
+    pace.add(replace(result, measured=Measured(Status.OK, wall_seconds=2.0)))
+    assert pace.left() == pytest.approx(5 * 2)
+    clock[0] += 3
+    pace.add(replace(result, measured=Measured(Status.OK, wall_seconds=2.0)))
+    assert pace.left() == pytest.approx(4 * 2.5), "with 0.5 s around each point"
+    assert pace.elapsed_seconds == pytest.approx(45)
 
 
 def test_a_selection(make_lab):

@@ -21,12 +21,35 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True)
+class Basis:
+    """The numbers of points of an experiment that a claim reads: all, those measured, and those with other code."""
+
+    experiment: str
+    points: int
+    measured: int
+    other_code: int
+
+    def __str__(self) -> str:
+        share = "all" if self.other_code == self.measured else self.other_code
+        other = f", {share} of them measured with other code" if self.other_code else ""
+        return f"{self.measured} of {self.points} points{other}"
+
+
+@dataclass(frozen=True)
 class Judgement:
-    """The standing of a claim, and the reason; `ids` are the results that it was computed from."""
+    """The standing of a claim, and the reason; it was computed from the results `ids`, at the points of `basis`."""
 
     standing: Standing
     why: str = ""
     ids: tuple[str, ...] = ()
+    basis: tuple[Basis, ...] = ()
+
+    @property
+    def extent(self) -> str:
+        """The part of its points that the claim was judged on, to follow the standing; empty if it is all of them."""
+        several = len(self.basis) > 1
+        parts = [f"{b.experiment}: " * several + str(b) for b in self.basis if b.measured < b.points or b.other_code]
+        return f" on {'; '.join(parts)}" if parts and self.standing is not Standing.NO_DATA else ""
 
 
 Judge = Callable[["Data"], Judgement]
@@ -73,7 +96,7 @@ class Claim:
             judgement = fails(
                 f"the claim cannot be judged: its function returned {judgement!r}, not ok(), warns(why) or fails(why)"
             )
-        return replace(judgement, ids=own.ids)
+        return replace(judgement, ids=own.ids, basis=own.basis)
 
 
 @dataclass(frozen=True)

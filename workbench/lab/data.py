@@ -6,24 +6,27 @@ contains the newest result of each measurement, and none of points that the suit
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from copy import copy
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from workbench.errors import SuiteError
+from workbench.errors import SuiteError, did_you_mean
 from workbench.lab import sql
-from workbench.lab.claim import NoData
+from workbench.lab.claim import Basis, NoData
 from workbench.lab.experiment import KINDS, Experiment
 from workbench.lab.plot import Dot, Plot
 from workbench.lab.region import Scalar
 from workbench.lab.rows import arrow, as_text, package
 from workbench.lab.store import Broken, ResultStore, first_line
 from workbench.lab.suite import Suite
-from workbench.lab.table import Grid, Table
+from workbench.lab.table import Chosen, Grid, Table
 
 if TYPE_CHECKING:
     from workbench.lab.draw import DrawnPlot
 
+_Named = TypeVar("_Named", Table, Plot)
 MEASURED = (
     "status", "reason", "wall_seconds", "cpu_seconds", "peak_mb", "gpu_seconds", "gpu_peak_mb", "load", "steal",
     "reliable", "code",
@@ -100,11 +103,16 @@ class Data:
     ----------
     engine: the engine that answers queries; `open_data` chooses DuckDB.
     broken: the files that could not be read.
+    code: the version of the code as it is now; "": unknown, so no result counts as measured with other code.
     """
 
-    def __init__(self, suite: Suite, engine: SqlEngine, broken: Iterable[Broken] = ()) -> None:
-        self.suite, self.engine, self.broken = suite, engine, tuple(broken)
+    def __init__(self, suite: Suite, engine: SqlEngine, broken: Iterable[Broken] = (), code: str = "") -> None:
+        self.suite, self.engine, self.broken, self.code = suite, engine, tuple(broken), code
+        self.mixed_in: frozenset[str] = frozenset()
+        """The ids of results measured with other code, which tables and plots mark; empty if all results are."""
+        self._other_code: dict[tuple[str, int], bool] = {}
         self._seen: set[str] = set()
+        self._selections: dict[str, list[dict[str, list[Scalar]]]] = {}
 
     def prepare(self) -> Data:
         """Create the views."""
@@ -113,6 +121,12 @@ class Data:
         self.engine.view("latest", LATEST.format(measured=measured, qualified=qualified))
         for experiment in self.suite.experiments.values():
             self.engine.view(experiment.name, self._view(experiment))
+        rows = self.engine.query("SELECT id, experiment, place, code FROM latest")
+        other = {row["id"] for row in rows if self.code and row["code"] != self.code}
+        for row in rows:
+            which = row["experiment"], row["place"]
+            self._other_code[which] = self._other_code.get(which, False) or row["id"] in other
+        self.mixed_in = frozenset(other if len(other) < len(rows) else ())
         return self
 
     def _view(self, experiment: Experiment) -> str:
@@ -127,17 +141,38 @@ class Data:
         return f"SELECT {', '.join([*columns, of_all])} FROM latest WHERE experiment = {sql.literal(experiment.name)}"
 
     def recording(self) -> Data:
-        """Return the same data with an empty record of the results that are read (`ids`)."""
-        return Data(self.suite, self.engine, self.broken)
+        """Return the same data with an empty record of what is read (`ids`, `basis`)."""
+        own = copy(self)
+        own._seen, own._selections = set(), {}
+        return own
 
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids of the results that were read."""
         return tuple(sorted(self._seen))
 
+    @property
+    def basis(self) -> tuple[Basis, ...]:
+        """The points that were read, by experiment: those that the conditions select, measured or not."""
+        return tuple(self._basis(name, selections) for name, selections in self._selections.items())
+
+    def _basis(self, name: str, selections: list[dict[str, list[Scalar]]]) -> Basis:
+        points = enumerate(self.suite.experiments[name].region)
+        read = [i for i, p in points if any(all(p[axis] in s[axis] for axis in s) for s in selections)]
+        other = [self._other_code[name, i] for i in read if (name, i) in self._other_code]
+        return Basis(name, len(read), len(other), sum(other))
+
     def sql(self, text: str) -> list[dict[str, Any]]:
         """Return the rows of a SELECT over the experiments' views; its columns `id` or `ids` name the results read."""
+        return self._query(text, {name: {} for name in self.suite.experiments if re.search(rf"\b{name}\b", text)})
+
+    def _query(self, text: str, read: Mapping[str, Chosen]) -> list[dict[str, Any]]:
+        """Return the rows of a query; record the experiments that it reads, each with the condition on its points."""
         rows = self.engine.query(text)
+        for name, where in read.items():
+            axes, selections = self.suite.experiments[name].region.axes, self._selections.setdefault(name, [])
+            selection = {axis: values for axis, values in _list_values(where).items() if axis in axes}
+            selections += [selection] if selection not in selections else []
         for row in rows:
             ids = row.get("ids") or ([row["id"]] if row.get("id") else [])
             self._seen.update(ids)
@@ -156,27 +191,34 @@ class Data:
         for column in where:
             if column not in known:
                 raise SuiteError(f"experiment '{own.name}' has no '{column}'", hint=f"it has {', '.join(known)}")
-        condition = sql.condition(where)
-        rows = self.sql(f"SELECT * FROM {sql.name(own.name)} WHERE {condition} ORDER BY place, repetition")
+        values = _list_values(where)
+        text = f"SELECT * FROM {sql.name(own.name)} WHERE {sql.condition(values)} ORDER BY place, repetition"
+        rows = self._query(text, {own.name: values})
         if not rows:
-            raise NoData(f"no result of '{own.name}'" + (f" with {_describe(where)}" if where else ""))
+            listed = ", ".join(f"{name} = {' or '.join(map(str, each))}" for name, each in values.items())
+            raise NoData(f"no result of '{own.name}'" + (f" with {listed}" if where else ""))
         return rows
 
     def grid(self, table: Table | str) -> Grid:
         """Return a table with its contents."""
-        own = self.suite.tables[table] if isinstance(table, str) else table
-        return own.arrange(self.sql(own.query()))
+        own = self._get(table, self.suite.tables, "table")
+        return own.arrange(self._query(own.query(), {own.experiment.name: own.where}), self.mixed_in)
 
     def dots(self, plot: Plot | str) -> dict[str, list[Dot]]:
         """Return the points of a plot, by series."""
-        own = self.suite.plots[plot] if isinstance(plot, str) else plot
-        return own.arrange(self.sql(own.query()))
+        own = self._get(plot, self.suite.plots, "plot")
+        return own.arrange(self._query(own.query(), {own.experiment.name: own.where}), self.mixed_in)
+
+    def _get(self, item: _Named | str, known: Mapping[str, _Named], what: str) -> _Named:
+        if isinstance(item, str) and item not in known:
+            raise SuiteError(f"suite '{self.suite.name}' has no {what} '{item}'", hint=did_you_mean(item, known))
+        return known[item] if isinstance(item, str) else item
 
     def drawn(self, plot: Plot | str) -> DrawnPlot:
         """Return a plot in the form that a notebook shows."""
         from workbench.lab.draw import DrawnPlot, svg
 
-        own = self.suite.plots[plot] if isinstance(plot, str) else plot
+        own = self._get(plot, self.suite.plots, "plot")
         return DrawnPlot(own.title, svg(own, self.dots(own), lambda _: ""))
 
     def numbers(self) -> dict[str, dict[str, int]]:
@@ -193,15 +235,14 @@ class Data:
         self.engine.close()
 
 
-def _describe(where: Mapping[str, Scalar | Iterable[Scalar]]) -> str:
-    listed = {name: [choice] if isinstance(choice, Scalar) else choice for name, choice in where.items()}
-    return ", ".join(f"{name} = {' or '.join(map(str, values))}" for name, values in listed.items())
+def _list_values(where: Chosen) -> dict[str, list[Scalar]]:
+    return {name: [choice] if isinstance(choice, Scalar) else list(choice) for name, choice in where.items()}
 
 
-def open_data(suite: Suite, store: ResultStore) -> Data:
-    """Open the results of a suite, with DuckDB as the engine."""
+def open_data(suite: Suite, store: ResultStore, code: str = "") -> Data:
+    """Open the results of a suite, with DuckDB as the engine; `code` is as for `Data`."""
     stored, broken = store.table()
-    return Data(suite, Duck(stored, make_point_table(suite)), broken).prepare()
+    return Data(suite, Duck(stored, make_point_table(suite)), broken, code).prepare()
 
 
 def make_point_table(suite: Suite) -> Any:

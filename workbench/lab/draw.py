@@ -16,7 +16,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#0
 MARKERS = "osD^vP*X"
 MAX_LINKS = 5000
 """Maximum number of points of a series that are links (with more, none is), and of results that a bin links to."""
-DOUBTFUL = "hollow: did not end ok, or was timed on a loaded machine"
+DOUBTFUL = "hollow: did not end ok, was timed on a loaded machine, or was measured with other code"
 Link = Callable[[Sequence[str]], str]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import os
 import secrets
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -55,13 +56,13 @@ class Lab:
         ----------
         program: the hash of workbench (`hash_workbench`), if it is known.
         """
-        parts = [self.path]
+        parts = [self.path.resolve()]
         for name in self.suite.depends:
             part = self.top / name
             if not part.exists():
                 raise SuiteError(f"suite '{self.suite.name}' depends on '{name}', which is missing", where=str(part))
             parts += [part] if part.is_file() else [path for path in part.rglob("*") if path.is_file()]
-        return hashlib.sha256(f"{program or hash_workbench()} {_hash_files(parts)}".encode()).hexdigest()[:12]
+        return hashlib.sha256(f"{program or hash_workbench()} {_hash_files(parts, self.top)}".encode()).hexdigest()[:12]
 
 
 def hash_workbench() -> str:
@@ -71,14 +72,15 @@ def hash_workbench() -> str:
     """
     home = Path(workbench.__file__).parent
     code = (path for path in home.rglob("*") if path.suffix in CODE_SUFFIXES)
-    return _hash_files(path for path in code if _is_measured(path.relative_to(home)))
+    return _hash_files((path for path in code if _is_measured(path.relative_to(home))), home)
 
 
-def _hash_files(paths: Iterable[Path]) -> str:
+def _hash_files(paths: Iterable[Path], top: Path) -> str:
+    """Return a hash of files: their contents, and their paths relative to the folder `top`."""
     whole = hashlib.sha256()
     for path in sorted(paths):
         if "__pycache__" not in path.parts:
-            whole.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+            whole.update(os.fsencode(os.path.relpath(path, top)) + b"\0" + path.read_bytes() + b"\0")
     return whole.hexdigest()
 
 

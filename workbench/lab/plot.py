@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +20,8 @@ KINDS = ("line", "scatter", "bar", "histogram")
 class Dot:
     """A point of a plot, and the results that it was computed from.
 
-    It is `doubtful` if a result did not end with the status `ok`, or if it is a timing from a loaded machine.
+    It is `doubtful` if a result did not end with the status `ok` or was measured with other code, or if it is a timing
+    from a loaded machine.
     """
 
     x: Any
@@ -104,7 +105,7 @@ class Plot:
             return f"SELECT {x} AS x, {series} AS s, {y} {view} GROUP BY {grouped}"
         return f"SELECT {x} AS x, {series} AS s, {own} AS y, id AS ids, status = 'ok' AS well, reliable {view}"
 
-    def arrange(self, query_rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Dot]]:
+    def arrange(self, query_rows: Sequence[Mapping[str, Any]], other_code: Set[str]) -> dict[str, list[Dot]]:
         """Return the points by series, sorted by x: numbers ascending, other values in the order of the region."""
         axes = self.experiment.region.axes
         series = [str(value) for value in axes[self.series]] if self.series else [""]
@@ -114,7 +115,7 @@ class Plot:
             if not all(map(_drawable, (row["x"], row["y"]))):
                 continue
             ids = row["ids"] if isinstance(row["ids"], list) else [row["ids"]]
-            doubtful = not row["well"] or (timing and not row["reliable"])
+            doubtful = not row["well"] or (timing and not row["reliable"]) or not other_code.isdisjoint(ids)
             dots.setdefault(str(row["s"]), []).append(Dot(row["x"], float(row["y"]), tuple(sorted(ids)), doubtful))
         order = list(axes.get(self.x or "", ()))
         indices = {value: i for i, value in enumerate(order)}

@@ -87,7 +87,7 @@ class Report:
             "code": f"{self.code}, commit {self.commit or 'unknown'}",
             "results": f"{points} of {sum(len(e.region) for e in self.suite.experiments.values())} points"
             + (f"; {len(used)} measurements" if len(used) != points else "")
-            + (f"; {other} measured with other code" if other else "")
+            + (f"; {other} measured with other code{', marked ~' * (other < len(used))}" if other else "")
             + (f"; {loaded} on a loaded machine, their timings are marked ~" if loaded else ""),
             "limits": ", ".join(sorted({r.measured.limited_by for r in used})) or "none yet",
             "machine": "; ".join(sorted(machines)),
@@ -115,4 +115,4 @@ def gather(lab: Lab, data: Data) -> Report:
     used = {key: result for key, result in newest(results).items() if key in ids}
     order = {name: i for i, name in enumerate(lab.suite.experiments)}
     ordered = sorted(used.items(), key=lambda item: (order[item[1].experiment], item[1].started))
-    return Report(lab.suite, data, dict(ordered), lab.code(), commit(lab.top), lab.options)
+    return Report(lab.suite, data, dict(ordered), data.code or lab.code(), commit(lab.top), lab.options)

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import LabError
+from workbench.errors import InputError, LabError
 from workbench.events.files import replacing
 from workbench.lab import report_text as text
 from workbench.lab.data import Data
@@ -89,9 +89,10 @@ def write_report(lab: Lab, data: Data, folder: Path, *, brief: bool = False) -> 
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path) as aside:
                 aside.write_text(content, encoding="utf-8")
-    except OSError as error:
-        what, hint = f"the report cannot be written: {error.strerror}", "choose another folder with --out"
-        raise LabError(what, where=str(folder), hint=hint) from error
+    except (OSError, InputError) as error:  # the second from `replacing`
+        why = error.what if isinstance(error, InputError) else error.strerror
+        hint = "choose another folder with --out"
+        raise LabError(f"the report cannot be written: {why}", where=str(folder), hint=hint) from error
     return report
 
 

@@ -95,6 +95,7 @@ def grid_json(grid: Grid) -> str:
             "column": list(head),
             "value": cell.value,
             "ids": list(cell.ids),
+            "reliable": cell.reliable,
         }
         for key, row_cells in grid.rows
         for head, cell in zip(grid.columns, row_cells, strict=True)
@@ -104,7 +105,7 @@ def grid_json(grid: Grid) -> str:
 
 def plot_json(dots: Mapping[str, Sequence[Dot]]) -> str:
     """Return the points of a plot as JSON, with the ids behind each."""
-    records = [{"series": s, "x": d.x, "y": d.y, "ids": list(d.ids)} for s, points in dots.items() for d in points]
+    records = [{"series": name, **vars(dot)} for name, points in dots.items() for dot in points]
     return json.dumps(records, indent=1) + "\n"
 
 

@@ -13,7 +13,7 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -121,7 +121,7 @@ def _follow(lab: Lab, tasks: Sequence[Measurement], done: Any, spark: Any) -> It
             thread.join(0.3)
     except BaseException:
         spark.sparkContext.cancelAllJobs()
-        thread.join(10)
+        thread.join(0.3)  # it fails at once; after Ctrl-C a command has less than a second to report and to end
         raise
     if isinstance(ended[0], Exception):
         hint = "stored results stay; run the same command again to continue"
@@ -212,18 +212,20 @@ class SparkSql:
 
     def query(self, text: str) -> list[dict[str, Any]]:
         """Return the rows of a SELECT."""
-        return [{n: number(v) for n, v in row.asDict().items()} for row in self._execute(text).collect()]
+        rows = self._execute(text, lambda frame: frame.collect())
+        return [{n: number(v) for n, v in row.asDict().items()} for row in rows]
 
     def view(self, name: str, text: str) -> None:
         """Give a name to a SELECT."""
         frame = self._execute(text)
         (frame.cache() if name == "latest" else frame).createOrReplaceTempView(name)
 
-    def _execute(self, text: str) -> Any:
+    def _execute(self, text: str, use: Callable[[Any], Any] = lambda frame: frame) -> Any:
+        """Return what a function makes of the DataFrame of a SELECT; some errors come only when it is computed."""
         from pyspark.errors import PySparkException
 
         try:
-            return self._spark.sql(text)
+            return use(self._spark.sql(text))
         except PySparkException as error:
             raise SuiteError(f"SQL: {summarize(error)}", where=text) from error
 
@@ -232,9 +234,9 @@ class SparkSql:
         self._spark.catalog.clearCache()
 
 
-def open_spark(suite: Suite, store: ResultStore, spark: Any) -> Data:
-    """Open the results of a suite, with Spark as the engine."""
+def open_spark(suite: Suite, store: ResultStore, spark: Any, code: str = "") -> Data:
+    """Open the results of a suite, with Spark as the engine; `code` is as for `Data`."""
     good, broken = store.files()
     partly = [good.pop(item.path) for item in broken if item.path in good]  # Spark would read the unsound rows, too
     more = arrow().concat_tables(partly) if partly else None
-    return Data(suite, SparkSql(spark, suite, list(good), more), broken).prepare()
+    return Data(suite, SparkSql(spark, suite, list(good), more), broken, code).prepare()

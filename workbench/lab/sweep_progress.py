@@ -22,10 +22,14 @@ class Pace:
         self._seen: Counter[str] = Counter()
         self._seconds: Counter[str] = Counter()
         self._jobs, self._begin = max(jobs, 1), time.monotonic()
+        self._first = self._begin
+        """The time at which the first point began, after the start of Spark."""
 
     def add(self, result: Result) -> None:
         """Count a result."""
         name, seconds = result.experiment, result.measured.wall_seconds
+        if not self.done:
+            self._first = time.monotonic() - seconds
         self.statuses[str(result.measured.status)] += 1
         self.measured_seconds += seconds
         self._left[name] -= 1
@@ -52,7 +56,7 @@ class Pace:
             for name, count in self._left.items()
         )
         own = (
-            max(self.elapsed_seconds * self._jobs - self.measured_seconds, 0.0) / self.done
+            max((time.monotonic() - self._first) * self._jobs - self.measured_seconds, 0.0) / self.done
         )  # the overhead around each point
         return (expected + own * sum(self._left.values())) / self._jobs
 

@@ -5,7 +5,7 @@ A table is a description; `query` returns it as SQL, `arrange` puts the rows tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -87,6 +87,7 @@ class TableCell:
     marks: tuple[str, ...] = ()
     """The statuses of those results other than `ok`."""
     reliable: bool = True
+    """Whether it is no timing from a loaded machine, and no result of other code; otherwise `text` ends in ~."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,11 @@ class Beside:
     unit: str = ""
     missing: str = ""
     source: str = ""
+
+    @property
+    def head(self) -> str:
+        """The head of its column: the label, with the unit if there is one."""
+        return ", ".join(filter(None, [self.label, self.unit]))
 
     def cell(self, key: tuple[Scalar, ...]) -> TableCell:
         """Return the figure for these values of the axes; empty if there is none."""
@@ -190,8 +196,8 @@ class Table:
             f"WHERE {sql.condition(self.where)}", f"GROUP BY {grouped}",
         ])  # fmt: skip
 
-    def arrange(self, query_rows: Sequence[Mapping[str, Any]]) -> Grid:
-        """Arrange the rows of the query as a grid, in the order of the region."""
+    def arrange(self, query_rows: Sequence[Mapping[str, Any]], other_code: Set[str]) -> Grid:
+        """Arrange the rows of the query as a grid, in the order of the region; mark the results `other_code`."""
         axes = self.experiment.region.axes
         at = {tuple(row[f"g{i}"] for i in range(len(self.groups))): row for row in query_rows}
         indices = [{value: index for index, value in enumerate(axes[axis])} for axis in self.rows]
@@ -203,9 +209,12 @@ class Table:
         if self.columns:
             across = [(value,) for value in axes[self.columns] if any(key[-1] == value for key in at)]
         known = self._list_columns(query_rows)
-        heads = [*known, *(b.label for b in self.beside)]
+        heads = [*known, *(b.head for b in self.beside)]
         columns = [("".join(map(self._over, extra)), head) for extra in across for head in heads]
-        rows = [(key, tuple(c for extra in across for c in self._cells((*key, *extra), at, known))) for key in keys]
+        rows = [
+            (key, tuple(c for extra in across for c in self._cells((*key, *extra), at, known, other_code)))
+            for key in keys
+        ]
         notes = [f"{b.label}: {b.source}" for b in self.beside if b.source]
         return Grid(self.name, self.title, self.rows, tuple(columns), tuple(rows), self.doc, tuple(notes))
 
@@ -227,6 +236,7 @@ class Table:
         key: tuple[Scalar, ...],
         at: Mapping[tuple[Scalar, ...], Mapping[str, Any]],
         known: Mapping[str, tuple[str, Statistic]],
+        other_code: Set[str],
     ) -> list[TableCell]:
         """Return the cells of one combination of the axes, empty ones without results."""
         cells = [TableCell() for _ in known]
@@ -235,6 +245,7 @@ class Table:
             for i, (column, statistic) in enumerate(known.values()):
                 value = row[column]
                 reliable = bool(row["reliable"]) or not is_timing(unit_of(self.experiment, statistic))
+                reliable &= other_code.isdisjoint(ids)
                 text = " ".join(filter(None, [format_value(value), *marks])) + ("" if reliable else " ~")
                 cells[i] = TableCell(value, text, ids, marks, reliable)
         named = dict(zip(self.groups, key, strict=True))

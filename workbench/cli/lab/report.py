@@ -26,7 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Write the report; return 1 if a claim fails."""
+    """Write the report; return 1 if a claim fails, else 3 if one lacks results or rests on other code."""
     from workbench.lab.report_files import write_report
 
     lab = open_lab(args, args.suite)
@@ -35,9 +35,15 @@ def execute(args: argparse.Namespace) -> int:
         report = write_report(lab, data, out, brief=args.brief)
     warn(report.data.broken)
     for claim, judged in report.claims:
-        print(f"{judged.standing.upper():8} {claim.text}{f': {judged.why}' if judged.why else ''}")
+        standing = f"{judged.standing.upper()}{judged.extent}{':' * bool(judged.extent)}"
+        print(f"{standing:8} {claim.text}{f': {judged.why}' if judged.why else ''}")
+    judgements = [judged for _, judged in report.claims]
+    undecided = any(judged.standing == "no data" or judged.extent for judged in judgements)
+    if undecided:
+        command = " ".join(filter(None, ["workbench lab run", lab.suite.name, lab.options]))
+        print(f"results: {report.facts['results']}\n    to measure all points with the code as it is now: {command}")
     print(f"report: {out / ('README.md' if args.brief else 'index.html')}")
-    return 1 if any(judged.standing == "fails" for _, judged in report.claims) else 0
+    return 1 if any(judged.standing == "fails" for judged in judgements) else 3 if undecided else 0
 
 
 @contextlib.contextmanager
@@ -46,10 +52,10 @@ def _data(args: argparse.Namespace, lab: Lab) -> Iterator[Data]:
     if is_local(args):
         from workbench.lab.data import open_data
 
-        with contextlib.closing(open_data(lab.suite, lab.store)) as data:
+        with contextlib.closing(open_data(lab.suite, lab.store, lab.code())) as data:
             yield data
         return
     from workbench.lab import spark
 
-    with open_spark(args) as session, contextlib.closing(spark.open_spark(lab.suite, lab.store, session)) as data:
+    with open_spark(args) as own, contextlib.closing(spark.open_spark(lab.suite, lab.store, own, lab.code())) as data:
         yield data

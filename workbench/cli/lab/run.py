@@ -69,13 +69,16 @@ def execute(args: argparse.Namespace) -> int:
         print(f"{lab.suite.name}: {there}, {len(plan.todo)} to do{again}")
     if plan.todo:
         lab.store.try_to_write()
-    try:
-        with _results(args, lab, plan.todo, origin, jobs) as results:
+    with contextlib.ExitStack() as stack:
+        try:
+            results = stack.enter_context(_results(args, lab, plan.todo, origin, jobs))
             _follow(results, pace, lab.options, as_json=args.json)
-    except KeyboardInterrupt:
-        going = "stored results stay, but --again repeats them" if args.again else "run the same command to continue"
-        print(f"stopped after {pace.done} of {pace.total}; {going}", file=sys.stderr)
-        raise
+        except KeyboardInterrupt:  # report it before Spark stops, which takes longer than Ctrl-C allows
+            going = (
+                "stored results stay, but --again repeats them" if args.again else "run the same command to continue"
+            )
+            print(f"stopped after {pace.done} of {pace.total}; {going}", file=sys.stderr)
+            raise
     if not args.json and plan.todo:
         counts = ", ".join(f"{count} {status}" for status, count in sorted(pace.statuses.items()))
         print(

@@ -69,7 +69,7 @@ def open_spark(args: argparse.Namespace) -> Iterator[Any]:
     """Yield a Spark session, and stop it at the end."""
     from workbench.lab import spark
 
-    with Progress("starting Spark"):
+    with Progress("Spark is starting", always=True):  # it takes up to a minute on a loaded machine
         session = spark.session(args.master or spark.LOCAL)
     try:
         yield session

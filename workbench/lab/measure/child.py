@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from workbench.errors import EngineMissing, Refused, WorkbenchError
+from workbench.errors import EngineMissing, Refused, WorkbenchError, did_you_mean
 from workbench.frames import Frame, read_frames, write_frame
 from workbench.lab.calls import call
 from workbench.lab.experiment import SEED, Experiment, Prerequisite
@@ -118,9 +118,11 @@ def check_outputs(experiment: Experiment, result: Any) -> dict[str, Any]:
     """
     if not isinstance(result, Mapping):
         raise TypeError(f"experiment '{experiment.name}' returned {result!r}, not a mapping from outputs to values")
-    if odd := result.keys() ^ experiment.outputs.keys():
-        name = sorted(odd)[0]
-        raise TypeError(f"output '{name}' is {'not declared' if name in result else 'missing'}")
+    if undeclared := sorted(map(str, result.keys() - experiment.outputs.keys())):
+        hint = did_you_mean(undeclared[0], experiment.outputs, "declared are ")
+        raise TypeError(f"output '{undeclared[0]}' is not declared: {hint or 'no output is'}")
+    if absent := sorted(experiment.outputs.keys() - result.keys()):
+        raise TypeError(f"output '{absent[0]}' is missing")
     outputs = {name: plain(value) for name, value in result.items()}
     for name, output in experiment.outputs.items():
         kinds = {float: (int, float, str), int: (int,), bool: (bool,), str: (str,)}[output.kind]

@@ -57,7 +57,7 @@ class Site:
         key = (files, id(lab.suite))
         entry = self._reports.get(lab.suite.name)
         if entry is None or entry[0] != key:
-            with contextlib.closing(open_data(lab.suite, lab.store)) as data:
+            with contextlib.closing(open_data(lab.suite, lab.store, lab.code())) as data:
                 report = gather(lab, data)
                 drawings = {plot.name: svg(plot, dots, report.link) for plot, dots in report.dots}
                 _ = report.grids, report.claims, report.macros, report.numbers  # computed while the data are open
