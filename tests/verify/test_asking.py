@@ -14,6 +14,7 @@ from workbench.cli.main import main
 from workbench.errors import InputError, LanguageError
 from workbench.language.properties import PROPERTIES, parse_property
 from workbench.tesla.check import parse_rules
+from workbench.tesla.model.build import RuleBounds
 from workbench.verify.rules.problems import rule_problem
 
 TEXT = """
@@ -88,7 +89,6 @@ from Temp(value > 1) emit Alarm(area = Temp.area)
         ("always (Temp.value > 1 -> Alarm)", "write Alarm.present", "always (Temp.value > 1 -> Alarm.present)"),
         ("always (not Alarm)", "write Alarm.present for", "always (not Alarm.present)"),
         ("ltl(G (Temp -> F Alarm))", "write Temp.present for", "ltl(G (Temp.present -> F Alarm.present))"),
-        ('always (Alarm.area != "zz")', "--values TYPE.ATTRIBUTE=a,b,zz", 'always (Alarm.area != "b")'),
     ],
 )
 def test_of_events_it_is_asked_whether_they_come(asked: str, hint: str, followed: str) -> None:
@@ -97,6 +97,15 @@ def test_of_events_it_is_asked_whether_they_come(asked: str, hint: str, followed
         rule_problem(rules, asked).decide()
     assert hint in caught.value.hint
     assert rule_problem(rules, followed).decide().outcome in ("holds", "fails")
+
+
+def test_the_model_has_the_texts_of_a_property() -> None:
+    rules, asked = parse_rules(RULES), 'always (Alarm.area != "zz")'
+    assert rule_problem(rules, asked).decide().outcome == "fails"
+    chosen = RuleBounds(values={("Temp", "area"): ["a", "b"]})
+    with pytest.raises(LanguageError, match="no text of the model is 'zz'") as caught:
+        rule_problem(rules, asked, chosen).decide()
+    assert "--values TYPE.ATTRIBUTE=a,b,zz" in caught.value.hint
 
 
 def test_a_field_may_be_called_value() -> None:

@@ -129,8 +129,10 @@ def numbers_for(
     floats = [each.computed[Reals] for each in program_reaches if Reals in each.computed]
     if Reals() not in kinds or not floats:
         return n, None
-    greatest = 2 if any(map(multiplies_floats, flats)) else 0
-    return n, (min(-1, *(span.low for span in floats)), max(greatest, *(span.top for span in floats)))
+    low, top = min(0, *(span.low for span in floats)), max(span.top for span in floats)
+    if any(map(multiplies_floats, flats)):
+        top = max(top, 2)
+    return n, (min(low, -1) if top else low, top)
 
 
 def power_of_two(least: int) -> int:
