@@ -160,7 +160,8 @@ def _lengthen(verdict: Verdict, problem: Problem) -> Iterator[str]:
 
 def _synchronise(problem: Problem) -> Iterator[str]:
     """Yield the hint for inputs that carry events at different steps in the model only."""
-    if problem.environment.arrivals == "free" and len(problem.subject.pipeline.inputs) > 1:
+    arrivals = problem.settings.environment.arrivals
+    if arrivals == "free" and not problem.system and len(problem.subject.pipeline.inputs) > 1:
         yield "--inputs synchronised, if events come on all inputs at the same time"
 
 
