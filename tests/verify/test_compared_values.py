@@ -164,9 +164,90 @@ def test_comparisons_of_a_property() -> None:
     rules = parse_rules(TYPES + "from A as T emit D(n = T.v, m = T.w, s = T.s)")
     prop = parse_property('always (D.n - A.v > -20 -> D.s = "x" or D.n * 2 = 7)')
     one, two, three = list_comparisons(rules, prop)
-    assert (list(one.attributes), list(one.constants), one.ordered) == ([("D", "n"), ("A", "v")], [-20, 0], True)
+    assert (list(one.attributes), set(one.constants), one.ordered) == ([("D", "n"), ("A", "v")], {-20, 0}, True)
     assert (list(two.attributes), list(two.constants), two.ordered) == ([("D", "s")], ["x"], False)
-    assert (list(three.attributes), list(three.shifts)) == ([("D", "n")], [("*", 2)])
+    assert (list(three.attributes), list(three.shifts), set(three.constants)) == ([("D", "n")], [("*", 2)], {7, 3.5})
+    assert (one.added, three.added, one.nonlinear, three.nonlinear) == (True, False, False, False)
+
+
+ID = "from A as T emit D(n = T.v, m = T.w, s = T.s)"
+LAST = "from A as T and last A as B within 9 from T "
+ARITHMETIC = [  # rules, a condition with arithmetic of its own, and whether some run satisfies it
+    (ID, "D.n * 2 = 300", True), (ID, "2 * D.n = 301", False), (ID, "D.n * 10 > 295 and D.n * 10 < 305", True),
+    (ID, "300 - D.n = 12", True), (ID, "-D.n > 40", True), (ID, "D.n * D.n = 49", True), (ID, "D.n * D.n < 0", False),
+    (ID, "abs(D.n) > 40 and D.n < 0", True), (ID, "D.n mod 7 = 3 and D.n > 20", True), (ID, "D.n div 10 = 7", True),
+    (ID, "D.n + D.n = 14", True), (ID, "D.n - 3 * A.v < -50", True), (ID, "D.m > 0 and D.m < 1", True),
+    (f"{LAST} emit D(n = B.v, m = 0.5, s = B.s)", "D.n - A.v = 20 and D.n = 7", True),
+    (f"{LAST} emit D(n = B.v, m = 0.5, s = B.s)", "D.n > 2 * A.v and A.v > 10", True),
+    (f"{LAST} emit D(n = T.v + B.v, m = 0.5, s = B.s)", "D.n = 150 and A.v < 100", True),
+    ("from A(v < 100) as T and last A(v < 100) as B within 9 from T emit E(z = T.v + B.v)", "E.z = 150", True),
+    ("from A(v < 100) as T and last A(v < 100) as B within 9 from T emit E(z = T.v + B.v)", "E.z = 200", False),
+    ("from A(v >= 1000) as T emit E(z = T.v % 24)", "E.z = 3", True),
+    ("from A as T where T.v % 7 == 5 emit E(z = T.v)", "E.z > 100", True),
+    ("from A(w > 0.0) as T emit D(n = 1, m = T.w, s = T.s)", "D.m < 1", True),
+    ("from A as T and $m = MAX(A.w within 9 from T) emit D(n = 1, m = $m, s = T.s)", "D.m > 30", True),
+    ("from A as T and $m = MAX(A.w within 9 from T) emit D(n = 1, m = $m, s = T.s)", "D.m > 30.5 and D.m < 31", True),
+    ("from A as T emit D(n = 1, m = 100 / T.v, s = T.s)", "D.m > 30 and D.m < 40", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rules", "condition", "possible"), ARITHMETIC)
+def test_conditions_that_compute(rules: str, condition: str, possible: bool) -> None:
+    assert outcome(rules, f"can({condition})") == ("holds" if possible else "fails")
+    assert outcome(rules, f"never({condition})") == ("fails" if possible else "holds")
+
+
+MORE_FIRING = [  # a condition on the last two events; each can be true
+    "T.w > 36 and T.w < 37", "T.w > B.w and B.w >= 20 and T.w < 21", 'T.s < "2024-06-01"', 'T.s > "m" and T.s < "n"',
+    'T.s > "m"', "T.v * B.v == 42 and T.v != 6", "T.v >= 10 and T.v % 7 < 3",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("condition", MORE_FIRING)
+def test_a_rule_fires_between_constants(condition: str) -> None:
+    assert outcome(f"{LAST} where {condition} emit E(z = 1)", "can(E)") == "holds"
+
+
+DIFFERENT = [  # conditions that are not equivalent, and an event at which they differ
+    ("T.w < 37", "T.w <= 36.9"), ("T.w > 0.0", "T.w >= 1.0"), ("T.w > 36", "T.w >= 37"), ("T.w > 0.5", "T.w >= 0.6"),
+    ("T.v % 10 == 3", "T.v % 20 == 3"), ("T.v >= 10", "T.v >= 10 and T.v % 7 >= 3"),
+    ("T.v * B.v == 42", "T.v * B.v == 42 and T.v != 6"), ("T.v * 7 > 100", "T.v * 7 > 100 and T.v - B.v != 30"),
+    ("T.v - B.v > 10", "T.v - B.v > 10 and B.v > 0"), ('T.s < "m"', 'T.s < "n"'), ('T.s <= "m"', 'T.s < "m"'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_conditions_that_differ_between_constants(one: str, other: str) -> None:
+    left, right = (parse_rules(f"{TYPES}{LAST} where {each} emit E(z = 1)") for each in (one, other))
+    assert rule_comparison(left, right).decide().outcome == "fails"
+
+
+FLAGS = TYPES + "declare F(k: bool)\n"
+
+
+def test_conditions_inside_emitted_truth_values() -> None:
+    def flag(condition: str) -> str:
+        return f"from A as T emit F(k = {condition})"
+
+    for condition in ("T.v > 30 and T.v < 50", "not (T.v <= 30)", "T.v * 2 > 30 and T.v * 2 < 34"):
+        rules = parse_rules(FLAGS + flag(condition))
+        assert problem_of_rules(rules, "can(F.k)").decide().outcome == "holds"
+        chain = parse_rules(FLAGS + flag(condition) + "\nfrom F(k == true) emit E(z = 1)")
+        assert problem_of_rules(chain, "never(E)").decide().outcome == "fails"
+        bound = parse_rules(f"{FLAGS}from A[$h = {condition.replace('T.', '')}] where $h emit E(z = 1)")
+        assert problem_of_rules(bound, "can(E)").decide().outcome == "holds"
+    for one, other in (("T.v > 30", "T.v > 40"), ("T.v * 2 > 30", "T.v * 2 > 32")):
+        left, right = (parse_rules(FLAGS + flag(f"{each} and T.w > 1.0")) for each in (one, other))
+        assert rule_comparison(left, right).decide().outcome == "fails"
+
+
+def test_rows_of_facts_that_a_property_is_about() -> None:
+    """The seventh row of eight has 700."""
+    text = "declare fact L(id: int, lim: int, name: string)\nfrom A as T and each L(id == T.v) emit E(z = L.lim)"
+    bounds = wb.rules.RuleBounds(facts={"L": [(i, 100 * i, f"n{i}") for i in range(1, 9)]})
+    for condition, possible in {"E.z > 500": True, "E.z = 700": True, "E.z > 800": False, "E.z = 650": False}.items():
+        problem = problem_of_rules(parse_rules(TYPES + text), f"can({condition})", wb.Settings(rules=bounds))
+        assert problem.decide().outcome == ("holds" if possible else "fails")
 
 
 def test_values_that_a_user_has_chosen_stay() -> None:

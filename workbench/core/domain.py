@@ -302,7 +302,13 @@ class SomeTexts(Enum):
 
 @dataclass(frozen=True)
 class SomeNumbers(Enum):
-    """The domain of a pipe in a model of rules: these numbers, by their text, since they are far apart or fractions."""
+    """The domain of a pipe in a model of rules: numbers by their text, as they are far apart or fractions, and null."""
+
+    @property
+    def numbers(self) -> tuple[tuple[str, int | float], ...]:
+        """The labels of numbers, each with its number; not that of null."""
+        labels = [label for label in self.labels if label != "null"]
+        return tuple((label, int(label) if label.lstrip("-").isdigit() else float(label)) for label in labels)
 
 
 @dataclass(frozen=True)

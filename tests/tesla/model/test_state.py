@@ -8,8 +8,9 @@ import pytest
 from workbench.core.domain import Range
 from workbench.core.term import Term
 from workbench.tesla.check import parse_rules
-from workbench.tesla.model.attribute_values import ComparedAttributes, comparison_classes, value_tables
+from workbench.tesla.model.attribute_values import comparison_classes, value_tables
 from workbench.tesla.model.build import RuleBounds, build_models
+from workbench.tesla.model.sample_values import ComparedAttributes
 from workbench.tesla.model.state import VariablePart, compact, fill_in, values_of, variables
 from workbench.tesla.model.waiting_matches import WaitingMatch, append, remove, tick
 from workbench.verify.rules.stream import find_modelled

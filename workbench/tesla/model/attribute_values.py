@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
-from string import ascii_lowercase
-from typing import NamedTuple
+from typing import Any
 
-from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
+from workbench.core.domain import FLOAT, STR, Value
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.model.guarded_values import ValueTable
-from workbench.tesla.model.origins import AttributeKey, as_fraction, constant_of, origins, origins_of_attribute
+from workbench.tesla.model.origins import AttributeKey, constant_of, origins, origins_of_attribute
+from workbench.tesla.model.sample_values import ComparedAttributes, class_values
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.operators import is_comparison
 from workbench.tesla.resolved import TIME, ResolvedRule, RuleSlot, slots
@@ -29,28 +29,10 @@ from workbench.tesla.rule_set import RuleSet
 
 MAX_OF_FACTS = 4
 """Maximum number of values that an attribute of facts contributes to the attributes compared with it."""
+FactRow = tuple[Any, ...]
 ARITHMETIC = ("+", "-", "*", "/", "%")
-MANY = 48
-"""Number of values of an attribute above which it gets fewer: all pairs of two attributes are computed with."""
 DEFAULT_VALUE_COUNT = 2
 """Default number of values of an attribute that rules compare only for equality."""
-
-
-class ComparedAttributes(NamedTuple):
-    """Attributes that are compared with each other, with the constants that they are compared with.
-
-    Attributes
-    ----------
-    shifts: operators and constants in arithmetic on the attributes.
-    ordered: whether a comparison depends on their order.
-    nonlinear: whether they are multiplied or divided with each other, so that zero and one may hide a difference.
-    """
-
-    attributes: Collection[AttributeKey] = ()
-    constants: Sequence[Value] = ()
-    shifts: Sequence[tuple[str, Value]] = ()
-    ordered: bool = False
-    nonlinear: bool = False
 
 
 def comparison_classes(comparisons: Iterable[ComparedAttributes]) -> Mapping[AttributeKey, ComparedAttributes]:
@@ -66,8 +48,10 @@ def comparison_classes(comparisons: Iterable[ComparedAttributes]) -> Mapping[Att
             inside = {id(each): each for one in alike for each in beside[one]}.values()
             constants = [value for each in inside for value in each.constants]
             shifts = [shift for each in inside for shift in each.shifts]
-            ordered, nonlinear = (any(getattr(each, name) for each in inside) for name in ("ordered", "nonlinear"))
-            whole = ComparedAttributes(tuple(alike), constants, shifts, ordered, nonlinear)
+            flags = (
+                any(flag) for flag in zip(*((each.ordered, each.added, each.nonlinear) for each in inside), strict=True)
+            )
+            whole = ComparedAttributes(tuple(alike), constants, shifts, *flags)
             classes |= dict.fromkeys(alike, whole)
     return classes
 
@@ -83,12 +67,14 @@ def _list_comparisons(rules: RuleSet) -> Iterator[ComparedAttributes]:
                 )
             for assigned in part.assignments:
                 yield _compare_leaves(rule, assigned.value, (rule.name, f"${assigned.name}"))
+                yield from _list_condition(rules.resolved, rule, assigned.value)
             for constraint in part.constraints:
                 yield from _list_condition(rules.resolved, rule, constraint)
         for condition in rule.where_clause:
             yield from _list_condition(rules.resolved, rule, condition)
         for emitted in rule.evaluations:
             yield _compare_leaves(rule, emitted.value, (rule.emits, emitted.name))
+            yield from _list_condition(rules.resolved, rule, emitted.value)
 
 
 def _list_condition(
@@ -109,7 +95,7 @@ def _list_condition(
 def _compare_leaves(
     rule: ResolvedRule, whole: t.Expression, *more: AttributeKey, ordered: bool = False
 ) -> ComparedAttributes:
-    attributes, shifts, nonlinear = list(more), list[tuple[str, Value]](), False
+    attributes, shifts, added, nonlinear = list(more), list[tuple[str, Value]](), False, False
     bare = whole.operands if is_comparison(whole) else ()
     constants = [each for each in map(constant_of, bare) if each is not None]
     for each in t.within(whole):
@@ -117,10 +103,11 @@ def _compare_leaves(
             attributes.append((rule.name if each.is_parameter else each.type.name, each.name))
         elif isinstance(each, t.Operation) and each.operator in ARITHMETIC:
             literals = [leaf.value for leaf in each.operands if isinstance(leaf, t.Literal)]
-            shifts += [(each.operator, value) for value in literals if each.operator != "%"]
+            shifts += [(each.operator, value) for value in literals]
             constants += [*literals, 0] if each.operator == "%" else []
+            added |= not literals and each.operator in "+-"
             nonlinear |= not literals and each.operator in "*/%"
-    return ComparedAttributes(attributes, constants, shifts, ordered, nonlinear)
+    return ComparedAttributes(attributes, constants, shifts, ordered, added, nonlinear)
 
 
 def _add_origins(rule_sets: Sequence[RuleSet], compared: ComparedAttributes) -> ComparedAttributes:
@@ -156,7 +143,8 @@ def value_tables(
     tables: dict[AttributeKey, ValueTable] = {}
     comparisons = [each for rules in rule_sets for each in _list_comparisons(rules)]
     comparisons += [_add_origins(rule_sets, each) for each in compared]
-    grouped = comparison_classes((*comparisons, *_fact_comparisons(rule_sets, rows or {})))
+    constants = [value for each in comparisons for value in each.constants]
+    grouped = comparison_classes((*comparisons, *_fact_comparisons(rule_sets, rows or {}, constants)))
     emitted = {(rule.emits, each.name) for rules in rule_sets for rule in rules.rules for each in rule.evaluations}
     keys_read = {attribute for rules in rule_sets for attribute in read_attributes(rules)}
     keys_read |= {attribute for each in compared for attribute in each.attributes}
@@ -171,20 +159,37 @@ def value_tables(
                 else:
                     one = grouped.get(key, ComparedAttributes())
                     beside = one.ordered + (one.ordered and not emitted.isdisjoint(one.attributes)) + variety - 1
-                    constants = _add_differences(one.constants) if variety > 1 else one.constants
-                    values = _class_values(domain, one._replace(constants=constants), count, beside)
+                    values = class_values(domain, one._replace(added=one.added or variety > 1), count, beside)
                 tables[key] = ValueTable(float(v) if domain == FLOAT and v is not None else v for v in values)
     return tables
 
 
-def _fact_comparisons(rule_sets: Sequence[RuleSet], rows: Facts) -> Iterator[ComparedAttributes]:
-    """Yield the first values of each attribute of facts."""
+def _fact_comparisons(
+    rule_sets: Sequence[RuleSet], rows: Facts, constants: Collection[Value]
+) -> Iterator[ComparedAttributes]:
+    """Yield the first values of each attribute of facts, and those of rows in which a value is next to a constant."""
     declared = {name: rules.declarations[name] for rules in rule_sets for name in rows if name in rules.declarations}
     for name, each in declared.items():
+        near = [row for index in range(len(each.positions)) for row in _rows_near(rows[name], index, constants)]
         for index, attribute in enumerate(each.positions):
-            distinct = dict.fromkeys(row[index] for row in rows[name])
-            finite = (v for v in distinct if v is not None and not (isinstance(v, float) and not math.isfinite(v)))
-            yield ComparedAttributes([(name, attribute)], list(itertools.islice(finite, MAX_OF_FACTS)))
+            first = itertools.islice(filter(_is_plain, dict.fromkeys(row[index] for row in rows[name])), MAX_OF_FACTS)
+            values = dict.fromkeys((*first, *(row[index] for row in near if _is_plain(row[index]))))
+            yield ComparedAttributes([(name, attribute)], list(values))
+
+
+def _rows_near(rows: Iterable[FactRow], index: int, constants: Collection[Value]) -> Iterator[FactRow]:
+    """Yield rows whose values at an index are constants, or next to one."""
+    ranked = sorted((row for row in rows if _is_plain(row[index])), key=lambda row: row[index])
+    values = [row[index] for row in ranked]
+    texts = bool(values) and isinstance(values[0], str)
+    for each in dict.fromkeys(each for each in constants if isinstance(each, str) is texts):
+        low, high = bisect_left(values, each), bisect_right(values, each)
+        yield from (ranked[i] for i in {low - 1, low, high} if 0 <= i < len(ranked))
+
+
+def _is_plain(value: Value | None) -> bool:
+    """Whether a value is neither null nor NaN nor infinite."""
+    return value is not None and not (isinstance(value, float) and not math.isfinite(value))
 
 
 def read_attributes(rules: RuleSet) -> Iterator[AttributeKey]:
@@ -194,67 +199,3 @@ def read_attributes(rules: RuleSet) -> Iterator[AttributeKey]:
             if part.attribute:
                 yield part.type, part.attribute
         yield from ((slot.type.name, slot.name) for slot in slots(*rule.expressions) if slot.is_attribute)
-
-
-def _class_values(domain: Domain, one: ComparedAttributes, count: int, beside: int) -> Sequence[Value]:
-    """Return values for a class of attributes, fewer beside constants and without opposites if there are many."""
-    more = _add_opposites(one.constants) if one.nonlinear else one.constants
-    attempts = [(more, beside), (more, min(beside, 1)), (one.constants, min(beside, 1))]
-    values = [_values(domain, constants, one.shifts, count, each) for constants, each in attempts]
-    return next((each for each in values if len(each) <= MANY), values[-1])
-
-
-def _values(
-    domain: Domain, constants: Sequence[Value], shifts: Sequence[tuple[str, Value]], count: int, beside: int
-) -> Sequence[Value]:
-    """Return values for a class of attributes; `beside`: the number on each side of what they are compared with."""
-    if domain == BOOL:
-        return [False, True]
-    if domain not in (INT, FLOAT):
-        texts = list(dict.fromkeys(each for each in constants if isinstance(each, str)))
-        fresh = (name for name in _fresh_names() if name not in texts)
-        return texts + [next(fresh) for _ in range(max(count - len(texts), 1))]
-    numbers = sorted({as_fraction(each) for each in constants if isinstance(each, int | float) and each is not True})
-    if domain == INT:
-        numbers = sorted({Fraction(near(each)) for each in numbers for near in (math.floor, math.ceil)})
-    if not numbers and not shifts:
-        return list(range(count))
-    fractions = _values_around(numbers, shifts, max(beside, bool(shifts)))
-    return [float(each) if domain == FLOAT else int(each) for each in fractions]
-
-
-def _add_differences(constants: Sequence[Value]) -> list[Value]:
-    """Return constants with their sums and differences, including zero, if there are few."""
-    numbers = {each for each in constants if isinstance(each, int | float) and not isinstance(each, bool)}
-    more = {a + sign * b for a in numbers for b in numbers for sign in (1, -1)} if len(numbers) <= MAX_OF_FACTS else {}
-    return [*constants, *more]
-
-
-def _add_opposites(constants: Sequence[Value]) -> list[Value]:
-    """Return constants with their opposites, and enough numbers to distinguish cubes from squares and from lines."""
-    numbers = [each for each in constants if isinstance(each, int | float) and not isinstance(each, bool)]
-    return [*constants, *(-each for each in numbers), -1, 0, 1, 2]
-
-
-def _values_around(numbers: Sequence[Fraction], shifts: Sequence[tuple[str, Value]], beside: int) -> list[Fraction]:
-    """Return the numbers, the numbers shifted as in rules, and some values below, between and above them."""
-    numbers = numbers or [_base(shifts)]
-    shifted = set[Fraction]()
-    for sign, shift in shifts:
-        if isinstance(shift, int | float):
-            by = as_fraction(shift)
-            for each in numbers:
-                shifted |= {each + by, each - by} if sign in "+-" else {each * by}
-    unit = Fraction(1, max(each.denominator for each in (*numbers, *shifted)))
-    around = {each + by * unit for each in numbers for by in range(-beside, beside + 1)}
-    return sorted({*around, *shifted, min((*numbers, *shifted)) - unit, max((*numbers, *shifted)) + unit})
-
-
-def _base(shifts: Sequence[tuple[str, Value]]) -> Fraction:
-    """Return a number that stays whole when multiplied with the factors in rules."""
-    factors = [as_fraction(by) for sign, by in shifts if sign in "*/" and isinstance(by, int | float)]
-    return Fraction(math.prod(each.denominator for each in factors) if factors else 0)
-
-
-def _fresh_names() -> Iterator[str]:
-    return (letter * size for size in itertools.count(1) for letter in ascii_lowercase)

@@ -14,7 +14,7 @@ from workbench.core.domain import Domain, Range, Value
 from workbench.core.fields import Record
 from workbench.errors import InputError, Refused, did_you_mean
 from workbench.tesla import tree as t
-from workbench.tesla.model.attribute_values import ComparedAttributes, read_attributes, value_tables
+from workbench.tesla.model.attribute_values import read_attributes, value_tables
 from workbench.tesla.model.column_bounds import RuleCounting
 from workbench.tesla.model.encoding import COMES, ValueEncoding, pause_domain
 from workbench.tesla.model.guarded_values import ValueTable
@@ -23,6 +23,7 @@ from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.needs import LEAST, chain_needed, choose_capacities
 from workbench.tesla.model.rates import ANY_TYPE, EventRate, RuleRate
 from workbench.tesla.model.run_constants import MEMORY, RuleFrame, waiting_of
+from workbench.tesla.model.sample_values import ComparedAttributes
 from workbench.tesla.model.time_degrees import deciding, time_degree
 from workbench.tesla.occurrence import Facts, has_units, in_units
 from workbench.tesla.operators import is_comparison

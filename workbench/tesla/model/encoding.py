@@ -46,7 +46,7 @@ class ValueEncoding(NamedTuple):
             if max(whole) - min(whole) < (1 if exact else 4) * len(whole):
                 return cls.of_pairs(table, Range(min(whole), max(whole)), values, whole)
         names = list(map(name_value, values))
-        numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in values)
+        numbers = {int, float} >= {type(each) for each in values if each is not None} != set()
         return cls.of_pairs(table, (SomeNumbers if numbers else Enum)(tuple(names)), values, names)
 
     @classmethod

@@ -55,23 +55,37 @@ def origins(
         elif part is None and expression.name != TIME:
             yield from origins_of_attribute(rules, (expression.type.name, expression.name), value, seen)
     elif isinstance(expression, t.Operation) and not isinstance(value, bool | str):
-        for operand, number in _operand_values(expression, as_fraction(value)):
-            for each in _near(number):
-                yield from origins(rules, rule, operand, each, seen)
+        constants = [constant_of(each) for each in expression.operands]
+        for index, each in operand_values(expression.operator, constants, value):
+            yield from origins(rules, rule, expression.operands[index], each, seen)
 
 
-def _operand_values(expression: t.Operation, value: Fraction) -> Iterator[tuple[t.Expression, Fraction]]:
-    """Yield values of the operands of an arithmetic operation at which it has a value."""
-    left, right = expression.operands[0], expression.operands[-1]
-    one, other = map(_number_of, (left, right))
+def operand_values(
+    operator: str, constants: Sequence[Value | None], value: int | float
+) -> Iterator[tuple[int, int | float]]:
+    """Yield values of the operands of an operation at which it has a value, or one near it, each with its index.
+
+    Parameters
+    ----------
+    constants: the operands that are constants; None for the others.
+    """
+    numbers = [None if each is None or isinstance(each, str) else as_fraction(each) for each in constants]
+    for index, number in _operand_numbers(operator, numbers[0], numbers[-1], as_fraction(value)):
+        yield from ((index, each) for each in _near(number))
+
+
+def _operand_numbers(
+    operator: str, one: Fraction | None, other: Fraction | None, value: Fraction
+) -> Iterator[tuple[int, Fraction]]:
+    left, right = 0, 1
     vary, zero, unit = one is None and other is None, Fraction(0), Fraction(1)
-    match expression.operator:
+    match operator:
         case "neg":
             yield left, -value
         case "+":
             yield from [(right, value - one)] if one is not None else ()
             yield from [(left, value - other)] if other is not None else ()
-            yield from ((each, part) for each in (left, right) for part in (value, zero) if vary)
+            yield from ((each, part) for each in (left, right) for part in (value, zero, value / 2) if vary)
         case "-":
             yield from [(right, one - value)] if one is not None else ()
             yield from [(left, value + other)] if other is not None else ()
@@ -81,18 +95,15 @@ def _operand_values(expression: t.Operation, value: Fraction) -> Iterator[tuple[
             yield from [(left, value / other)] if other else ()
             yield from ((each, part) for each in (left, right) for part in (value, unit) if vary)
             root = math.isqrt(math.floor(max(value, zero)))
-            yield from [(left, Fraction(root)), (left, Fraction(root + 1))] if left == right else ()
-        case "/":
+            yield from ((left, Fraction(each)) for each in (root, root + 1) if vary)
+        case "/" | "div":
             yield from [(right, one / value)] if one and value else ()
             yield from [(left, value * other)] if other else ()
             yield from [(left, value), (right, unit)] if vary else ()
-        case "%":
+        case "%" | "mod":
             yield left, value
-
-
-def _number_of(expression: t.Expression) -> Fraction | None:
-    value = constant_of(expression)
-    return None if value is None or isinstance(value, str) else as_fraction(value)
+        case "abs":
+            yield from ((left, value), (left, -value))
 
 
 def _near(number: Fraction) -> Iterator[int | float]:

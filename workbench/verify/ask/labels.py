@@ -255,34 +255,31 @@ class Labels(Evaluator):
 
 
 def _compare(function: Function, arguments: list[Any]) -> Any:
-    """Apply a comparison to values, of which some may be numbers by name."""
+    """Apply a comparison to values, of which some may be numbers by name; with null it is false."""
     for index, each in enumerate(arguments):
         if isinstance(each, Term) and isinstance(each.domain, SomeNumbers):
-            truths = ((label, _compare(function, [*arguments[:index], number, *arguments[index + 1 :]]))
-                      for label, number in _list_numbers(each.domain))  # fmt: skip
+            truths = [
+                (label, _compare(function, [*arguments[:index], number, *arguments[index + 1 :]]))
+                for label, number in each.domain.numbers
+            ]
             named = ((EQ(each, const(label, each.domain)), truth) for label, truth in truths if truth is not False)
             return disjunction(here if truth is True else both(here, truth) for here, truth in named)
     return apply_untyped(function, arguments)
 
 
 def _number(value: Any) -> Any:
-    """Return a number by name as a number, and other values as they are; TypingError if it may be a fraction."""
+    """Return a number by name as a number, and other values as they are; TypingError if it may be no whole number."""
     if not isinstance(value, Term) or not isinstance(value.domain, SomeNumbers):
         return value
-    numbers = _list_numbers(value.domain)
-    if not all(abs(number) <= MAX_NUMBER and number == int(number) for _, number in numbers):
-        raise TypingError(f"a model has no arithmetic on values of {value.domain}", hint="compare it with a number")
+    numbers = value.domain.numbers
+    if len(numbers) < len(value.domain.labels) or not all(abs(n) <= MAX_NUMBER and n == int(n) for _, n in numbers):
+        raise TypingError(f"a model has no arithmetic on values of {value.domain}", hint="compare them with numbers")
     whole = Range(min(int(number) for _, number in numbers), max(int(number) for _, number in numbers))
     (_, first), *others = numbers
     result: Any = const(int(first), whole)
     for label, number in others:
         result = ite(EQ(value, const(label, value.domain)), const(int(number), whole), result)
     return result
-
-
-def _list_numbers(domain: SomeNumbers) -> list[tuple[str, int | float]]:
-    """Return the names of numbers with the numbers; infinities have names, too."""
-    return [(label, int(label) if label.lstrip("-").isdigit() else float(label)) for label in domain.labels]
 
 
 def _part(e: s.Expression, pipe: str, value: Any, domain: Domain, label: str) -> tuple[Any, Domain]:

@@ -5,15 +5,19 @@ The rule of this module: it reads the text of the property only; `tesla.model.or
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
+from workbench.core.domain import Value
 from workbench.language.properties import join_dotted
-from workbench.language.syntax import Expression, Literal, Operation, PropertySyntax, walk
-from workbench.tesla.model.attribute_values import ComparedAttributes
-from workbench.tesla.model.origins import AttributeKey
+from workbench.language.syntax import Call, Expression, Literal, Operation, PropertySyntax, walk
+from workbench.tesla.model.origins import AttributeKey, operand_values
+from workbench.tesla.model.sample_values import ComparedAttributes
 from workbench.tesla.rule_set import RuleSet
 
 EQUALITY, ORDER = ("=", "!="), ("<", "<=", ">", ">=")
+ARITHMETIC = {"+": "+", "-": "-", "*": "*", "/": "/", "div": "/", "mod": "%"}
+"""The operators of rules that do what operators of properties do."""
 
 
 def list_comparisons(rules: RuleSet, prop: PropertySyntax) -> tuple[ComparedAttributes, ...]:
@@ -26,18 +30,31 @@ def list_comparisons(rules: RuleSet, prop: PropertySyntax) -> tuple[ComparedAttr
 
 def _list_compared(rules: RuleSet, comparison: Operation) -> ComparedAttributes:
     inside = [each for operand in comparison.operands for each in walk(operand)]
-    arithmetic = [each for each in inside if isinstance(each, Operation) and each.operator in ("+", "-", "*", "/")]
-    negative = [each for each in inside if isinstance(each, Operation) and each.operator == "neg"]
-    negated = {id(each.operands[0]) for each in negative}
-    literals = [each for each in inside if isinstance(each, Literal)]
-    constants = [
-        -each.value if id(each) in negated and isinstance(each.value, int | float) else each.value for each in literals
-    ]
-    if any(not isinstance(leaf, Literal) for each in arithmetic for leaf in each.operands[1:]):
-        constants.append(0)  # such as for 20 in `D.x - D.y > 20`: values at that distance
-    shifts = [(each.operator, leaf.value) for each in arithmetic for leaf in each.operands if isinstance(leaf, Literal)]
     attributes = [key for each in inside for key in _attribute(rules, each)]
-    return ComparedAttributes(attributes, constants, shifts, comparison.operator in ORDER)
+    pairs = [(side, constant_of(other)) for side, other in itertools.permutations(comparison.operands)]
+    constants = [origin for side, value in pairs if value is not None for origin in _list_origins(side, value)]
+    shifts, added, nonlinear = list[tuple[str, Value]](), False, False
+    for each in inside:
+        if isinstance(each, Operation) and each.operator in ARITHMETIC:
+            literals = [leaf.value for leaf in each.operands if isinstance(leaf, Literal)]
+            shifts += [(ARITHMETIC[each.operator], value) for value in literals]
+            constants += [*literals, 0] if each.operator == "mod" else []
+            added |= not literals and each.operator in "+-"
+            nonlinear |= not literals and each.operator not in "+-"
+    return ComparedAttributes(attributes, constants, shifts, comparison.operator in ORDER, added, nonlinear)
+
+
+def _list_origins(expression: Expression, value: Value) -> Iterator[Value]:
+    """Yield a value of an expression, and the values from which it is computed."""
+    yield value
+    operator, operands = "", tuple[Expression, ...]()
+    if isinstance(expression, Operation):
+        operator, operands = expression.operator, expression.operands
+    elif isinstance(expression, Call):
+        operator, operands = expression.name, expression.arguments
+    if operands and isinstance(value, int | float) and not isinstance(value, bool):
+        for index, each in operand_values(operator, list(map(constant_of, operands)), value):
+            yield from _list_origins(operands[index], each)
 
 
 def _attribute(rules: RuleSet, expression: Expression) -> Iterator[AttributeKey]:
@@ -45,3 +62,14 @@ def _attribute(rules: RuleSet, expression: Expression) -> Iterator[AttributeKey]
     type, _, name = (join_dotted(expression) or "").removesuffix(".value").partition(".")
     if type in rules.events and name in rules.declarations[type].domains:
         yield type, name
+
+
+def constant_of(expression: Expression) -> Value | None:
+    """Return the value of a literal, which may be negative; None for other expressions."""
+    if isinstance(expression, Literal):
+        value: Value = expression.value
+        return value
+    if isinstance(expression, Operation) and expression.operator == "neg":
+        inner = constant_of(expression.operands[0])
+        return -inner if isinstance(inner, int | float) else None
+    return None
