@@ -457,6 +457,18 @@ def test_can_and_never_ask_for_the_value_of_a_boolean_pipe_and_for_events_on_oth
         assert shown.steps[-1].pipes["ge"] is True
 
 
+def test_a_variable_of_floats_may_begin_with_a_whole_number() -> None:
+    """0.0 is the whole number 0 in a model; 0.5 is none."""
+    text = """machine best(x: float) -> float {{
+        var best: float = {}
+        state run: best
+        run -> run when x > best / best := x
+    }}"""
+    assert wb.check(wb.parse(text.format("0.0")).get(), "never(out > 150.0)").outcome == "fails"
+    with pytest.raises(wb.WorkbenchError, match=r"the variable 'best' begins with 0\.5"):
+        wb.check(wb.parse(text.format("0.5")).get(), "never(out > 150.0)")
+
+
 @pytest.mark.parametrize(("one", "other", "same"), [
     ("x * x", "x", False), ("x * x", "x * x * x", False), ("abs(x)", "x", False), ("x * y", "y * x", True),
     ("x * y", "x * x * y", False), ("abs(x) * y", "x * abs(y)", False),

@@ -315,6 +315,12 @@ class SomeNumbers(Enum):
 class SomeFloats(Range):
     """The domain that replaces `float` in a model: the whole numbers lo..hi."""
 
+    @staticmethod
+    def number_for(domain: Domain, value: Value) -> Value:
+        """Return the whole number that stands for a float in such a domain; other values as they are."""
+        is_whole = isinstance(domain, SomeFloats) and isinstance(value, float) and value.is_integer()
+        return int(value) if is_whole else value
+
 
 @dataclass(frozen=True)
 class ModelScope:

@@ -117,9 +117,7 @@ class Cumulate(Functional):
         return reached if horizon <= FURTHEST else None
 
     def _start(self, domain: Domain) -> Value | None:
-        if isinstance(domain, SomeFloats) and isinstance(self.start, float) and self.start.is_integer():
-            return int(self.start)
-        return self._function.start_in(domain) if self.start is None else self.start
+        return self._function.start_in(domain) if self.start is None else SomeFloats.number_for(domain, self.start)
 
     def _domain(self, events: Domain) -> Domain:
         start = self._start(events)

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
-from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, ModelScope, Range, Value
+from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, ModelScope, Range, SomeFloats, Value
 from workbench.core.fields import fit_value, resolve
 from workbench.core.form import Form
 from workbench.core.function import Function, TypedFunction, fits, remove_types, same_domain
@@ -72,6 +72,10 @@ class Variable:
     domain: Domain
     start: Value
     where: Location | str = field(default="", compare=False, repr=False)
+
+    def over(self, domain: Domain) -> Self:
+        """Return the variable over another domain."""
+        return replace(self, domain=domain, start=SomeFloats.number_for(domain, self.start))
 
 
 @dataclass(frozen=True)
@@ -180,7 +184,7 @@ class Moore(Processor):
                 replace(t, guard=inner(t.guard), updates=tuple((n, inner(u)) for n, u in t.updates))
                 for t in self.transitions
             ),
-            variables=tuple(replace(v, domain=resolve(v.domain, over)) for v in self.variables),
+            variables=tuple(v.over(resolve(v.domain, over)) for v in self.variables),
             result=None if self.result is None else resolve(self.result, over),
         )
 

@@ -254,7 +254,7 @@ class _Conclusion:
     def own_values(self) -> tuple[str, ...]:
         """Assumptions of processors about their values in a model. If a model has such values only, N is irrelevant."""
         texts = (text for node in flatten(self.prepared.pipeline).nodes for text in node.processor.assumes)
-        return () if self.prepared.trivial else tuple(dict.fromkeys(texts))
+        return tuple(dict.fromkeys(texts))
 
     def _has_numbers(self) -> bool:
         """Whether a pipe carries the domain that stands for `int`."""
@@ -279,7 +279,9 @@ class _Conclusion:
     def _explain_trivial(self) -> str:
         if self.question.about_ranges:
             return "types and guards show that every update stays in its range: no engine was needed"
-        return "nothing: it is true by construction"
+        return (
+            "with these values it is true by construction" if self.own_values else "nothing: it is true by construction"
+        )
 
     def _ground_bounds(self) -> Iterator[Ground]:
         """Yield the grounds about bounds.
