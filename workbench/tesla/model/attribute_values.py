@@ -29,7 +29,7 @@ from workbench.tesla.rule_set import RuleSet
 
 MAX_OF_FACTS = 4
 """Maximum number of values that an attribute of facts contributes to the attributes compared with it."""
-FactRow = tuple[Any, ...]
+_Row = tuple[Any, ...]
 ARITHMETIC = ("+", "-", "*", "/", "%")
 DEFAULT_VALUE_COUNT = 2
 """Default number of values of an attribute that rules compare only for equality."""
@@ -177,7 +177,7 @@ def _fact_comparisons(
             yield ComparedAttributes([(name, attribute)], list(values))
 
 
-def _rows_near(rows: Iterable[FactRow], index: int, constants: Collection[Value]) -> Iterator[FactRow]:
+def _rows_near(rows: Iterable[_Row], index: int, constants: Collection[Value]) -> Iterator[_Row]:
     """Yield rows whose values at an index are constants, or next to one."""
     ranked = sorted((row for row in rows if _is_plain(row[index])), key=lambda row: row[index])
     values = [row[index] for row in ranked]
