@@ -244,8 +244,7 @@ class Dataflow(Overlapped):
         """Return the vertices by number, as `VertexRun` or `CompiledVertex`; rebuilt when they are observed."""
         if self._planned is not self._plan:
             plan, log = self._plan, VertexRun((), (), {})
-            compiled_runs = self._compile_runs() if self._compiles else {}
-            self._in_words = self._compiles and len(compiled_runs) + 1 == len(self.vertices.cells)
+            compiled_runs, self._in_words = self._compile_runs() if self._compiles else ({}, False)
             runs = [
                 compiled_runs[cells]
                 if cells in compiled_runs and (self._in_words or len(cells) > 1)
@@ -256,10 +255,10 @@ class Dataflow(Overlapped):
             self._planned = plan
         return self._vertex_runs
 
-    def _compile_runs(self) -> dict[tuple[int, ...], CompiledVertex]:
-        """Compile groups, and return them by their processors; single processors as well, if all can be compiled.
+    def _compile_runs(self) -> tuple[dict[tuple[int, ...], CompiledVertex], bool]:
+        """Compile groups, and return them by their processors; also whether machine code can run the whole graph.
 
-        Then machine code can run the whole graph.
+        It can if every vertex is compiled, also single processors, and carries one row of words on each pipe.
         """
         from workbench.executors.dataflow.compiled_vertex import CompiledVertex
 
@@ -274,7 +273,7 @@ class Dataflow(Overlapped):
                 compiled_runs[cells].refuse_words()
             except Refused:
                 whole = False
-        return compiled_runs if whole else {cells: run for cells, run in compiled_runs.items() if len(cells) > 1}
+        return {cells: run for cells, run in compiled_runs.items() if whole or len(cells) > 1}, whole
 
     @property
     def compiled(self) -> tuple[str, ...]:

@@ -54,6 +54,20 @@ def outcome(outputs):
     return found, None, ""
 
 
+@pytest.mark.parametrize(("body", "capacities"), [
+    ("stutter(x + 1, 2)", {}), ("x + trim(x, 1)", {"g.add.left": 1, "g.add.right": 1}),
+])  # fmt: skip
+def test_groups_alone_do_not_make_a_machine(body, capacities):
+    """All vertices are compiled groups, but a pipe carries several events in a step, or queues are bounded."""
+    source = wb.parse(f"pipeline g(x: int) -> int {{ return {body} }} pipeline p(x: int) -> int {{ return g(x) }}")
+    pipeline, steps = source.get("p").pipeline, [{"x": 1}, {"x": 2}, {"x": 3}]
+    running = Dataflow(pipeline, compiled=True, capacities=capacities)
+    expected = [record.outputs for record in map(Reference(pipeline, capacities).step, steps)]
+    assert list(running.streamed(steps)) == expected
+    assert running.compiled
+    assert not running.runs_machine
+
+
 @given(pipelines_and_traces(max_nodes=5), st.sampled_from([1, 3, None]), st.sampled_from([1, 5, 256]))
 @examples(40)
 def test_any_pipeline_is_the_reference(uncompiled, given_, batch, ahead):
