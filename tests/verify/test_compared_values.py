@@ -250,6 +250,13 @@ def test_rows_of_facts_that_a_property_is_about() -> None:
         assert problem.decide().outcome == ("holds" if possible else "fails")
 
 
+def test_attributes_have_fewer_values_where_rules_compute_with_too_many_combinations() -> None:
+    """With 20 values of each attribute the product would be computed for 20 * 20 * 20 combinations."""
+    conditions = " and ".join(f"T.v != {9 * i}" for i in range(1, 4))
+    rules = f"{LAST}and last A as C within 9 from B where T.v * B.v * C.v > 100 and {conditions} emit E(z = 1)"
+    assert outcome(rules, "can(E)") == "holds"
+
+
 def test_values_that_a_user_has_chosen_stay() -> None:
     rules = parse_rules(TYPES + "from A as T emit D(n = T.v, m = T.w, s = T.s)")
     bounds = wb.rules.RuleBounds(values={("A", "v"): [1, 2]})

@@ -56,7 +56,7 @@ def comparison_classes(comparisons: Iterable[ComparedAttributes]) -> Mapping[Att
     return classes
 
 
-def _list_comparisons(rules: RuleSet) -> Iterator[ComparedAttributes]:
+def _list_comparisons(rules: RuleSet, *, plain: bool) -> Iterator[ComparedAttributes]:
     for rule in rules.resolved:
         for part in rule.parts:
             if isinstance(part, t.Aggregate):
@@ -67,14 +67,14 @@ def _list_comparisons(rules: RuleSet) -> Iterator[ComparedAttributes]:
                 )
             for assigned in part.assignments:
                 yield _compare_leaves(rule, assigned.value, (rule.name, f"${assigned.name}"))
-                yield from _list_condition(rules.resolved, rule, assigned.value)
+                yield from _list_condition([] if plain else rules.resolved, rule, assigned.value)
             for constraint in part.constraints:
-                yield from _list_condition(rules.resolved, rule, constraint)
+                yield from _list_condition([] if plain else rules.resolved, rule, constraint)
         for condition in rule.where_clause:
-            yield from _list_condition(rules.resolved, rule, condition)
+            yield from _list_condition([] if plain else rules.resolved, rule, condition)
         for emitted in rule.evaluations:
             yield _compare_leaves(rule, emitted.value, (rule.emits, emitted.name))
-            yield from _list_condition(rules.resolved, rule, emitted.value)
+            yield from _list_condition([] if plain else rules.resolved, rule, emitted.value)
 
 
 def _list_condition(
@@ -83,7 +83,7 @@ def _list_condition(
     for each in t.within(whole):
         if is_comparison(each):
             compared = _compare_leaves(rule, each, ordered=each.operator not in ("==", "!="))
-            pairs = [(side, constant_of(other)) for side, other in itertools.permutations(each.operands)]
+            pairs = [(side, constant_of(other)) for side, other in itertools.permutations(each.operands) if rules]
             values = (
                 origin for side, value in pairs if value is not None for origin in origins(rules, rule, side, value)
             )
@@ -127,6 +127,7 @@ def value_tables(
     compared: Sequence[ComparedAttributes] = (),
     *,
     variety: int = 1,
+    plain: bool = False,
 ) -> dict[AttributeKey, ValueTable]:
     """Return the values of the attributes of external events.
 
@@ -138,11 +139,12 @@ def value_tables(
     rows: the rows of the other facts: events are compared with their values.
     compared: the comparisons of a question about the rules.
     variety: a factor for the default numbers of values, and for the values around constants.
+    plain: whether attributes have only constants and values next to them.
     """
     count = DEFAULT_VALUE_COUNT * variety if count is None else count
     tables: dict[AttributeKey, ValueTable] = {}
-    comparisons = [each for rules in rule_sets for each in _list_comparisons(rules)]
-    comparisons += [_add_origins(rule_sets, each) for each in compared]
+    comparisons = [each for rules in rule_sets for each in _list_comparisons(rules, plain=plain)]
+    comparisons += [each if plain else _add_origins(rule_sets, each) for each in compared]
     constants = [value for each in comparisons for value in each.constants]
     grouped = comparison_classes((*comparisons, *_fact_comparisons(rule_sets, rows or {}, constants)))
     emitted = {(rule.emits, each.name) for rules in rule_sets for rule in rules.rules for each in rule.evaluations}
@@ -159,7 +161,9 @@ def value_tables(
                 else:
                     one = grouped.get(key, ComparedAttributes())
                     beside = one.ordered + (one.ordered and not emitted.isdisjoint(one.attributes)) + variety - 1
-                    values = class_values(domain, one._replace(added=one.added or variety > 1), count, beside)
+                    values = class_values(
+                        domain, one._replace(added=one.added or variety > 1), count, beside, plain=plain
+                    )
                 tables[key] = ValueTable(float(v) if domain == FLOAT and v is not None else v for v in values)
     return tables
 

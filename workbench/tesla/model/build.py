@@ -59,6 +59,8 @@ class RuleBounds:
     trex: the indices of modelled rule sets whose windows and consumption are as in T-Rex.
     still: (for pipelines) whether a step may take no time.
     compared: comparisons of the question with attributes, whose values the model needs, too.
+    plain: whether attributes have only constants and values next to them.
+    fewer: such values of attributes, for a model that would compute with too many combinations of others.
     depth: the maximum number of composites in a chain of causes.
     growth, variety: factors for default capacities, and for default numbers of values and moments, to enlarge a
             model.
@@ -81,6 +83,8 @@ class RuleBounds:
     trex: Collection[int] = ()
     still: bool = False
     compared: Sequence[ComparedAttributes] = ()
+    plain: bool = False
+    fewer: Mapping[tuple[str, str], Sequence[Value | None]] = field(default_factory=dict)
 
 
 def build_models(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> tuple[RuleGraph, ...]:
@@ -92,11 +96,21 @@ def build_models(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None)
     """
     bounds = bounds or RuleBounds()
     _refuse_unknown(rule_sets, bounds)
+    if bounds.plain:
+        return _build_models(rule_sets, bounds)
+    try:
+        return _build_models(rule_sets, bounds)
+    except Refused:
+        return _build_models(rule_sets, replace(bounds, plain=True, values={**bounds.values, **bounds.fewer}))
+
+
+def _build_models(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> tuple[RuleGraph, ...]:
     tick, unit = choose_tick(rule_sets, bounds)
     ticked, inputs = _scale_to_ticks(rule_sets, bounds, tick, unit)
     names = dict.fromkeys(name for rules in rule_sets for name in rules.primitives)
     rates = rates_in_ticks(rule_sets, names, bounds, tick, united=unit is not None)
-    frames = FrameSearch(ticked, inputs, replace(bounds, tick=tick), rates).frames()
+    search = FrameSearch(ticked, inputs, replace(bounds, tick=tick), rates)
+    frames = search.frames() if bounds.plain else search.find(roomy=True)
     outputs, max_ticks = output_tables(frames), longest_pause(frames)
     pairs = zip(rule_sets, frames, strict=True)
     return tuple(_build_graph(rules, frame, (tick, unit), max_ticks, outputs, bounds=bounds) for rules, frame in pairs)
@@ -111,8 +125,11 @@ def settle_bounds(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> RuleBound
     """
     _refuse_unknown(rule_sets, bounds)
     tick, unit = choose_tick(rule_sets, bounds)
-    _, inputs = _scale_to_ticks(rule_sets, bounds, tick, unit)
-    return replace(bounds, tick=tick, values={key: table.values for key, table in inputs.items()})
+    rich, fewer = (
+        {key: table.values for key, table in _scale_to_ticks(rule_sets, each, tick, unit)[1].items()}
+        for each in (bounds, replace(bounds, plain=True))
+    )
+    return replace(bounds, tick=tick, values=rich, fewer=fewer)
 
 
 def _scale_to_ticks(
@@ -121,8 +138,9 @@ def _scale_to_ticks(
     """Return the rules with windows in ticks, and the values of external attributes."""
     ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
     return ticked, value_tables(
-        ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts, bounds.compared, variety=bounds.variety
-    )
+        ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts, bounds.compared, variety=bounds.variety,
+        plain=bounds.plain,
+    )  # fmt: skip
 
 
 def choose_tick(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> tuple[int, str | None]:
@@ -218,15 +236,15 @@ class FrameSearch:
     def frames(self) -> list[RuleFrame]:
         """Return the frames; if there are too many values, retry with lower capacities than rates or rules require."""
         try:
-            return self._find(roomy=True)
+            return self.find(roomy=True)
         except Refused:
             fewer = self.bounds.capacity is None and self.bounds.growth == 1
             if not self.rates and not fewer:
                 raise
             less = replace(self.bounds, capacity=LEAST) if fewer else self.bounds
-            return replace(self, bounds=less)._find(roomy=False)
+            return replace(self, bounds=less).find(roomy=False)
 
-    def _find(self, *, roomy: bool) -> list[RuleFrame]:
+    def find(self, *, roomy: bool) -> list[RuleFrame]:
         """Find the frames; `roomy`: columns have the capacity that rates require, otherwise there are fewer values."""
         tables, growths = dict(self.inputs), Counter[tuple[str, str]]()
         max_growths = max(len(rules.rules) for rules in self.rule_sets) + 2

@@ -41,13 +41,16 @@ class ComparedAttributes(NamedTuple):
     nonlinear: bool = False
 
 
-def class_values(domain: Domain, compared: ComparedAttributes, count: int, beside: int) -> Sequence[Value]:
+def class_values(
+    domain: Domain, compared: ComparedAttributes, count: int, beside: int, *, plain: bool = False
+) -> Sequence[Value]:
     """Return values for a class of attributes.
 
     Parameters
     ----------
     count: the number of values where nothing is compared by order or computed.
     beside: the number of values on each side of a constant.
+    plain: whether to leave out sums, opposites and values in gaps.
     """
     if domain == BOOL:
         return [False, True]
@@ -60,14 +63,15 @@ def class_values(domain: Domain, compared: ComparedAttributes, count: int, besid
     if domain == INT:
         constants = {Fraction(near(each)) for each in constants for near in (math.floor, math.ceil)}
     attempts: list[list[Fraction]] = []
-    for more, around in ((True, beside), (True, min(beside, 1)), (False, min(beside, 1))):
+    richer = () if plain else ((True, beside), (True, min(beside, 1)))
+    for more, around in (*richer, (False, min(beside, 1))):
         numbers = constants or {_base(shifts)}
         if compared.added and more and len(numbers) <= FEW:
             numbers = {*numbers, *(a + sign * b for a in numbers for b in numbers for sign in (1, -1))}
         if compared.nonlinear and more:
             numbers = {*numbers, *(-each for each in numbers), *map(Fraction, (-1, 0, 1, 2))}
         values = _values_around(numbers, shifts, max(around, bool(shifts)))
-        needed = (len(compared.attributes) > 1) + 1 if domain == FLOAT else 0
+        needed = (len(compared.attributes) > 1) + 1 if domain == FLOAT and not plain else 0
         attempts.append(sorted({*values, *_fill_gaps(sorted(numbers), values, needed)}))
     chosen = next((each for each in attempts if len(each) <= MANY), attempts[-1])
     return [float(each) for each in chosen] if domain == FLOAT else list(dict.fromkeys(map(int, chosen)))
