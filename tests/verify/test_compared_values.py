@@ -252,6 +252,29 @@ def test_rows_of_facts_that_a_property_is_about() -> None:
         assert problem.decide().outcome == ("holds" if possible else "fails")
 
 
+KEYS = """declare A(k: string) declare B(k: string) declare C(k: string)
+declare F(k: string) declare G() declare H(n: int)
+"""
+ONCE = "rule one: from A[$k = k] emit F(k = $k) at most once in 10 min per $k\n"
+
+
+@pytest.mark.parametrize("threshold", [0, 1, 2])
+def test_composites_by_key_are_counted(threshold: int) -> None:
+    """Each key brings one of them at most, so three need three keys."""
+    rules = KEYS + ONCE + "rule many: from F and $n = COUNT(F() within 5 min from F) emit H(n = $n)"
+    assert problem_of_rules(parse_rules(rules), f"never(H.n > {threshold})").decide().outcome == "fails"
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    (f"{ONCE}rule r: from C and each F() within 5 min from C limit 2 emit G", "limit 3"),
+    ("rule r: from C and last A() within 5 min from C and last B() within 5 min from C emit F(k = C.k)",
+     "where A.k == B.k or A.k == C.k or B.k == C.k emit"),
+])  # fmt: skip
+def test_rules_that_differ_at_three_keys(one: str, other: str) -> None:
+    changed = one.replace("limit 2", other) if "limit" in one else one.replace("emit", other)
+    assert rule_comparison(parse_rules(KEYS + one), parse_rules(KEYS + changed)).decide().outcome == "fails"
+
+
 def test_attributes_have_fewer_values_where_rules_compute_with_too_many_combinations() -> None:
     """With 20 values of each attribute the product would be computed for 20 * 20 * 20 combinations."""
     conditions = " and ".join(f"T.v != {9 * i}" for i in range(1, 4))

@@ -19,8 +19,9 @@ from workbench.core.domain import FLOAT, STR, Value
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.model.guarded_values import ValueTable
+from workbench.tesla.model.needs import needs
 from workbench.tesla.model.origins import AttributeKey, constant_of, origins, origins_of_attribute
-from workbench.tesla.model.sample_values import ComparedAttributes, class_values
+from workbench.tesla.model.sample_values import ARITHMETIC, ComparedAttributes, class_values
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.operators import is_comparison
 from workbench.tesla.resolved import TIME, ResolvedRule, RuleSlot, slots
@@ -30,9 +31,10 @@ from workbench.tesla.rule_set import RuleSet
 MAX_OF_FACTS = 4
 """Maximum number of values that an attribute of facts contributes to the attributes compared with it."""
 _Row = tuple[Any, ...]
-ARITHMETIC = ("+", "-", "*", "/", "%")
 DEFAULT_VALUE_COUNT = 2
 """Default number of values of an attribute that rules compare only for equality."""
+MAX_DISTINCT = 4
+"""Maximum number of such values if rules compare more attributes with each other, or count what they emit by key."""
 
 
 def comparison_classes(comparisons: Iterable[ComparedAttributes]) -> Mapping[AttributeKey, ComparedAttributes]:
@@ -141,6 +143,7 @@ def value_tables(
     variety: a factor for the default numbers of values, and for the values around constants.
     plain: whether attributes have only constants and values next to them.
     """
+    distinct = {} if count is not None else _count_distinct(rule_sets, compared)
     count = DEFAULT_VALUE_COUNT * variety if count is None else count
     tables: dict[AttributeKey, ValueTable] = {}
     comparisons = [each for rules in rule_sets for each in _list_comparisons(rules, plain=plain)]
@@ -161,11 +164,34 @@ def value_tables(
                 else:
                     one = grouped.get(key, ComparedAttributes())
                     beside = one.ordered + (one.ordered and not emitted.isdisjoint(one.attributes)) + variety - 1
-                    values = class_values(
-                        domain, one._replace(added=one.added or variety > 1), count, beside, plain=plain
-                    )
+                    more = max(count, *(distinct.get(each, 0) for each in (key, *one.attributes)))
+                    one = one._replace(added=one.added or variety > 1)
+                    values = class_values(domain, one, more, beside, plain=plain)
                 tables[key] = ValueTable(float(v) if domain == FLOAT and v is not None else v for v in values)
     return tables
+
+
+def _count_distinct(rule_sets: Sequence[RuleSet], compared: Sequence[ComparedAttributes]) -> dict[AttributeKey, int]:
+    """Return the number of different values of an attribute that rules can tell apart.
+
+    It is the number of attributes that one condition compares with each other, or the number of composites, at most
+    one for each key, that other rules or the question count.
+    """
+    constants = (value for each in compared for value in each.constants if isinstance(value, int | float))
+    asked = [int(value) + 2 for value in constants if 0 <= value < MAX_DISTINCT]
+    asked += [rule.limit + 1 for rules in rule_sets for rule in rules.rules if rule.limit is not None]
+    distinct = dict[AttributeKey, int]()
+    for rules in rule_sets:
+        needed = needs(rules)
+        for rule in rules.resolved:
+            beside = {(slot.part, slot.type.name, slot.name) for slot in slots(*rule.where_clause) if slot.is_attribute}
+            counts = [((type, name), len(beside)) for _, type, name in beside]
+            for slot in (each for each in slots(*rule.per) if each.name != TIME):
+                key = (rule.name if slot.is_parameter else slot.type.name, slot.name)
+                counts.append((key, max(needed[rule.emits], *asked, 0)))
+            for key, number in counts:
+                distinct[key] = max(distinct.get(key, 0), min(number, MAX_DISTINCT))
+    return distinct
 
 
 def _fact_comparisons(

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
-from workbench.tesla.model.attribute_values import ARITHMETIC
 from workbench.tesla.model.run_constants import waiting_of
+from workbench.tesla.model.sample_values import ARITHMETIC
 from workbench.tesla.operators import is_comparison
 from workbench.tesla.resolved import ResolvedRule, slots
 from workbench.tesla.rule_set import RuleSet

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from workbench.core.domain import BOOL, FLOAT, INT, Domain, Value
 from workbench.tesla.model.origins import AttributeKey, as_fraction
 
+ARITHMETIC = ("+", "-", "*", "/", "%")
 MANY = 48
 """Number of values of an attribute above which it gets fewer."""
 FEW = 6
