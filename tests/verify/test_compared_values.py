@@ -275,6 +275,21 @@ def test_rules_that_differ_at_three_keys(one: str, other: str) -> None:
     assert rule_comparison(parse_rules(KEYS + one), parse_rules(KEYS + changed)).decide().outcome == "fails"
 
 
+QUIET = """declare A() declare G() declare H(n: int)
+rule quiet: from A and absent A() within 1 min after A emit G
+rule alarm: from G and $n = COUNT(G() within {} min from G) {} emit H(n = $n)"""
+
+
+@pytest.mark.parametrize(("minutes", "where", "prop", "possible"), [
+    (3, "", "H.n > 1", True),  # A at 0, 62, 124 s, then none
+    (3, "", "H.n > 2", False),  # three gaps beyond a minute are beyond three minutes
+    (4, "", "H.n > 2", True), (4, "where $n >= 3", "H", True), (5, "where $n >= 4", "H", True),
+])  # fmt: skip
+def test_gaps_that_are_longer_than_a_length(minutes: int, where: str, prop: str, possible: bool) -> None:
+    rules = parse_rules(QUIET.format(minutes, where))
+    assert problem_of_rules(rules, f"never({prop})").decide().outcome == ("fails" if possible else "holds")
+
+
 def test_attributes_have_fewer_values_where_rules_compute_with_too_many_combinations() -> None:
     """With 20 values of each attribute the product would be computed for 20 * 20 * 20 combinations."""
     conditions = " and ".join(f"T.v != {9 * i}" for i in range(1, 4))

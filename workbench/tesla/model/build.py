@@ -20,7 +20,7 @@ from workbench.tesla.model.encoding import COMES, ValueEncoding, pause_domain
 from workbench.tesla.model.guarded_values import ValueTable
 from workbench.tesla.model.layout import lay_out
 from workbench.tesla.model.machine import ModelledRules
-from workbench.tesla.model.needs import LEAST, chain_needed, choose_capacities
+from workbench.tesla.model.needs import LEAST, chain_needed, choose_capacities, needs
 from workbench.tesla.model.rates import ANY_TYPE, EventRate, RuleRate
 from workbench.tesla.model.run_constants import MEMORY, RuleFrame, waiting_of
 from workbench.tesla.model.sample_values import ComparedAttributes
@@ -33,6 +33,8 @@ from workbench.tesla.rule_set import RuleSet
 
 MAX_VALUES = 64
 """Maximum number of values of an attribute of composites."""
+MAX_PARTS = 4
+"""Maximum number of ticks in the greatest common divisor of all windows."""
 MAX_RATED = 16
 """Maximum total capacity of columns whose capacity follows from rates."""
 
@@ -313,11 +315,20 @@ def _count_capacities(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[s
 
 
 def _greatest_tick(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> int:
-    """Return the greatest common divisor of all windows and rates, or a fraction, for times inside all of them."""
-    finer = bool(bounds.trex) or bounds.variety > 1
+    """Return the greatest common divisor of all windows and rates, or a fraction, for times inside all of them.
+
+    A composite of an absence comes after a gap that is longer than a length. To fit k such gaps into a window that is
+    only a little longer than k lengths, a tick has to be a fraction of it.
+    """
+    parts = 2 if bounds.trex or bounds.variety > 1 else 1
+    constants = (value for each in bounds.compared for value in each.constants if isinstance(value, int | float))
+    asked = [int(value) + 2 for value in constants if 0 <= value < MAX_PARTS]
+    for rules in rule_sets:
+        gaps = [needs(rules)[rule.emits] for rule in rules.rules if rule.absence is not None]
+        parts = max([parts, *(min(max(gap, *asked, 1) + 1, MAX_PARTS) for gap in gaps)])
     rates = (rate.time for rate in bounds.rates.values())
     divisor = math.gcd(*rates, *(each for rules in rule_sets for each in _time_amounts(rules))) or 1
-    return divisor // next((each for each in range(2, divisor + 1) if divisor % each == 0), 1) if finer else divisor
+    return divisor // next((each for each in range(parts, divisor + 1) if divisor % each == 0), 1)
 
 
 def rates_in_ticks(
