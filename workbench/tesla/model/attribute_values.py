@@ -178,8 +178,8 @@ def _count_distinct(rule_sets: Sequence[RuleSet], compared: Sequence[ComparedAtt
     one for each key, that other rules or the question count.
     """
     constants = (value for each in compared for value in each.constants if isinstance(value, int | float))
-    asked = [int(value) + 2 for value in constants if 0 <= value < MAX_DISTINCT]
-    asked += [rule.limit + 1 for rules in rule_sets for rule in rules.rules if rule.limit is not None]
+    thresholds = [int(value) + 2 for value in constants if 0 <= value < MAX_DISTINCT]
+    thresholds += [rule.limit + 1 for rules in rule_sets for rule in rules.rules if rule.limit is not None]
     distinct = dict[AttributeKey, int]()
     for rules in rule_sets:
         needed = needs(rules)
@@ -188,7 +188,7 @@ def _count_distinct(rule_sets: Sequence[RuleSet], compared: Sequence[ComparedAtt
             counts = [((type, name), len(beside)) for _, type, name in beside]
             for slot in (each for each in slots(*rule.per) if each.name != TIME):
                 key = (rule.name if slot.is_parameter else slot.type.name, slot.name)
-                counts.append((key, max(needed[rule.emits], *asked, 0)))
+                counts.append((key, max(needed[rule.emits], *thresholds, 0)))
             for key, number in counts:
                 distinct[key] = max(distinct.get(key, 0), min(number, MAX_DISTINCT))
     return distinct

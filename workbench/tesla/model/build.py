@@ -322,10 +322,10 @@ def _greatest_tick(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> int:
     """
     parts = 2 if bounds.trex or bounds.variety > 1 else 1
     constants = (value for each in bounds.compared for value in each.constants if isinstance(value, int | float))
-    asked = [int(value) + 2 for value in constants if 0 <= value < MAX_PARTS]
+    thresholds = [int(value) + 2 for value in constants if 0 <= value < MAX_PARTS]
     for rules in rule_sets:
         gaps = [needs(rules)[rule.emits] for rule in rules.rules if rule.absence is not None]
-        parts = max([parts, *(min(max(gap, *asked, 1) + 1, MAX_PARTS) for gap in gaps)])
+        parts = max([parts, *(min(max(gap, *thresholds, 1) + 1, MAX_PARTS) for gap in gaps)])
     rates = (rate.time for rate in bounds.rates.values())
     divisor = math.gcd(*rates, *(each for rules in rule_sets for each in _time_amounts(rules))) or 1
     return divisor // next((each for each in range(parts, divisor + 1) if divisor % each == 0), 1)
