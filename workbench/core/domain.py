@@ -300,6 +300,10 @@ class SomeTexts(Enum):
     """The domain that replaces `str` in a model: these texts."""
 
 
+NULL = "null"
+"""The name of null on a pipe of a model of rules."""
+
+
 @dataclass(frozen=True)
 class SomeNumbers(Enum):
     """The domain of a pipe in a model of rules: numbers by their text, as they are far apart or fractions, and null."""
@@ -307,7 +311,7 @@ class SomeNumbers(Enum):
     @property
     def numbers(self) -> tuple[tuple[str, int | float], ...]:
         """The labels of numbers, each with its number; not that of null."""
-        labels = [label for label in self.labels if label != "null"]
+        labels = [label for label in self.labels if label != NULL]
         return tuple((label, int(label) if label.lstrip("-").isdigit() else float(label)) for label in labels)
 
 

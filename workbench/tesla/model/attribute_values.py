@@ -50,10 +50,10 @@ def comparison_classes(comparisons: Iterable[ComparedAttributes]) -> Mapping[Att
             inside = {id(each): each for one in alike for each in beside[one]}.values()
             constants = [value for each in inside for value in each.constants]
             shifts = [shift for each in inside for shift in each.shifts]
-            flags = (
-                any(flag) for flag in zip(*((each.ordered, each.added, each.nonlinear) for each in inside), strict=True)
-            )
-            whole = ComparedAttributes(tuple(alike), constants, shifts, *flags)
+            whole = ComparedAttributes(
+                tuple(alike), constants, shifts, any(each.ordered for each in inside),
+                any(each.added for each in inside), any(each.nonlinear for each in inside),
+            )  # fmt: skip
             classes |= dict.fromkeys(alike, whole)
     return classes
 
@@ -97,19 +97,18 @@ def _list_condition(
 def _compare_leaves(
     rule: ResolvedRule, whole: t.Expression, *more: AttributeKey, ordered: bool = False
 ) -> ComparedAttributes:
-    attributes, shifts, added, nonlinear = list(more), list[tuple[str, Value]](), False, False
+    inside = list(t.within(whole))
+    leaves = [each for each in inside if isinstance(each, RuleSlot) and each.name != TIME]
     bare = whole.operands if is_comparison(whole) else ()
-    constants = [each for each in map(constant_of, bare) if each is not None]
-    for each in t.within(whole):
-        if isinstance(each, RuleSlot) and each.name != TIME:
-            attributes.append((rule.name if each.is_parameter else each.type.name, each.name))
-        elif isinstance(each, t.Operation) and each.operator in ARITHMETIC:
-            literals = [leaf.value for leaf in each.operands if isinstance(leaf, t.Literal)]
-            shifts += [(each.operator, value) for value in literals]
-            constants += [*literals, 0] if each.operator == "%" else []
-            added |= not literals and each.operator in "+-"
-            nonlinear |= not literals and each.operator in "*/%"
-    return ComparedAttributes(attributes, constants, shifts, ordered, added, nonlinear)
+    return ComparedAttributes.of(
+        [*more, *((rule.name if each.is_parameter else each.type.name, each.name) for each in leaves)],
+        (each for each in map(constant_of, bare) if each is not None),
+        (
+            (each.operator, [leaf.value for leaf in each.operands if isinstance(leaf, t.Literal)])
+            for each in inside if isinstance(each, t.Operation) and each.operator in ARITHMETIC
+        ),
+        ordered=ordered,
+    )  # fmt: skip
 
 
 def _add_origins(rule_sets: Sequence[RuleSet], compared: ComparedAttributes) -> ComparedAttributes:

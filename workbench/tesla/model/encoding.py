@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Range, SomeNumbers, Value
+from workbench.core.domain import BOOL, NULL, Bool, Domain, Enum, Integer, Range, SomeNumbers, Value
 from workbench.core.ops import ADD, EQ, SUB, Conversion, as_term, ite, negate
 from workbench.core.term import Term, const, exactly
 from workbench.tesla.model.guarded_values import GuardedValue, ValueTable
 
-NULL = "null"
-"""The name of null on a pipe of a model."""
 MAX_FREE_TICKS = 12
 """Maximum length of a step for which every number of ticks is possible."""
 COMES = Enum(("comes",))

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
-from workbench.core.domain import BOOL, FLOAT, INT, Domain, Enum, Integer, Overflowing, Range, Unknown, Value
+from workbench.core.domain import BOOL, FLOAT, INT, NULL, Domain, Enum, Integer, Overflowing, Range, Unknown, Value
 from workbench.core.fields import Record, within
 from workbench.core.ops import NE, both
 from workbench.core.processor import Emission, Machine, Maybe, State
 from workbench.core.strict_values import find_guard, leaves_domain, leaves_model
 from workbench.core.term import TRUE, Term, const, var
 from workbench.errors import Overflow
-from workbench.tesla.model.encoding import NULL, ValueEncoding, pause_domain
+from workbench.tesla.model.encoding import ValueEncoding, pause_domain
 from workbench.tesla.model.guarded_values import ValueTable
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.rule_step import ModelComposite

@@ -41,6 +41,24 @@ class ComparedAttributes(NamedTuple):
     added: bool = False
     nonlinear: bool = False
 
+    @classmethod
+    def of(
+        cls,
+        attributes: Collection[AttributeKey],
+        constants: Iterable[Value],
+        arithmetic: Iterable[tuple[str, Sequence[Value]]],
+        *,
+        ordered: bool,
+    ) -> ComparedAttributes:
+        """Make a comparison; `arithmetic`: the operators in it, each with those of its operands that are literals."""
+        operations = list(arithmetic)
+        rests = [value for sign, literals in operations if sign == "%" for value in (*literals, 0)]
+        return cls(
+            attributes, [*constants, *rests], [(sign, value) for sign, literals in operations for value in literals],
+            ordered, any(sign in "+-" and not literals for sign, literals in operations),
+            any(sign in "*/%" and not literals for sign, literals in operations),
+        )  # fmt: skip
+
 
 def class_values(
     domain: Domain, compared: ComparedAttributes, count: int, beside: int, *, plain: bool = False

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from workbench.core.domain import Bool, Domain, Enum, Range, SomeNumbers, SomeTexts
 from workbench.core.fields import parts
 from workbench.core.function import LIBRARY, Function
-from workbench.core.ops import EQ, both, conjunction, disjunction, either, ite, negate
+from workbench.core.ops import COMPARISONS, EQ, both, conjunction, disjunction, either, ite, negate
 from workbench.core.term import TRUE, Term, const, leaves
 from workbench.core.typing_rules import advise_condition
 from workbench.errors import LanguageError, TypingError
@@ -48,7 +48,6 @@ OPERATORS = {"->": "implies", "R": "V"}
 """The names of operators in formulas, where they differ from the language."""
 CONDITIONS = "and", "or", "not", "->"
 """The operators whose operands are conditions."""
-COMPARISONS = "=", "!=", "<", "<=", ">", ">="
 MAX_NUMBER = 10**9
 """Maximum absolute value of a number in arithmetic of properties of rules."""
 

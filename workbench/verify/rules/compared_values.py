@@ -9,13 +9,13 @@ import itertools
 from collections.abc import Iterator
 
 from workbench.core.domain import Value
+from workbench.core.ops import COMPARISONS
 from workbench.language.properties import join_dotted
 from workbench.language.syntax import Call, Expression, Literal, Operation, PropertySyntax, walk
 from workbench.tesla.model.origins import AttributeKey, operand_values
 from workbench.tesla.model.sample_values import ComparedAttributes
 from workbench.tesla.rule_set import RuleSet
 
-EQUALITY, ORDER = ("=", "!="), ("<", "<=", ">", ">=")
 ARITHMETIC = {"+": "+", "-": "-", "*": "*", "/": "/", "div": "/", "mod": "%"}
 """The operators of rules that do what operators of properties do."""
 
@@ -25,7 +25,7 @@ def list_comparisons(rules: RuleSet, prop: PropertySyntax) -> tuple[ComparedAttr
     if not isinstance(prop.argument, Expression):
         return ()
     comparisons = (each for each in walk(prop.argument) if isinstance(each, Operation))
-    return tuple(_list_compared(rules, each) for each in comparisons if each.operator in (*EQUALITY, *ORDER))
+    return tuple(_list_compared(rules, each) for each in comparisons if each.operator in COMPARISONS)
 
 
 def _list_compared(rules: RuleSet, comparison: Operation) -> ComparedAttributes:
@@ -33,15 +33,12 @@ def _list_compared(rules: RuleSet, comparison: Operation) -> ComparedAttributes:
     attributes = [key for each in inside for key in _attribute(rules, each)]
     pairs = [(side, constant_of(other)) for side, other in itertools.permutations(comparison.operands)]
     constants = [origin for side, value in pairs if value is not None for origin in _list_origins(side, value)]
-    shifts, added, nonlinear = list[tuple[str, Value]](), False, False
-    for each in inside:
-        if isinstance(each, Operation) and each.operator in ARITHMETIC:
-            literals = [leaf.value for leaf in each.operands if isinstance(leaf, Literal)]
-            shifts += [(ARITHMETIC[each.operator], value) for value in literals]
-            constants += [*literals, 0] if each.operator == "mod" else []
-            added |= not literals and each.operator in "+-"
-            nonlinear |= not literals and each.operator not in "+-"
-    return ComparedAttributes(attributes, constants, shifts, comparison.operator in ORDER, added, nonlinear)
+    arithmetic = (
+        (ARITHMETIC[each.operator], [leaf.value for leaf in each.operands if isinstance(leaf, Literal)])
+        for each in inside if isinstance(each, Operation) and each.operator in ARITHMETIC
+    )  # fmt: skip
+    ordered = comparison.operator not in ("=", "!=")
+    return ComparedAttributes.of(attributes, constants, arithmetic, ordered=ordered)
 
 
 def _list_origins(expression: Expression, value: Value) -> Iterator[Value]:
