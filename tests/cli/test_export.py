@@ -190,7 +190,7 @@ def test_nusmv_by_hand_says_of_rules_what_check_says(workbench: Run, tmp_path: P
     assert done.code == 0
     text = target.read_text()
     assert "-- Rule set silence\n" in text
-    assert "--   1 is Silent, up to 30 ticks old" in text  # 10 min at 20 s, so that two gaps beyond a minute fit into 3
+    assert "--   1 is Silent, up to 20 ticks old" in text  # 10 min at 30 s: two gaps beyond a minute fit into 3
     verdicts = [found["verdict"] for found in workbench("check", file, "--json", *options).objects]
     said = subprocess.run([USABLE["nusmv"].path, target], capture_output=True, text=True, check=True).stdout
     lines = [line for line in said.splitlines() if line.startswith("-- invariant")]

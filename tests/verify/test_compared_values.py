@@ -258,7 +258,7 @@ declare F(k: string) declare G() declare H(n: int)
 ONCE = "rule one: from A[$k = k] emit F(k = $k) at most once in 10 min per $k\n"
 
 
-@pytest.mark.parametrize("threshold", [0, 1, 2])
+@pytest.mark.parametrize("threshold", [0, 1, 2, 3, 5])
 def test_composites_by_key_are_counted(threshold: int) -> None:
     """Each key brings one of them at most, so three need three keys."""
     rules = KEYS + ONCE + "rule many: from F and $n = COUNT(F() within 5 min from F) emit H(n = $n)"
@@ -284,10 +284,55 @@ rule alarm: from G and $n = COUNT(G() within {} min from G) {} emit H(n = $n)"""
     (3, "", "H.n > 1", True),  # A at 0, 62, 124 s, then none
     (3, "", "H.n > 2", False),  # three gaps beyond a minute are beyond three minutes
     (4, "", "H.n > 2", True), (4, "where $n >= 3", "H", True), (5, "where $n >= 4", "H", True),
+    (2.5, "", "H.n > 1", True), (2.25, "", "H.n > 1", True), (2.25, "", "H.n > 2", False),
 ])  # fmt: skip
-def test_gaps_that_are_longer_than_a_length(minutes: int, where: str, prop: str, possible: bool) -> None:
+def test_gaps_that_are_longer_than_a_length(minutes: float, where: str, prop: str, possible: bool) -> None:
     rules = parse_rules(QUIET.format(minutes, where))
-    assert problem_of_rules(rules, f"never({prop})").decide().outcome == ("fails" if possible else "holds")
+    verdict = problem_of_rules(rules, f"never({prop})", wb.Settings(seconds=120.0, grow=60.0)).decide()
+    assert verdict.outcome == ("fails" if possible else "holds")
+
+
+SINCE = """declare A() declare C() declare D(t: int)
+rule d: from C and last A() within 10 min from C {} emit D(t = TIME(C) - TIME(A))"""
+
+
+@pytest.mark.parametrize(("one", "other"), [("> 1 min", ">= 2 min"), (">= 3 min", "> 2 min"), ("< 2 min", "<= 1 min")])
+def test_differences_of_times_between_two_constants(one: str, other: str) -> None:
+    """At 90 s, or at 150 s, only one of the two rules fires."""
+    left, right = (parse_rules(SINCE.format(f"where TIME(C) - TIME(A) {each}")) for each in (one, other))
+    assert rule_comparison(left, right).decide().outcome == "fails"
+
+
+SECOND = 10**6
+
+
+@pytest.mark.parametrize(("prop", "possible"), [
+    (f"D.t > {90 * SECOND} and D.t < {120 * SECOND}", True), (f"D.t > {570 * SECOND}", True),
+    (f"D.t = {50 * SECOND}", True), (f"D.t > {600 * SECOND}", False),
+])  # fmt: skip
+def test_differences_of_times_in_a_property(prop: str, possible: bool) -> None:
+    verdict = problem_of_rules(parse_rules(SINCE.format("")), f"never({prop})").decide()
+    assert verdict.outcome == ("fails" if possible else "holds")
+
+
+@pytest.mark.parametrize(("rules", "prop"), [
+    (KEYS + ONCE + "rule many: from F and $n = COUNT(F() within 5 min from F) emit H(n = $n)", "H.n > 40"),
+    (SINCE.format(""), f"D.t = {7 * SECOND + 1}"),
+])  # fmt: skip
+def test_what_a_model_cannot_tell_apart_is_a_ground(rules: str, prop: str) -> None:
+    """No model has 41 keys, or ticks of a microsecond."""
+    verdict = problem_of_rules(parse_rules(rules), f"never({prop})", wb.Settings(strict=True)).decide()
+    assert verdict.outcome in ("holds", "holds-within-bounds")
+    assert verdict.exit_code == 3
+    assert any("rules distinguish" in ground for ground in verdict.rests_on)
+
+
+@pytest.mark.parametrize(("emitted", "text"), [
+    ('"zone-" + T.s', "zone-7"), ('T.s + ".log"', "a.log"), ("T.s + B.s", "xy"), ('"<" + T.s + ">"', "<b>"),
+])  # fmt: skip
+def test_texts_that_rules_join(emitted: str, text: str) -> None:
+    rules = f"{LAST} emit D(n = 1, m = 1.0, s = {emitted})"
+    assert outcome(rules, f'never(D.s = "{text}")') == "fails"
 
 
 def test_attributes_have_fewer_values_where_rules_compute_with_too_many_combinations() -> None:

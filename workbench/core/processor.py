@@ -437,9 +437,9 @@ class Processor(ABC):
         return isinstance(inner, Processor) and inner.has_obligations
 
     @property
-    def samples_values(self) -> bool:
-        """Whether its model has some of the values that it computes with, and others may give other results."""
-        return False
+    def sampling(self) -> tuple[str, ...]:
+        """What its model has only some of, so that the others may give other results, a sentence each."""
+        return ()
 
     @property
     def assumes(self) -> tuple[str, ...]:

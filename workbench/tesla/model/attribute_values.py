@@ -33,7 +33,7 @@ MAX_OF_FACTS = 4
 _Row = tuple[Any, ...]
 DEFAULT_VALUE_COUNT = 2
 """Default number of values of an attribute that rules compare only for equality."""
-MAX_DISTINCT = 4
+MAX_DISTINCT = 12
 """Maximum number of such values if rules compare more attributes with each other, or count what they emit by key."""
 
 
@@ -142,7 +142,7 @@ def value_tables(
     variety: a factor for the default numbers of values, and for the values around constants.
     plain: whether attributes have only constants and values next to them.
     """
-    distinct = {} if count is not None else _count_distinct(rule_sets, compared)
+    distinct = {} if count is not None else count_distinct(rule_sets, compared)
     count = DEFAULT_VALUE_COUNT * variety if count is None else count
     tables: dict[AttributeKey, ValueTable] = {}
     comparisons = [each for rules in rule_sets for each in _list_comparisons(rules, plain=plain)]
@@ -163,22 +163,22 @@ def value_tables(
                 else:
                     one = grouped.get(key, ComparedAttributes())
                     beside = one.ordered + (one.ordered and not emitted.isdisjoint(one.attributes)) + variety - 1
-                    more = max(count, *(distinct.get(each, 0) for each in (key, *one.attributes)))
+                    more = max(count, min(distinct.get(key, 0), MAX_DISTINCT))
                     one = one._replace(added=one.added or variety > 1)
                     values = class_values(domain, one, more, beside, plain=plain)
                 tables[key] = ValueTable(float(v) if domain == FLOAT and v is not None else v for v in values)
     return tables
 
 
-def _count_distinct(rule_sets: Sequence[RuleSet], compared: Sequence[ComparedAttributes]) -> dict[AttributeKey, int]:
-    """Return the number of different values of an attribute that rules can tell apart.
+def count_distinct(rule_sets: Sequence[RuleSet], compared: Sequence[ComparedAttributes]) -> dict[AttributeKey, int]:
+    """Return the number of different values of an attribute that rules distinguish.
 
     It is the number of attributes that one condition compares with each other, or the number of composites, at most
     one for each key, that other rules or the question count.
     """
-    constants = (value for each in compared for value in each.constants if isinstance(value, int | float))
-    thresholds = [int(value) + 2 for value in constants if 0 <= value < MAX_DISTINCT]
+    thresholds = list(count_thresholds(rule_sets, compared))
     thresholds += [rule.limit + 1 for rules in rule_sets for rule in rules.rules if rule.limit is not None]
+    classes = _join_attributes(rule_sets, compared)
     distinct = dict[AttributeKey, int]()
     for rules in rule_sets:
         needed = needs(rules)
@@ -189,8 +189,36 @@ def _count_distinct(rule_sets: Sequence[RuleSet], compared: Sequence[ComparedAtt
                 key = (rule.name if slot.is_parameter else slot.type.name, slot.name)
                 counts.append((key, max(needed[rule.emits], *thresholds, 0)))
             for key, number in counts:
-                distinct[key] = max(distinct.get(key, 0), min(number, MAX_DISTINCT))
+                for each in classes.get(key, [key]):
+                    distinct[each] = max(distinct.get(each, 0), number)
     return distinct
+
+
+def count_thresholds(rule_sets: Sequence[RuleSet], compared: Sequence[ComparedAttributes]) -> Iterator[int]:
+    """Yield the numbers of events with which a question gets beyond each constant that it compares a count with.
+
+    Parameters
+    ----------
+    compared: the comparisons of the question.
+    """
+    classes = _join_attributes(rule_sets, compared)
+    counts = {
+        (rule.name, f"${part.parameter}")
+        for rules in rule_sets for rule in rules.resolved for part in rule.parts
+        if isinstance(part, t.Aggregate) and aggregate_row(part).counts
+    }  # fmt: skip
+    for each in compared:
+        if any(not counts.isdisjoint(classes[key]) for key in each.attributes):
+            numbers = (value for value in each.constants if isinstance(value, int | float) and math.isfinite(value))
+            yield from (math.floor(value) + 2 for value in numbers if value >= 0)
+
+
+def _join_attributes(
+    rule_sets: Sequence[RuleSet], compared: Sequence[ComparedAttributes]
+) -> dict[AttributeKey, Collection[AttributeKey]]:
+    comparisons = (each for rules in rule_sets for each in _list_comparisons(rules, plain=True))
+    classes = comparison_classes((*comparisons, *compared))
+    return {key: each.attributes for key, each in classes.items()}
 
 
 def _fact_comparisons(

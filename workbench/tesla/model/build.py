@@ -14,7 +14,7 @@ from workbench.core.domain import Domain, Range, Value
 from workbench.core.fields import Record
 from workbench.errors import InputError, Refused, did_you_mean
 from workbench.tesla import tree as t
-from workbench.tesla.model.attribute_values import read_attributes, value_tables
+from workbench.tesla.model.attribute_values import count_distinct, count_thresholds, read_attributes, value_tables
 from workbench.tesla.model.column_bounds import RuleCounting
 from workbench.tesla.model.encoding import COMES, ValueEncoding, pause_domain
 from workbench.tesla.model.guarded_values import ValueTable
@@ -33,8 +33,11 @@ from workbench.tesla.rule_set import RuleSet
 
 MAX_VALUES = 64
 """Maximum number of values of an attribute of composites."""
-MAX_PARTS = 4
-"""Maximum number of ticks in the greatest common divisor of all windows."""
+MAX_PARTS = 8
+"""Maximum number of ticks in the greatest common divisor of all times."""
+FEWER = "with more values of attributes the model would be too large: other values may give another answer"
+MAX_TICKS = 64
+"""Maximum number of ticks in the longest window for which there are more parts."""
 MAX_RATED = 16
 """Maximum total capacity of columns whose capacity follows from rates."""
 
@@ -103,19 +106,27 @@ def build_models(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None)
     try:
         return _build_models(rule_sets, bounds)
     except Refused:
-        return _build_models(rule_sets, replace(bounds, plain=True, values={**bounds.values, **bounds.fewer}))
+        less = replace(bounds, plain=True, values={**bounds.values, **bounds.fewer})
+        rich, fewer = _list_values(rule_sets, bounds)
+        return _build_models(rule_sets, less, [FEWER] if rich != fewer else [])
 
 
-def _build_models(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> tuple[RuleGraph, ...]:
+def _build_models(
+    rule_sets: Sequence[RuleSet], bounds: RuleBounds, limits: Sequence[str] = ()
+) -> tuple[RuleGraph, ...]:
     tick, unit = choose_tick(rule_sets, bounds)
     ticked, inputs = _scale_to_ticks(rule_sets, bounds, tick, unit)
+    limits = (*limits, *_list_limits([in_units(rules, unit) for rules in rule_sets], inputs, bounds, tick))
     names = dict.fromkeys(name for rules in rule_sets for name in rules.primitives)
     rates = rates_in_ticks(rule_sets, names, bounds, tick, united=unit is not None)
     search = FrameSearch(ticked, inputs, replace(bounds, tick=tick), rates)
     frames = search.frames() if bounds.plain else search.find(roomy=True)
     outputs, max_ticks = output_tables(frames), longest_pause(frames)
     pairs = zip(rule_sets, frames, strict=True)
-    return tuple(_build_graph(rules, frame, (tick, unit), max_ticks, outputs, bounds=bounds) for rules, frame in pairs)
+    return tuple(
+        _build_graph(rules, frame, (tick, unit), max_ticks, outputs, bounds=bounds, limits=limits)
+        for rules, frame in pairs
+    )
 
 
 def settle_bounds(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> RuleBounds:
@@ -126,12 +137,15 @@ def settle_bounds(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> RuleBound
     InputError: bounds name an unknown type or attribute.
     """
     _refuse_unknown(rule_sets, bounds)
+    rich, fewer = _list_values(rule_sets, bounds)
+    return replace(bounds, tick=choose_tick(rule_sets, bounds)[0], values=rich, fewer=fewer)
+
+
+def _list_values(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> Iterator[dict[tuple[str, str], Sequence[Value]]]:
+    """Yield the values of all attributes, and those of a model that would be too large with these."""
     tick, unit = choose_tick(rule_sets, bounds)
-    rich, fewer = (
-        {key: table.values for key, table in _scale_to_ticks(rule_sets, each, tick, unit)[1].items()}
-        for each in (bounds, replace(bounds, plain=True))
-    )
-    return replace(bounds, tick=tick, values=rich, fewer=fewer)
+    for each in (bounds, replace(bounds, plain=True, values={**bounds.values, **bounds.fewer})):
+        yield {key: table.values for key, table in _scale_to_ticks(rule_sets, each, tick, unit)[1].items()}
 
 
 def _scale_to_ticks(
@@ -198,12 +212,13 @@ def _build_graph(
     outputs: Mapping[tuple[str, str], ValueTable],
     *,
     bounds: RuleBounds,
+    limits: tuple[str, ...],
 ) -> RuleGraph:
     own = {key: table for key, table in outputs.items() if key[0] in rules.composites}
     processor = ModelledRules(
         rules, (*rules.primitives, *frame.fact_inputs), facts=frame.facts or None,
         frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], max_ticks=max_ticks, outputs=own,
-        by_rule=bounds.by_rule, chain=bounds.chain,
+        by_rule=bounds.by_rule, chain=bounds.chain, limits=limits,
     )  # fmt: skip
     return rule_graph_of(processor, (pause_domain(max_ticks), *_input_domains(processor.fed, rules, frame.tables)))
 
@@ -315,20 +330,70 @@ def _count_capacities(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[s
 
 
 def _greatest_tick(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> int:
-    """Return the greatest common divisor of all windows and rates, or a fraction, for times inside all of them.
+    """Return the greatest common divisor of all windows and rates, or a fraction, for times inside all of them."""
+    divisor, parts, exact = _find_divisor(rule_sets, bounds), *_count_parts(rule_sets, bounds)
+    longest = max((each for rules in rule_sets for each in _time_amounts(rules)), default=divisor)
+    most = max(MAX_PARTS, MAX_TICKS // max(longest // divisor, 1))
+    if parts > most:
+        parts, exact = min(parts // exact, most), 1
+    return divisor // next((each for each in range(parts, divisor + 1) if divisor % each == each % exact == 0), 1)
+
+
+def _find_divisor(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> int:
+    """Return the greatest common divisor of all times in rules and rates."""
+    rates = (rate.time for rate in bounds.rates.values())
+    return math.gcd(*rates, *(each for rules in rule_sets for each in _time_amounts(rules))) or 1
+
+
+def _count_parts(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> tuple[int, int]:
+    """Return the number of ticks in the divisor of all times with which a model has all runs that differ.
 
     A composite of an absence comes after a gap that is longer than a length. To fit k such gaps into a window that is
-    only a little longer than k lengths, a tick has to be a fraction of it.
+    only a little longer than k lengths, a tick has to be a fraction of what is left. The second number is the least
+    with which times in a question are whole ticks; it divides the first one.
     """
-    parts = 2 if bounds.trex or bounds.variety > 1 else 1
-    constants = (value for each in bounds.compared for value in each.constants if isinstance(value, int | float))
-    thresholds = [int(value) + 2 for value in constants if 0 <= value < MAX_PARTS]
-    for rules in rule_sets:
-        gaps = [needs(rules)[rule.emits] for rule in rules.rules if rule.absence is not None]
-        parts = max([parts, *(min(max(gap, *thresholds, 1) + 1, MAX_PARTS) for gap in gaps)])
-    rates = (rate.time for rate in bounds.rates.values())
-    divisor = math.gcd(*rates, *(each for rules in rule_sets for each in _time_amounts(rules))) or 1
-    return divisor // next((each for each in range(parts, divisor + 1) if divisor % each == 0), 1)
+    compared, divisor = _compared_spans(rule_sets, bounds), _find_divisor(rule_sets, bounds)
+    conditions = (each for rules in rule_sets for rule in rules.resolved for each in deciding(rule))
+    parts = 2 if compared or bounds.trex or bounds.variety > 1 or any(map(_reads_time, conditions)) else 1
+    thresholds = list(count_thresholds(rule_sets, bounds.compared))
+    windows = {each for rules in rule_sets for each in _time_amounts(rules)}
+    for each, rule in ((rules, rule) for rules in rule_sets for rule in rules.resolved if rule.absence is not None):
+        most = max(needs(each)[rule.emits], *thresholds, 1)
+        left = ((gaps, window - gaps * rule.timeout) for gaps in range(1, most) for window in windows)
+        parts = max([parts, 2, *(math.ceil(gaps * divisor / rest) for gaps, rest in left if rest > 0)])
+    constants = (value for each in compared for value in each.constants if isinstance(value, int | float))
+    exact = divisor // math.gcd(divisor, *(int(value) for value in constants if value == int(value)))
+    return parts * exact, exact
+
+
+def _compared_spans(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> list[ComparedAttributes]:
+    """Return the comparisons of a question with attributes that rules compute from times."""
+    spans = {
+        (rule.emits, each.name)
+        for rules in rule_sets for rule in rules.resolved for each in rule.evaluations
+        if _reads_time(each.value)
+    }  # fmt: skip
+    return [each for each in bounds.compared if not spans.isdisjoint(each.attributes)]
+
+
+def _reads_time(expression: t.Expression) -> bool:
+    """Whether an expression reads the time of an event, also by a parameter."""
+    return any(each.name == TIME or (each.value is not None and _reads_time(each.value)) for each in slots(expression))
+
+
+def _list_limits(
+    rule_sets: Sequence[RuleSet], inputs: Mapping[tuple[str, str], ValueTable], bounds: RuleBounds, tick: int
+) -> Iterator[str]:
+    """Yield what rules or a question distinguish, and the model does not, a sentence each."""
+    for (type, name), number in count_distinct(rule_sets, bounds.compared).items():
+        values = inputs.get((type, name), ())
+        declared = (rules.declarations[type] for rules in rule_sets if type in rules.declarations)
+        if values and len(values) < number and not any(each.domains[name].finite for each in declared):
+            known = f"of {type}.{name} the model has {len(values)}"
+            yield f"rules distinguish {number} values, and {known}: more may give another answer"
+    parts, _ = _count_parts(rule_sets, replace(bounds, trex=(), variety=1))
+    if tick > 1 and tick * parts > _find_divisor(rule_sets, bounds):
+        yield "rules distinguish times within a tick: a shorter one may give another answer"
 
 
 def rates_in_ticks(
@@ -358,7 +423,7 @@ def _time_amounts(rules: RuleSet) -> Iterator[int]:
         for each in (each for expression in rule.expressions for each in t.within(expression)):
             if not isinstance(each, t.Operation) or not (is_comparison(each) or each.operator in ("+", "-")):
                 continue
-            if any(slot.name == TIME for slot in slots(each)):
+            if _reads_time(each):
                 yield from (o.value for o in each.operands if isinstance(o, t.Literal) and type(o.value) is int)
 
 

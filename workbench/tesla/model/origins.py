@@ -54,10 +54,26 @@ def origins(
             yield from origins_of_attribute(rules, (part.type, part.attribute or ""), value, seen)
         elif part is None and expression.name != TIME:
             yield from origins_of_attribute(rules, (expression.type.name, expression.name), value, seen)
-    elif isinstance(expression, t.Operation) and not isinstance(value, bool | str):
+    elif isinstance(expression, t.Operation) and not isinstance(value, bool):
         constants = [constant_of(each) for each in expression.operands]
-        for index, each in operand_values(expression.operator, constants, value):
+        operands = (
+            operand_texts(constants, value)
+            if isinstance(value, str)
+            else operand_values(expression.operator, constants, value)
+        )
+        for index, each in operands:
             yield from origins(rules, rule, expression.operands[index], each, seen)
+
+
+def operand_texts(constants: Sequence[Value | None], value: str) -> Iterator[tuple[int, str]]:
+    """Yield texts of the operands of `+` that are joined to a text, each with its index."""
+    one, other = constants[0], constants[-1]
+    if isinstance(one, str) and value.startswith(one):
+        yield 1, value.removeprefix(one)
+    if isinstance(other, str) and value.endswith(other):
+        yield 0, value.removesuffix(other)
+    if one is None and other is None:
+        yield from ((index, text) for index in (0, 1) for text in (value, ""))
 
 
 def operand_values(

@@ -51,12 +51,14 @@ class RulesInTicks(RuleProcessor, Keeping):
     by_rule: whether the composites of each rule are an output, too, named by `output_of`.
     chain: the length of chains of causes whose last composites are an output, named `CHAIN`; 0: no such output.
     replayed: whether values that the model lacks are emitted as such; otherwise they are an overflow.
+    limits: what rules distinguish and the model does not, a sentence each.
     """
 
     frame: RuleFrame = field(hash=False, compare=False, repr=False, kw_only=True)
     by_rule: bool = field(default=False, kw_only=True)
     chain: int = field(default=0, kw_only=True)
     replayed: bool = field(default=False, kw_only=True)
+    limits: tuple[str, ...] = field(default=(), compare=False, repr=False, kw_only=True)
     tick: int = field(kw_only=True)
     unit: str | None = field(default=None, kw_only=True)
     max_ticks: int = field(kw_only=True)
@@ -114,8 +116,9 @@ class RulesInTicks(RuleProcessor, Keeping):
         return {key: ValueEncoding.of(self.outputs[key]) for key in keys if key in self.outputs}
 
     @property
-    def samples_values(self) -> bool:
-        return computes(self.rules)
+    def sampling(self) -> tuple[str, ...]:
+        computed = ["rules compute with values: other values may give another answer"] * computes(self.rules)
+        return (*computed, *self.limits)
 
     @property
     def assumes(self) -> tuple[str, ...]:

@@ -270,9 +270,9 @@ class _Conclusion:
             yield replace(ground, text="") if trivial else ground
         assumed = (*_explain_n(self.prepared), *self.own_values, *_list_assumptions(self.prepared))
         yield from (Ground("assumed", text) for text in assumed)
-        sampled = any(node.processor.samples_values for node in flatten(self.prepared.pipeline).nodes)
-        if sampled and self.formula_outcome.is_proved and not trivial:
-            yield Ground("sampled", "rules compute with values: other values may give another answer", data=True)
+        sampling = (text for node in flatten(self.prepared.pipeline).nodes for text in node.processor.sampling)
+        for text in dict.fromkeys(sampling) if self.formula_outcome.is_proved and not trivial else ():
+            yield Ground("sampled", text, data=True)
         if self.outcome is Outcome.UNKNOWN and not self.prepared.trivial:
             yield Ground("undecided", "undecided: the engine met a limit")
 
