@@ -32,7 +32,9 @@ from workbench.tesla.rule_processor import RuleGraph, rule_graph_of
 from workbench.tesla.rule_set import RuleSet
 
 MAX_VALUES = 64
-"""Maximum number of values of an attribute of composites."""
+"""Maximum number of values of an attribute of composites that rules read."""
+MAX_EMITTED = 2048
+"""Maximum number of values of other attributes of composites, with which no rule computes."""
 MAX_PARTS = 8
 """Maximum number of ticks in the greatest common divisor of all times."""
 FEWER = "with more values of attributes the model would be too large: other values may give another answer"
@@ -265,6 +267,7 @@ class FrameSearch:
         """Find the frames; `roomy`: columns have the capacity that rates require, otherwise there are fewer values."""
         tables, growths = dict(self.inputs), Counter[tuple[str, str]]()
         max_growths = max(len(rules.rules) for rules in self.rule_sets) + 2
+        read = {key for rules in self.rule_sets for key in read_attributes(rules)}
         while True:
             frames = self._attempt(tables, roomy=roomy)
             grown: dict[tuple[str, str], ValueTable] = {}
@@ -276,7 +279,7 @@ class FrameSearch:
                         hint = "give the attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
                         raise Refused(f"{key[0]} remembers one of {len(table)} values ({key[1]})", hint=hint)
                 elif growths[key] < max_growths:  # the model lacks further values
-                    table = before.extend(values.values(), MAX_VALUES)
+                    table = before.extend(values.values(), MAX_VALUES if key in read else MAX_EMITTED)
                 else:
                     continue
                 grown[key] = table

@@ -67,7 +67,7 @@ def class_values(
 
     Parameters
     ----------
-    count: the number of values where nothing is compared by order or computed.
+    count: the number of values where nothing is compared by order or computed; elsewhere the least number.
     beside: the number of values on each side of a constant.
     plain: whether to leave out sums, opposites and values in gaps.
     """
@@ -93,6 +93,7 @@ def class_values(
         needed = (len(compared.attributes) > 1) + 1 if domain == FLOAT and not plain else 0
         attempts.append(sorted({*values, *_fill_gaps(sorted(numbers), values, needed)}))
     chosen = next((each for each in attempts if len(each) <= MANY), attempts[-1])
+    chosen += [chosen[-1] + more for more in range(1, count - len(chosen) + 1)]
     return [float(each) for each in chosen] if domain == FLOAT else list(dict.fromkeys(map(int, chosen)))
 
 
@@ -138,7 +139,8 @@ def _texts(constants: Iterable[str], count: int, *, ordered: bool) -> list[str]:
         known = sorted(texts)
         lower = known[0][:-1] if len(known[0]) > 1 else ""
         between = [one + "!" for one, other in itertools.pairwise(known) if one + "!" < other]
-        return list(dict.fromkeys((lower, *known, *between, known[-1] + "a")))
+        above = [known[-1] + "a" * length for length in range(1, max(count - len(known) - len(between), 1) + 1)]
+        return list(dict.fromkeys((lower, *known, *between, *above)))
     fresh = (name for name in _fresh_names() if name not in texts)
     return texts + [next(fresh) for _ in range(max(count - len(texts), 1))]
 
