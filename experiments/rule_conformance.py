@@ -73,7 +73,7 @@ suite.plot(
 )
 
 
-@suite.claim("All engines tell what the formulas tell")
+@suite.claim("All engines emit what the formulas define")
 def all_agree(data: Data) -> Judgement:
     rows = data.rows(agree)
     bad = [row for row in rows if row["status"] != "ok"]

@@ -122,7 +122,7 @@ def event_values(domains: Mapping[str, Any], row: Mapping[str, Value | None]) ->
 
 
 def anchored(shape: str, window: int, events: int) -> dict[str, Any] | None:
-    """What several other engines have told, too."""
+    """What several other engines emit, too."""
     return {"composites": 1823} if (shape, window, events) == ("sum", 100_000, 100_000) else None
 
 
@@ -174,15 +174,15 @@ suite.plot("values", of=values, x="values", y=median("cost"), series="engine", l
            title="Time of an event by the number of values")  # fmt: skip
 
 
-@suite.claim("All engines tell the same composites in the same order, and find as many matches")
+@suite.claim("All engines emit the same composites in the same order, and find as many matches")
 def same(data: Data) -> Judgement:
-    told: dict[Any, set[Any]] = {}
+    results: dict[Any, set[Any]] = {}
     for name, experiment in suite.experiments.items():
         for row in data.rows(name, status="ok"):
             point = [(axis, row[axis]) for axis in experiment.region.axes if axis != "engine"]
-            told.setdefault((name, *point), set()).add((row["told"], row["matches"]))
-    differing = [point for point, found in told.items() if len(found) > 1]
-    return fails(f"{len(differing)} differ: {differing[0]}") if differing else ok(f"{len(told)} runs")
+            results.setdefault((name, *point), set()).add((row["checksum"], row["matches"]))
+    differing = [point for point, found in results.items() if len(found) > 1]
+    return fails(f"{len(differing)} differ: {differing[0]}") if differing else ok(f"{len(results)} runs")
 
 
 @suite.claim("A window a hundred times as long costs cdp less than three times as much an event where equality selects")

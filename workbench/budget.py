@@ -144,8 +144,8 @@ def remaining() -> Remaining:
     return Remaining(
         timed.left if timed else None,
         max(1, int(sized.remaining)) if sized else None,
-        timed.said[0] if timed else None,
-        sized.said[1] if sized else None,
+        timed.stated[0] if timed else None,
+        sized.stated[1] if sized else None,
     )
 
 
@@ -155,7 +155,7 @@ def share(parts: int, reserve: float = 0.0) -> Budget:
     budget = Budget(
         None if rest.seconds is None else max(rest.seconds - reserve, 0.0) / parts, rest.memory_mb, soft=True
     )
-    budget.said = rest.of_seconds if parts == 1 else budget.seconds, rest.of_memory_mb
+    budget.stated = rest.of_seconds if parts == 1 else budget.seconds, rest.of_memory_mb
     return budget
 
 
@@ -185,8 +185,8 @@ class Budget:
 
     def __init__(self, seconds: float | None = None, memory_mb: int | None = None, *, soft: bool = False) -> None:
         self.soft = soft
-        self.seconds, self.memory_mb = self.said = seconds, memory_mb
-        """`said`: the limits in messages, of which these are the rest."""
+        self.seconds, self.memory_mb = self.stated = seconds, memory_mb
+        """`stated`: the limits in messages, of which these are the rest."""
         self.deadline: float | None = None
         self._open = False
         """Whether the block is active; the last assignment of `__enter__`, and the first at its end."""
@@ -286,8 +286,8 @@ class Budget:
     def _find_exceeded(self) -> str:
         """Return the limit that is met; empty if none is."""
         if self.deadline is not None and time.monotonic() >= self.deadline + self.grace:
-            return time_limit(self.said[0] or 0.0)
-        return memory_limit(self.said[1] or 0) if self.remaining < 0 else ""
+            return time_limit(self.stated[0] or 0.0)
+        return memory_limit(self.stated[1] or 0) if self.remaining < 0 else ""
 
     def _inside(self) -> int:
         """Return the number of limited budgets inside this one: they are met first."""

@@ -61,7 +61,7 @@ class _State:
         """The first signal that a program got, and its time."""
         self.nudged = False
         """Whether the next signal is our own, sent because no checkpoint was reached."""
-        self.told = False
+        self.reported = False
 
 
 _state = _State()
@@ -154,7 +154,7 @@ def own(does: int = AT_ONCE) -> None:
     A caller that starts it with the signals blocked (`env --block-signal`) loses none that comes while Python starts.
     """
     _state.reset(_thread.get_ident())
-    _state.program, _state.does, _state.told = True, does, does != AT_ONCE
+    _state.program, _state.does, _state.reported = True, does, does != AT_ONCE
     for number in ENDING:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _arrive)
@@ -236,8 +236,8 @@ def report_interrupt() -> None:
     """Report the interrupt; a program reports it once, also in the midst of other output."""
     if not _state.program:
         print("interrupted", file=sys.stderr)
-    elif not _state.told:
-        _state.told = True
+    elif not _state.reported:
+        _state.reported = True
         with contextlib.suppress(OSError):
             os.write(2, b"interrupted\n")
 

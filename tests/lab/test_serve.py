@@ -142,7 +142,7 @@ def test_a_sweep_is_started_and_shown(client):
     begun = client.post("/suite/tiny/start", data={"experiment": "quick"}, headers={"Origin": OWN})
     assert (begun.status_code, begun.headers["location"]) == (303, "/suite/tiny")
     state = wait(client)
-    assert (state["done"], state["total"], state["said"]) == (6, 6, "finished")
+    assert (state["done"], state["total"], state["message"]) == (6, 6, "finished")
     page = client.get("/suite/tiny").text
     assert "y is n" in page
     assert "6 ok" in page
@@ -172,7 +172,7 @@ def test_a_sweep_is_stopped_and_goes_on(client, site):
         time.sleep(0.05)
     assert client.post("/suite/tiny/stop", headers={"Origin": OWN}).status_code == 303
     state = client.get("/suite/tiny/progress").json()
-    assert (state["running"], state["said"]) == (False, "stopped")
+    assert (state["running"], state["message"]) == (False, "stopped")
     stored = len(site.lab("tiny").store.results()[0])
     assert stored >= state["done"] >= 2
     client.post("/suite/tiny/start", data=start, headers={"Origin": OWN})
@@ -210,7 +210,7 @@ def test_a_change_needs_an_origin(client):
 @pytest.mark.slow
 def test_what_is_behind_a_cell_is_measured_again(client, site):
     client.post("/suite/tiny/start", data={"experiment": "quick"}, headers={"Origin": OWN})
-    assert wait(client)["said"] == "finished"
+    assert wait(client)["message"] == "finished"
     before = site.lab("tiny").store.results()[0]
     wanted = next(r for r in before if r.point == {"n": 2, "kind": "b"})
     client.post("/suite/tiny/start", data={"again": "on", "id": [wanted.id, "nonsense"]}, headers={"Origin": OWN})
@@ -223,7 +223,7 @@ def test_what_is_behind_a_cell_is_measured_again(client, site):
 def test_nothing_to_do_is_said(client):
     for said in ("finished", "nothing to do: all of it has been measured"):
         client.post("/suite/tiny/start", data={"experiment": "quick"}, headers={"Origin": OWN})
-        assert wait(client)["said"] == said
+        assert wait(client)["message"] == said
     assert "made with the code as it is now" in client.get("/").text
     assert "<td>206</td><td>6</td>" in client.get("/").text
 

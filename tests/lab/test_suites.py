@@ -133,7 +133,7 @@ def test_a_run_of_rules_is_a_measurement():
         made = rule_run(rules, rule_events(rules, log), engine, settings=settings, unmeasured=2)
         assert made.keys() == RULE_OUTPUTS.keys()
         assert made["rate"] * made["cost"] == pytest.approx(1e6)
-        found.append((made["matches"], made["composites"], made["told"]))
+        found.append((made["matches"], made["composites"], made["checksum"]))
     assert [each[:2] for each in found] == [(98, 97), (None, 97)] * len(engines)
     assert len({told for *_, told in found}) == 1
 

@@ -69,7 +69,7 @@ class Report:
         return {name: text.cost(r for r in used if r.experiment == name) for name in self.suite.experiments}
 
     @cached_property
-    def places(self) -> dict[str, int]:
+    def indices(self) -> dict[str, int]:
         """The index of each id in the page's list of results."""
         return {key: i for i, key in enumerate(self.results)}
 
@@ -99,7 +99,7 @@ class Report:
 
     def link(self, ids: Sequence[str]) -> str:
         """Return the address on the page that shows the results with these ids."""
-        return "#r=" + ",".join(str(self.places[key]) for key in ids if key in self.places)
+        return "#r=" + ",".join(str(self.indices[key]) for key in ids if key in self.indices)
 
     def embed_results(self) -> str:
         """Return the results as JSON that can be embedded in a page."""

@@ -25,7 +25,7 @@ RULE_OUTPUTS: Mapping[str, Output] = {
     "cost": Output("processor time for each event", "us"),
     "matches": Output("matches before where, limit and at most once", kind=int),
     "composites": Output("composite events", kind=int),
-    "told": Output("checksum of the composites in their order", kind=str),
+    "checksum": Output("checksum of the composites in their order", kind=str),
 }
 """The outputs of an experiment that returns the result of `rule_run`."""
 
@@ -67,5 +67,5 @@ def rule_run(
         "cost": 1e6 * seconds / count if count else None,
         "matches": matches,
         "composites": composites,
-        "told": f"{checksum:08x}",
+        "checksum": f"{checksum:08x}",
     }

@@ -91,7 +91,7 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
         searched = ", ".join(each["searched"])
         lines += [f"  order in which compiled searches: {searched}"] if searched else []
         lines.append(f"  matches {search['found']}" + (f": {search['reason']}" if search["reason"] else ""))
-        lines.append(f"  on a GPU: {gpu['told']}")
+        lines.append(f"  on a GPU: {gpu['text']}")
     return "\n".join(lines) + "\n"
 
 
@@ -156,7 +156,7 @@ def _devices(plan: SetPlan) -> list[dict[str, str]]:
     return [
         {
             "rule": rule.name,
-            "told": f"refused, since {dependences[rule.name]}" if rule.name in dependences else TOGETHER,
+            "text": f"refused, since {dependences[rule.name]}" if rule.name in dependences else TOGETHER,
         }
         for rule in plan.rules.rules
     ]

@@ -51,7 +51,7 @@ class WorkerShare(Reference):
             name: holder.share(index, count) for name, holder in flat.typed.items()
             if name in divided and isinstance(holder, Divisible)
         }  # fmt: skip
-        self.said: dict[str, list[Answers | Failed]] = {}
+        self.answers: dict[str, list[Answers | Failed]] = {}
         super().__init__(before(flat, divided), {})
         self._holds = [_anything for _ in self._holds]  # the parent checks the inputs
 
@@ -67,9 +67,9 @@ class WorkerShare(Reference):
                 failed = isinstance(error, FailedCopy)
                 cause = error.__cause__ if failed else error
                 order = error.order if isinstance(error, FailedCopy) else None
-                self.said[name].append(Failed(order, portable(cause)))
+                self.answers[name].append(Failed(order, portable(cause)))
                 raise
-            self.said[name].append(answer)
+            self.answers[name].append(answer)
             return state, (NOTHING,)
 
         return push
@@ -82,15 +82,15 @@ class WorkerShare(Reference):
 
     def answer(self, steps: Sequence[Any]) -> tuple[dict[str, list[Answers | Failed]], str]:
         """Return the answers of its copies on the fronts of some steps, by holder, and why it has stopped, if so."""
-        self.said = {name: [] for name in self._divided}
+        self.answers = {name: [] for name in self._divided}
         try:
             events = [*takewhile(lambda step: not isinstance(step, Ended), steps)]
             deque(self.emitted(events), 0)
             for ended in steps[len(events) :]:
                 self.end(ended.input)
         except Exception as error:
-            return self.said, str(error) or type(error).__name__
-        return self.said, ""
+            return self.answers, str(error) or type(error).__name__
+        return self.answers, ""
 
     def serve(self, connection: Connection) -> None:
         """Serve steps with answers; these are sent while the next ones are computed, so that neither side deadlocks."""

@@ -6,7 +6,7 @@
     const bar = line.querySelector("progress");
     bar.max = Math.max(state.total, 1);
     bar.value = state.done;
-    line.querySelector("span").textContent = [state.line, state.said].filter(Boolean).join(": ");
+    line.querySelector("span").textContent = [state.line, state.message].filter(Boolean).join(": ");
     if (state.running) setTimeout(look, 1000);
     else location.reload();
   };

@@ -19,7 +19,7 @@ class SweepRunner:
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._pace: Pace | None = None
-        self._said = ""
+        self._message = ""
 
     @property
     def running(self) -> bool:
@@ -37,7 +37,7 @@ class SweepRunner:
             if self.running:
                 return False
             todo, jobs = SweepPlan.of(lab, selection).todo, default_jobs()
-            self._pace, self._said = Pace(todo, jobs), ""
+            self._pace, self._message = Pace(todo, jobs), ""
             self._stop = threading.Event()
             origin = Origin.of(lab, ["lab", "serve"])
             self._thread = threading.Thread(target=self._work, args=(lab, todo, origin, jobs, self._stop, self._pace))
@@ -49,11 +49,11 @@ class SweepRunner:
             for result in sweep(lab, todo, origin, jobs, stop.is_set):
                 pace.add(result)
             nothing = "nothing to do: all of it has been measured"
-            self._said = "stopped" if stop.is_set() else "finished" if todo else nothing
+            self._message = "stopped" if stop.is_set() else "finished" if todo else nothing
         except WorkbenchError as error:
-            self._said = error.message
+            self._message = error.message
         except Exception as error:
-            self._said = f"{type(error).__name__}: {error}"
+            self._message = f"{type(error).__name__}: {error}"
 
     def stop(self) -> None:
         """Stop the sweep; finished measurements are stored."""
@@ -69,5 +69,5 @@ class SweepRunner:
             "done": pace.done if pace else 0,
             "total": pace.total if pace else 0,
             "line": pace.line() if pace and pace.total else "",
-            "said": self._said,
+            "message": self._message,
         }
