@@ -342,6 +342,20 @@ def test_attributes_have_fewer_values_where_rules_compute_with_too_many_combinat
     assert outcome(rules, "can(E)") == "holds"
 
 
+SUMS = """declare A(v: int) declare C(v: int, k: string) declare D(n: int)
+rule sums: from C and first A(v == 100) within 1 min from C and $s = SUM(C(k == "error").v within 1 min from C)
+where $s < -7 emit D(n = $s * 2)"""
+
+
+def test_few_values_are_left_where_sums_have_too_many_combinations() -> None:
+    """The sums of three of 14 values would be computed; four are enough for a sum below -7."""
+    rules, settings = parse_rules(SUMS), wb.Settings(seconds=60.0, grow=0.0)
+    assert problem_of_rules(rules, "never(D.n <= 7)", settings).decide().outcome == "fails"
+    verdict = problem_of_rules(rules, "can(D.n > 7)", settings).decide()
+    assert verdict.outcome in ("fails", "unknown")
+    assert any("too large" in ground for ground in verdict.rests_on)
+
+
 def test_values_that_a_user_has_chosen_stay() -> None:
     rules = parse_rules(TYPES + "from A as T emit D(n = T.v, m = T.w, s = T.s)")
     bounds = wb.rules.RuleBounds(values={("A", "v"): [1, 2]})

@@ -21,7 +21,7 @@ from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.model.guarded_values import ValueTable
 from workbench.tesla.model.needs import needs
 from workbench.tesla.model.origins import AttributeKey, constant_of, origins, origins_of_attribute
-from workbench.tesla.model.sample_values import ARITHMETIC, ComparedAttributes, class_values
+from workbench.tesla.model.sample_values import ARITHMETIC, ComparedAttributes, Detail, class_values
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.operators import is_comparison
 from workbench.tesla.resolved import TIME, ResolvedRule, RuleSlot, slots
@@ -58,7 +58,8 @@ def comparison_classes(comparisons: Iterable[ComparedAttributes]) -> Mapping[Att
     return classes
 
 
-def _list_comparisons(rules: RuleSet, *, plain: bool) -> Iterator[ComparedAttributes]:
+def _list_comparisons(rules: RuleSet, detail: Detail) -> Iterator[ComparedAttributes]:
+    sources = rules.resolved if detail is Detail.FULL else []
     for rule in rules.resolved:
         for part in rule.parts:
             if isinstance(part, t.Aggregate):
@@ -69,14 +70,14 @@ def _list_comparisons(rules: RuleSet, *, plain: bool) -> Iterator[ComparedAttrib
                 )
             for assigned in part.assignments:
                 yield _compare_leaves(rule, assigned.value, (rule.name, f"${assigned.name}"))
-                yield from _list_condition([] if plain else rules.resolved, rule, assigned.value)
+                yield from _list_condition(sources, rule, assigned.value)
             for constraint in part.constraints:
-                yield from _list_condition([] if plain else rules.resolved, rule, constraint)
+                yield from _list_condition(sources, rule, constraint)
         for condition in rule.where_clause:
-            yield from _list_condition([] if plain else rules.resolved, rule, condition)
+            yield from _list_condition(sources, rule, condition)
         for emitted in rule.evaluations:
             yield _compare_leaves(rule, emitted.value, (rule.emits, emitted.name))
-            yield from _list_condition([] if plain else rules.resolved, rule, emitted.value)
+            yield from _list_condition(sources, rule, emitted.value)
 
 
 def _list_condition(
@@ -128,7 +129,7 @@ def value_tables(
     compared: Sequence[ComparedAttributes] = (),
     *,
     variety: int = 1,
-    plain: bool = False,
+    detail: Detail = Detail.FULL,
 ) -> dict[AttributeKey, ValueTable]:
     """Return the values of the attributes of external events.
 
@@ -140,13 +141,12 @@ def value_tables(
     rows: the rows of the other facts: events are compared with their values.
     compared: the comparisons of a question about the rules.
     variety: a factor for the default numbers of values, and for the values around constants.
-    plain: whether attributes have only constants and values next to them.
     """
     distinct = {} if count is not None else count_distinct(rule_sets, compared)
     count = DEFAULT_VALUE_COUNT * variety if count is None else count
     tables: dict[AttributeKey, ValueTable] = {}
-    comparisons = [each for rules in rule_sets for each in _list_comparisons(rules, plain=plain)]
-    comparisons += [each if plain else _add_origins(rule_sets, each) for each in compared]
+    comparisons = [each for rules in rule_sets for each in _list_comparisons(rules, detail)]
+    comparisons += [each if detail < Detail.FULL else _add_origins(rule_sets, each) for each in compared]
     constants = [value for each in comparisons for value in each.constants]
     grouped = comparison_classes((*comparisons, *_fact_comparisons(rule_sets, rows or {}, constants)))
     emitted = {(rule.emits, each.name) for rules in rule_sets for rule in rules.rules for each in rule.evaluations}
@@ -165,7 +165,7 @@ def value_tables(
                     beside = one.ordered + (one.ordered and not emitted.isdisjoint(one.attributes)) + variety - 1
                     more = max(count, min(distinct.get(key, 0), MAX_DISTINCT))
                     one = one._replace(added=one.added or variety > 1)
-                    values = class_values(domain, one, more, beside, plain=plain)
+                    values = class_values(domain, one, more, beside, detail)
                 tables[key] = ValueTable(float(v) if domain == FLOAT and v is not None else v for v in values)
     return tables
 
@@ -216,7 +216,7 @@ def count_thresholds(rule_sets: Sequence[RuleSet], compared: Sequence[ComparedAt
 def _join_attributes(
     rule_sets: Sequence[RuleSet], compared: Sequence[ComparedAttributes]
 ) -> dict[AttributeKey, Collection[AttributeKey]]:
-    comparisons = (each for rules in rule_sets for each in _list_comparisons(rules, plain=True))
+    comparisons = (each for rules in rule_sets for each in _list_comparisons(rules, Detail.PLAIN))
     classes = comparison_classes((*comparisons, *compared))
     return {key: each.attributes for key, each in classes.items()}
 

@@ -23,7 +23,7 @@ from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.needs import LEAST, chain_needed, choose_capacities, needs
 from workbench.tesla.model.rates import ANY_TYPE, EventRate, RuleRate
 from workbench.tesla.model.run_constants import MEMORY, RuleFrame, waiting_of
-from workbench.tesla.model.sample_values import ComparedAttributes
+from workbench.tesla.model.sample_values import ComparedAttributes, Detail
 from workbench.tesla.model.time_degrees import deciding, time_degree
 from workbench.tesla.occurrence import Facts, has_units, in_units
 from workbench.tesla.operators import is_comparison
@@ -66,8 +66,8 @@ class RuleBounds:
     trex: the indices of modelled rule sets whose windows and consumption are as in T-Rex.
     still: (for pipelines) whether a step may take no time.
     compared: comparisons of the question with attributes, whose values the model needs, too.
-    plain: whether attributes have only constants and values next to them.
-    fewer: such values of attributes, for a model that would compute with too many combinations of others.
+    detail: the number of values of attributes.
+    fewer: the values of attributes with less detail, for a model that would compute with too many combinations.
     depth: the maximum number of composites in a chain of causes.
     growth, variety: factors for default capacities, and for default numbers of values and moments, to enlarge a
             model.
@@ -90,8 +90,14 @@ class RuleBounds:
     trex: Collection[int] = ()
     still: bool = False
     compared: Sequence[ComparedAttributes] = ()
-    plain: bool = False
-    fewer: Mapping[tuple[str, str], Sequence[Value | None]] = field(default_factory=dict)
+    detail: Detail = Detail.FULL
+    fewer: Mapping[Detail, Mapping[tuple[str, str], Sequence[Value | None]]] = field(default_factory=dict)
+
+    def with_less(self) -> Iterator[RuleBounds]:
+        """Yield these bounds, and those with less detail."""
+        for detail in sorted(Detail, reverse=True):
+            if detail <= self.detail:
+                yield replace(self, detail=detail, values={**self.values, **self.fewer.get(detail, {})})
 
 
 def build_models(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> tuple[RuleGraph, ...]:
@@ -103,14 +109,15 @@ def build_models(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None)
     """
     bounds = bounds or RuleBounds()
     _refuse_unknown(rule_sets, bounds)
-    if bounds.plain:
-        return _build_models(rule_sets, bounds)
-    try:
-        return _build_models(rule_sets, bounds)
-    except Refused:
-        less = replace(bounds, plain=True, values={**bounds.values, **bounds.fewer})
-        rich, fewer = _list_values(rule_sets, bounds)
-        return _build_models(rule_sets, less, [FEWER] if rich != fewer else [])
+    refused: Refused | None = None
+    for each in bounds.with_less():
+        fewer = refused is not None and _list_values(rule_sets, each) != _list_values(rule_sets, bounds)
+        try:
+            return _build_models(rule_sets, each, [FEWER] * fewer)
+        except Refused as error:
+            refused = refused or error
+    assert refused is not None
+    raise refused
 
 
 def _build_models(
@@ -122,7 +129,7 @@ def _build_models(
     names = dict.fromkeys(name for rules in rule_sets for name in rules.primitives)
     rates = rates_in_ticks(rule_sets, names, bounds, tick, united=unit is not None)
     search = FrameSearch(ticked, inputs, replace(bounds, tick=tick), rates)
-    frames = search.frames() if bounds.plain else search.find(roomy=True)
+    frames = search.frames() if bounds.detail < Detail.FULL else search.find(roomy=True)
     outputs, max_ticks = output_tables(frames), longest_pause(frames)
     pairs = zip(rule_sets, frames, strict=True)
     return tuple(
@@ -139,15 +146,14 @@ def settle_bounds(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> RuleBound
     InputError: bounds name an unknown type or attribute.
     """
     _refuse_unknown(rule_sets, bounds)
-    rich, fewer = _list_values(rule_sets, bounds)
-    return replace(bounds, tick=choose_tick(rule_sets, bounds)[0], values=rich, fewer=fewer)
+    fewer = {each.detail: _list_values(rule_sets, each) for each in bounds.with_less()}
+    return replace(bounds, tick=choose_tick(rule_sets, bounds)[0], values=fewer.pop(bounds.detail), fewer=fewer)
 
 
-def _list_values(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> Iterator[dict[tuple[str, str], Sequence[Value]]]:
-    """Yield the values of all attributes, and those of a model that would be too large with these."""
-    tick, unit = choose_tick(rule_sets, bounds)
-    for each in (bounds, replace(bounds, plain=True, values={**bounds.values, **bounds.fewer})):
-        yield {key: table.values for key, table in _scale_to_ticks(rule_sets, each, tick, unit)[1].items()}
+def _list_values(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> dict[tuple[str, str], Sequence[Value]]:
+    """Return the values of all attributes."""
+    _, tables = _scale_to_ticks(rule_sets, bounds, *choose_tick(rule_sets, bounds))
+    return {key: table.values for key, table in tables.items()}
 
 
 def _scale_to_ticks(
@@ -157,7 +163,7 @@ def _scale_to_ticks(
     ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
     return ticked, value_tables(
         ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts, bounds.compared, variety=bounds.variety,
-        plain=bounds.plain,
+        detail=bounds.detail,
     )  # fmt: skip
 
 

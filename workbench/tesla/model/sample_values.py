@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from enum import IntEnum
 from fractions import Fraction
 from string import ascii_lowercase
 from typing import NamedTuple
@@ -19,8 +20,21 @@ from workbench.tesla.model.origins import AttributeKey, as_fraction
 ARITHMETIC = ("+", "-", "*", "/", "%")
 MANY = 48
 """Number of values of an attribute above which it gets fewer."""
+SPARSE = 4
+"""Maximum number of constants that an attribute has as values in a sparse model."""
 FEW = 6
 """Maximum number of constants whose sums and differences, or remainders, are values, too."""
+
+
+class Detail(IntEnum):
+    """The number of values of attributes in a model."""
+
+    SPARSE = 0
+    """Some constants, and one value below and above all of them."""
+    PLAIN = 1
+    """Constants and values next to them."""
+    FULL = 2
+    """Also sums, opposites, values in gaps, and values that lead to the constants."""
 
 
 class ComparedAttributes(NamedTuple):
@@ -61,7 +75,7 @@ class ComparedAttributes(NamedTuple):
 
 
 def class_values(
-    domain: Domain, compared: ComparedAttributes, count: int, beside: int, *, plain: bool = False
+    domain: Domain, compared: ComparedAttributes, count: int, beside: int, detail: Detail = Detail.FULL
 ) -> Sequence[Value]:
     """Return values for a class of attributes.
 
@@ -69,7 +83,6 @@ def class_values(
     ----------
     count: the number of values where nothing is compared by order or computed; elsewhere the least number.
     beside: the number of values on each side of a constant.
-    plain: whether to leave out sums, opposites and values in gaps.
     """
     if domain == BOOL:
         return [False, True]
@@ -81,8 +94,12 @@ def class_values(
         return list(range(count))
     if domain == INT:
         constants = {Fraction(near(each)) for each in constants for near in (math.floor, math.ceil)}
+    if detail is Detail.SPARSE:
+        few = sorted(constants or {_base(shifts)})
+        few = few[:: math.ceil(len(few) / SPARSE)]
+        return _as_values(domain, [few[0] - 1, *few, *(few[-1] + more for more in range(1, max(count - len(few), 2)))])
     attempts: list[list[Fraction]] = []
-    richer = () if plain else ((True, beside), (True, min(beside, 1)))
+    richer = () if detail is Detail.PLAIN else ((True, beside), (True, min(beside, 1)))
     for more, around in (*richer, (False, min(beside, 1))):
         numbers = constants or {_base(shifts)}
         if compared.added and more and len(numbers) <= FEW:
@@ -90,11 +107,15 @@ def class_values(
         if compared.nonlinear and more:
             numbers = {*numbers, *(-each for each in numbers), *map(Fraction, (-1, 0, 1, 2))}
         values = _values_around(numbers, shifts, max(around, bool(shifts)))
-        needed = (len(compared.attributes) > 1) + 1 if domain == FLOAT and not plain else 0
+        needed = (len(compared.attributes) > 1) + 1 if domain == FLOAT and detail is Detail.FULL else 0
         attempts.append(sorted({*values, *_fill_gaps(sorted(numbers), values, needed)}))
     chosen = next((each for each in attempts if len(each) <= MANY), attempts[-1])
     chosen += [chosen[-1] + more for more in range(1, count - len(chosen) + 1)]
-    return [float(each) for each in chosen] if domain == FLOAT else list(dict.fromkeys(map(int, chosen)))
+    return _as_values(domain, chosen)
+
+
+def _as_values(domain: Domain, numbers: Iterable[Fraction]) -> list[Value]:
+    return list(dict.fromkeys(map(float if domain == FLOAT else int, numbers)))
 
 
 def _values_around(
