@@ -182,9 +182,14 @@ ARITHMETIC = [  # rules, a condition with arithmetic of its own, and whether som
     (ID, "D.n + D.n = 14", True), (ID, "D.n - 3 * A.v < -50", True), (ID, "D.m > 0 and D.m < 1", True),
     (f"{LAST} emit D(n = B.v, m = 0.5, s = B.s)", "D.n - A.v = 20 and D.n = 7", True),
     (f"{LAST} emit D(n = B.v, m = 0.5, s = B.s)", "D.n > 2 * A.v and A.v > 10", True),
-    (f"{LAST} emit D(n = T.v + B.v, m = 0.5, s = B.s)", "D.n = 150 and A.v < 100", True),
+    pytest.param(
+        f"{LAST} emit D(n = T.v + B.v, m = 0.5, s = B.s)", "D.n = 150 and A.v < 100", True, marks=pytest.mark.slow
+    ),
     ("from A(v < 100) as T and last A(v < 100) as B within 9 from T emit E(z = T.v + B.v)", "E.z = 150", True),
-    ("from A(v < 100) as T and last A(v < 100) as B within 9 from T emit E(z = T.v + B.v)", "E.z = 200", False),
+    pytest.param(
+        "from A(v < 100) as T and last A(v < 100) as B within 9 from T emit E(z = T.v + B.v)", "E.z = 200", False,
+        marks=pytest.mark.slow,
+    ),
     ("from A(v >= 1000) as T emit E(z = T.v % 24)", "E.z = 3", True),
     ("from A as T where T.v % 7 == 5 emit E(z = T.v)", "E.z > 100", True),
     ("from A(w > 0.0) as T emit D(n = 1, m = T.w, s = T.s)", "D.m < 1", True),
@@ -335,6 +340,7 @@ def test_texts_that_rules_join(emitted: str, text: str) -> None:
     assert outcome(rules, f'never(D.s = "{text}")') == "fails"
 
 
+@pytest.mark.slow
 def test_attributes_have_fewer_values_where_rules_compute_with_too_many_combinations() -> None:
     """With 20 values of each attribute the product would be computed for 20 * 20 * 20 combinations."""
     conditions = " and ".join(f"T.v != {9 * i}" for i in range(1, 4))
@@ -347,6 +353,7 @@ rule sums: from C and first A(v == 100) within 1 min from C and $s = SUM(C(k == 
 where $s < -7 emit D(n = $s * 2)"""
 
 
+@pytest.mark.slow
 def test_few_values_are_left_where_sums_have_too_many_combinations() -> None:
     """The sums of three of 14 values would be computed; four are enough for a sum below -7."""
     rules, settings = parse_rules(SUMS), wb.Settings(seconds=60.0, grow=0.0)
