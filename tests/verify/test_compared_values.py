@@ -290,6 +290,7 @@ rule alarm: from G and $n = COUNT(G() within {} min from G) {} emit H(n = $n)"""
     (3, "", "H.n > 2", False),  # three gaps beyond a minute are beyond three minutes
     (4, "", "H.n > 2", True), (4, "where $n >= 3", "H", True), (5, "where $n >= 4", "H", True),
     (2.5, "", "H.n > 1", True), (2.25, "", "H.n > 1", True), (2.25, "", "H.n > 2", False),
+    (3, "", "H.n > 1000000000", False),
 ])  # fmt: skip
 def test_gaps_that_are_longer_than_a_length(minutes: float, where: str, prop: str, possible: bool) -> None:
     rules = parse_rules(QUIET.format(minutes, where))

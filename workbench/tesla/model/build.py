@@ -368,8 +368,10 @@ def _count_parts(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> tuple[int,
     windows = {each for rules in rule_sets for each in _time_amounts(rules)}
     for each, rule in ((rules, rule) for rules in rule_sets for rule in rules.resolved if rule.absence is not None):
         most = max(needs(each)[rule.emits], *thresholds, 1)
-        left = ((gaps, window - gaps * rule.timeout) for gaps in range(1, most) for window in windows)
-        parts = max([parts, 2, *(math.ceil(gaps * divisor / rest) for gaps, rest in left if rest > 0)])
+        fitting = ((window, min(most - 1, (window - 1) // max(rule.timeout, 1))) for window in windows if window)
+        parts = max(
+            [parts, 2, *(math.ceil(gaps * divisor / (window - gaps * rule.timeout)) for window, gaps in fitting)]
+        )
     constants = (value for each in compared for value in each.constants if isinstance(value, int | float))
     exact = divisor // math.gcd(divisor, *(int(value) for value in constants if value == int(value)))
     return parts * exact, exact
