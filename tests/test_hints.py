@@ -337,6 +337,10 @@ PIPES = [
     "«import math→»\npipeline p(x: int) -> any { return x }",
     "«const k = 3→»\npipeline p«→<k = 3>»(x: int) -> any { return x + k }",
     "pipeline p(x: int) -> int { return x }\ncheck ltl(«[] x > 0→G x > 0»)",
+    "pipeline p(x: int) -> int { return x }\ncheck «always (eventually x > 0)→ltl(G F x > 0)»",
+    "pipeline p(x: int) -> int { return x }\ncheck «eventually→ltl»(«x→F x» > 0)",
+    "machine p(x: int) -> int { var n: int = 0 state a: n a -> a / n := x«, n := 2→» }",
+    "machine p(x: int) -> int { var n: int = 0 state a: n a -> a / n := «true→1» }",
     "pipeline p(x: int) -> int { return x }\ncheck «invariant→always»(out > 0)",
     "pipeline p(x: int) -> int { return x }\ncheck «deadlock-free→liveness»",
     # properties

@@ -17,3 +17,9 @@ class Displayed:
     def _repr_html_(self) -> str:
         html: str = import_module("workbench.show.notebook").html(self)
         return html
+
+
+def show_as_text(item: Displayed) -> str:
+    """Return the text that `print` shows for a verdict or a run, as `workbench.show.notebook` has it."""
+    text: str = import_module("workbench.show.notebook").text(item)
+    return text

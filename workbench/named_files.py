@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from workbench.errors import InputError, LanguageError, Location
+from workbench.errors import InputError, LanguageError, Location, did_you_mean
 
 Folders = tuple[Path, ...]
 PROGRAMS = (".pipe", ".tesla")
@@ -61,6 +61,20 @@ def read_text(path: str | Path, hint: Callable[[], str], where: Location | str =
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise InputError(f"cannot read {path}: {reason}", where=where, hint=hint()) from error
+
+
+def suggest_program(path: Path, ending: str) -> str:
+    """Return the hint for a program that does not exist: one that has a similar name, or how to get the models."""
+    from difflib import get_close_matches
+    from importlib.resources import files
+
+    if path.parts[:1] == ("models",) and files("workbench").joinpath(*path.parts).is_file():
+        return "workbench models --copy . puts the models of the installation here"
+    near = [str(each) for each in path.parent.glob(f"*{ending}")] if path.parent.is_dir() else []
+    hint = did_you_mean(
+        str(path), near, "there are: ", lambda each: bool(get_close_matches(path.stem, [Path(each).stem]))
+    )
+    return hint or f"give the path of a {ending} file"
 
 
 def describe_other(path: str | Path) -> str:

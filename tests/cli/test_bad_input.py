@@ -473,7 +473,7 @@ def test_no_engine_at_all(tmp_path: Path) -> None:
     unusual = ["check", GOOD, "-p", "ltl((X out.present) or (X not out.present))"]
     alone = "by the built-in engine 'explicit' alone"
     for args, wanted, phrase in (
-        (unusual, 2, "no model checker is installed"),
+        (unusual, 3, "try NuSMV, which decides every formula; not installed: install"),
         (["doctor"], 0, alone),
         (["check", GOOD, "--quiet"], 0, "holds-within-bounds"),
     ):

@@ -59,7 +59,7 @@ sys.exit(main(sys.argv[1:]))
     done = subprocess.run(args, capture_output=True, text=True, env=env, check=False)
     assert (done.returncode, re.findall(r"(\d+) unknown", done.stdout)) == (3, ["1"])
     assert done.stderr.startswith(
-        "output_if_smaller_than_k_saturating, ctl(EF out.present): no model checker is installed"
+        "output_if_smaller_than_k_saturating, ctl(EF out.present): no installed engine decides it"
     )
 
 

@@ -478,7 +478,7 @@ def test_what_becomes_of_rows_is_told(workbench: Run, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x\n1\nfoo\n2\n")
     given = ("run", MODELS / "sum_of_doubles.pipe", "--input", tmp_path / "a.csv")
     assert workbench(*given, "--bad-rows", "skip").err.splitlines() == [
-        f"workbench: 1 of 3 rows were skipped; the first one: {tmp_path}/a.csv:3: column 'x': expected a whole"
+        f"workbench: 1 of 3 rows was skipped; the first one: {tmp_path}/a.csv:3: column 'x': expected a whole"
         " number, not 'foo'"
     ]
     for backend in ("reference", "compiled"):
@@ -493,7 +493,7 @@ def test_a_file_of_bad_rows_is_named(workbench: Run, tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.csv").write_text("x\n1\nfoo\n2\n")
     given = ("run", MODELS / "sum_of_doubles.pipe", "--input", "a.csv", "--bad-rows")
-    written = "workbench: 1 of 3 rows were skipped and written to {}; the first one: a.csv:3: column 'x'"
+    written = "workbench: 1 of 3 rows was skipped and written to {}; the first one: a.csv:3: column 'x'"
     for name in ("bad.csv", "rejects"):
         assert workbench(*given, name).err.startswith(written.format(name))
     for name in ("ignore", "Skip", "drop", "warn"):
@@ -501,7 +501,7 @@ def test_a_file_of_bad_rows_is_named(workbench: Run, tmp_path: Path, monkeypatch
         assert first == f"workbench: bad rows are written to a file named '{name}'; 'skip' leaves them out"
         assert second.startswith(written.format(name))
         assert workbench(*given, name).err.startswith(written.format(name)), "the file exists"
-        assert workbench(*given, "skip").err.startswith("workbench: 1 of 3 rows were skipped; the first one")
+        assert workbench(*given, "skip").err.startswith("workbench: 1 of 3 rows was skipped; the first one")
 
 
 def test_patterns_that_the_shell_takes(workbench: Run, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 import workbench as wb
-from workbench.processors.held.warnings import term_warnings
+from workbench.processors.held.warnings import state_warnings, term_warnings
 
 TEXT = """
 function half(v) = v div 2
@@ -86,3 +86,24 @@ def test_patterns_mean_what_is_written(caplog: pytest.LogCaptureFixture) -> None
     assert wb.run(matching(r"\\bdisk\\b").get(), log) == {"out": [True, False]}
     assert "in a pattern is one backslash" in caplog.text
     assert wb.run(matching(r"\bdisk\b").get(), log) == {"out": [False, True]}
+
+
+def test_states_that_nothing_leads_to_are_warned_of() -> None:
+    text = """
+    machine door(go: bool) -> int {
+        state closed: 0
+        state opening: 1
+        state open: 2
+        state jammed: 3
+        closed -> opening when go
+        opening -> open when go
+        open -> closed when not go
+        jammed -> closed when go
+    }
+    pipeline inside(go: bool) -> int { return door(go) }
+    """
+    (warning,) = state_warnings(wb.parse(text).get("inside").pipeline)
+    assert warning.what == "state 'jammed' is never entered: no transitions lead from 'closed' to it"
+    assert getattr(warning.where, "line", 0) == 6
+    mended = text.replace("open -> closed when not go", "open -> closed when not go\n open -> jammed")
+    assert [*state_warnings(wb.parse(mended).get("door").pipeline)] == []

@@ -371,7 +371,7 @@ def test_what_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> 
     file, total, late = tmp_path / "a.jsonl", wb.parse(TOTAL).get(), wb.parse(LATE).get()
     file.write_text('{"x": 1, "z": 1}\n{"x": "q", "z": 1}\n')
     rows: list[Any] = [{"x": 1, "z": 1}, {"x": "q", "z": 1}]
-    skipped = "1 of 2 rows were skipped; the first one: "
+    skipped = "1 of 2 rows was skipped; the first one: "
     all_data: list[Any] = [rows, iter(rows), {"x": [1, "q"], "z": [1, 1]}, str(file)]
     for data in all_data:
         list(wb.run(total, data, bad_rows="skip"))

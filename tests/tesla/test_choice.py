@@ -42,6 +42,8 @@ def test_files_tell_about_how_many_rows_they_have(tmp_path):
     (tmp_path / "b.csv.gz").write_bytes(b"x" * 5000)
     assert estimate_rows(str(tmp_path / "a.csv")) == 200
     assert estimate_rows([f"A={tmp_path / 'a.csv'}", str(tmp_path / "b.csv.gz")]) == 1000
+    (tmp_path / "long.log").write_text("a line of forty bytes, and its new line\n" * 10_000)
+    assert estimate_rows(str(tmp_path / "long.log")) == 10_000
     assert estimate_rows("-") is None
     assert estimate_rows([{"x": 1}]) == 1
     assert estimate_rows({"x": [1, 2]}) == 2

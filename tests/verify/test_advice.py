@@ -101,7 +101,7 @@ def test_engines_that_are_not_installed_come_first(monkeypatch: pytest.MonkeyPat
         "workbench.verify.answer.advice.find_spec", lambda name: None if name == "z3" else find_spec(name)
     )
     missing = (
-        "not installed: induction, invariants, spacer (z3), which decide windows over large numbers: "
+        "induction, invariants, spacer (z3), which decide windows over large numbers; not installed: "
         + install_extra("smt")
     )
     assert limited("time", n=8, q=3).advice[0] == undecided(n=8).advice[0] == missing

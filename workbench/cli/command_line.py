@@ -44,7 +44,8 @@ READ = ("input", "facts", "rules_control")
 WRITTEN = ("--output", "--html", "--to-test", "--certificate", "--state", "--bad-rows", "--late-output")
 """The options that name files which are written."""
 EPILOG = """exit codes: 0 success, 1 a property fails or results differ, 2 the input or the installation is at fault,
-3 undecided (`workbench docs` has them by command). WORKBENCH_DEBUG=1 shows the traceback of an error."""
+3 undecided, 130 and 143 interrupted (`workbench docs` has them by command). WORKBENCH_DEBUG=1 shows the traceback
+of an error."""
 
 
 class _Parser(PagedParser):

@@ -138,7 +138,9 @@ def strictness_options(parser: argparse.ArgumentParser) -> None:
         "--grow", type=_duration, metavar="SECONDS",
         help="seconds to spend on larger bounds where the default ones leave a verdict weak; 0: none (default: 5)",
     )  # fmt: skip
-    parser.add_argument("--strict", action="store_true", help="exit with 3 if a property holds only within bounds")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 3 if a property holds only within bounds or for some values"
+    )
     parser.add_argument("--strict-vacuity", action="store_true", help="exit with 3 if a property holds vacuously")
 
 

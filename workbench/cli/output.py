@@ -63,7 +63,7 @@ def headline(verdict: Verdict, *, bounded: bool = False) -> str:
     if verdict.system:
         line += f" over {verdict.system}"
     known, limited = verdict.count_known_steps, verdict.outcome is Outcome.WITHIN_BOUNDS
-    if (bounded or limited) and (bounds := _bounds(verdict)):
+    if (bounded or limited or verdict.has_sampled_values) and (bounds := _bounds(verdict)):
         line += f"  ({bounds})"
     beyond = f"nothing is known beyond {plural(known, 'step')}" if limited and known is not None else ""
     remark = "; ".join(filter(None, [beyond, str(verdict.depth or ""), shorten_sets(verdict.reason)]))

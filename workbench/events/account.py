@@ -119,7 +119,7 @@ class Account:
             filter(
                 None,
                 (
-                    f"{self.bad:,} of {self.rows - self.earlier:,} rows were skipped"
+                    f"{self.bad:,} of {self.rows - self.earlier:,} rows {'was' if self.bad == 1 else 'were'} skipped"
                     + (f" and written to {file}" if file else ""),
                     kinds * (len(self.reasons) > 1),
                     f"the first one: {first}",

@@ -23,6 +23,7 @@ from workbench.events.date_formats import AUTO, FINEST, DateReader, UntimedError
 
 T = TypeVar("T")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+UNIT_REMEDY = f"name the unit of numbers: {NAME_UNIT}"
 WRITE_TIME = "name the column of times: --time NAME"
 _EPOCH, _EPOCH_UTC = datetime(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
@@ -101,7 +102,7 @@ class Clock:
     def _number(self, text: str) -> int:
         value = Decimal(text) * self.scale
         if value != value.to_integral_value():
-            raise UntimedError(FINEST if self.unit else f"a whole number (name the unit of numbers: {NAME_UNIT})")
+            raise UntimedError(FINEST) if self.unit else UntimedError("a whole number", UNIT_REMEDY)
         return int(value)
 
     def of_rows(self) -> Times:
@@ -217,7 +218,7 @@ class Times(Domain):
                 raise UntimedError(f"a time from {self.clock.show(self.last[0])} on, the time of the row before", hint)
             self.last[:] = [time]
         if self.kind == "us" and not self.clock.dates and self.clock.unit is None:
-            raise UntimedError(f"a date, or a number in a known unit ({NAME_UNIT})")
+            raise UntimedError("a date, or a number in a known unit", UNIT_REMEDY)
         if self.kind == "numbers" and self.clock.dates:
             raise UntimedError("a number, since the windows of the rules have no units")
         return time

@@ -227,6 +227,9 @@ class _Matching:
 
 def missing(path: str, names: Sequence[str], paths: Sequence[str], what: str, remedy: str = "") -> InputError:
     """Return the error for a missing column or key; `names` are those of the log, `paths` those of all inputs."""
+    parts = path.split(",")
+    if len(parts) > 1 and {*parts} <= {*names}:
+        return InputError(f"there is no {what} '{path}'", hint=f"repeat the option for each {what}")
     likely = did_you_mean(path, [name for name in names if name not in paths], "")
     if likely.startswith("did"):
         close = likely.split("'")[1]

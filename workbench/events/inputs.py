@@ -17,10 +17,12 @@ from typing import Any
 from workbench.errors import InputError, did_you_mean
 from workbench.events.files import ending, is_stream, refuse_overwriting
 from workbench.events.packing import COMPRESSIONS
-from workbench.events.table import USUAL, endings, format_row
+from workbench.events.table import USUAL, FormatRow, endings, format_row
 
 LogPath = str | Path
 
+SAMPLE = 1 << 16
+"""The number of bytes that show how long the lines of a file are."""
 PACKED = 4
 """The approximate ratio of the size of a log to its compressed size."""
 
@@ -62,8 +64,19 @@ def estimate_rows(log: Any) -> int | None:
         return None
     for file in map(Path, files):
         row = format_row(endings().get(ending(file), USUAL))
-        total += int(file.stat().st_size * (PACKED if file.suffix in COMPRESSIONS else 1) // row.row_bytes)
+        size = file.stat().st_size * (PACKED if file.suffix in COMPRESSIONS else 1)
+        total += int(size // (_measure_line(file, row) or row.row_bytes))
     return total
+
+
+def _measure_line(file: Path, row: FormatRow) -> float:
+    """Return the average length of the first lines of a file, if its rows are lines; else 0."""
+    if not row.text or row.name == "xml" or file.suffix in COMPRESSIONS:
+        return 0
+    with suppress(OSError), open(file, "rb") as opened:
+        first = opened.read(SAMPLE)
+        return len(first) / lines if (lines := first.count(b"\n")) else 0
+    return 0
 
 
 def see_apart(

@@ -109,4 +109,5 @@ class RecordReader(LineReader):
 
     def whose(self, column: int, path: str) -> str:
         del column
-        return f"input '{path}'"
+        copied = {port.name for port in self.ports.inputs if port.copied}
+        return f"{'key' if path in copied else 'input'} '{path}'"

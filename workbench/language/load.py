@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from workbench.budget import phase
-from workbench.errors import InputError, did_you_mean
+from workbench.errors import InputError
 from workbench.language.parser import parse_expression, parse_file
-from workbench.named_files import allow, describe_other, hide_text, read_text
+from workbench.named_files import allow, describe_other, hide_text, read_text, suggest_program
 from workbench.python_files import allow_python as python
 
 if TYPE_CHECKING:
@@ -63,8 +63,7 @@ def read_file(
     """Parse the pipelines of a `.pipe` file; see `parse`."""
 
     def hint() -> str:
-        near = [str(each) for each in Path(path).parent.glob("*.pipe")] if Path(path).parent.is_dir() else []
-        return describe_other(path) or did_you_mean(str(path), near, "there are: ") or "give the path of a .pipe file"
+        return describe_other(path) or suggest_program(Path(path), ".pipe")
 
     if str(path).endswith(".tesla"):
         whole = "a rule file is used as a whole: leave ':NAME' out; in Python wb.rules.load_rules reads it"

@@ -143,6 +143,9 @@ PHRASES = {
         "a window has a number of events, as window(x, 5, ...); rules have windows of time"
     ),
     r"\bltl\b[^\n]*(?:§\[\s*\]|\b(?:always|globally|eventually|finally)\s+§)": "write G for always, F for eventually",
+    r"\b(?:always|never|can)\b[^\n]*\b(?:always|globally|eventually|finally|next)\s+§\w": (
+        "write ltl(G ... -> F ...) about several steps, with G for always, F for eventually, X for next"
+    ),
     r"(?:return|=|\()\s*§\[": "a tuple is written (x, y)",
     r"\{\s*\w+\s*§,": "the fields of a record have names: {a: x, b: y}; a tuple is written (x, y)",
 }

@@ -99,6 +99,10 @@ _TEMPORAL = re.compile(r"(?:[AE]?[GFX])(?=\s*\(|\s+(?!(?:and|or|mod|div)\b)[A-Za
 """A temporal operator at the start of a formula; a comparison may begin with an input of that name."""
 
 
+SPELLED_OUT = {"globally": "G", "eventually": "F", "finally": "F", "next": "X"}
+"""Words for temporal operators, with the operator."""
+
+
 def suggest_property(text: str) -> str:
     """Return a hint for a condition in place of a property, with or without a name; empty if that does not parse."""
     if events := re.match(r"[\w-]*response\s*\(\s*([\w.]+)\s*,\s*([\w.]+)", text):
@@ -106,6 +110,8 @@ def suggest_property(text: str) -> str:
     if operator := _TEMPORAL.match(text):
         return f"write {'ltl' if operator[0] in ('G', 'F', 'X') else 'ctl'}({text})"
     called = re.fullmatch(r"([\w-]+)\s*(\(.*\))?", text, re.DOTALL)
+    if called and called[2] and called[1] in SPELLED_OUT:
+        return f"write ltl({SPELLED_OUT[called[1]]} {called[2]})"
     if called and ("-" in called[1] or (called[2] and called[1] not in LIBRARY)):
         return ""  # the name of a property, not a subtraction or a function
     word, _, rest = text.partition(" ")

@@ -123,6 +123,17 @@ class Moore(Processor):
         for name, output in self.states:
             self._check_arity(f"the output of '{name}'", output, "")
 
+    @property
+    def unentered(self) -> tuple[str, ...]:
+        """The states to which no sequence of transitions leads."""
+        entered, todo = {self.states[0][0]}, [self.states[0][0]]
+        while todo:
+            source = todo.pop()
+            after = {each.target for each in self.transitions if each.source == source} - entered
+            entered |= after
+            todo += after
+        return tuple(name for name in self.names if name not in entered)
+
     def _check(self, transition: Transition, names: Sequence[str], closed: set[str]) -> None:
         text, where = str(transition), transition.where
         check_states(transition.source, transition.target, names, where, transition.target_at or where)
@@ -139,7 +150,8 @@ class Moore(Processor):
                 what = f"{text}: there is no variable '{name}'"
                 raise PipelineError(what, where=where, hint=f"variables are: {', '.join(known) or 'none'}")
             if name in dict(transition.updates[:i]):
-                raise PipelineError(f"{text} gives '{name}' two values", where=where)
+                hint = "updates happen all at once: write one expression for the new value"
+                raise PipelineError(f"{text} gives '{name}' two values", where=where, hint=hint)
             self._check_arity(f"'{name}' in {text}", update, where)
 
     def _check_arity(self, what: str, action: Action | None, where: Location | str) -> None:
@@ -385,12 +397,18 @@ def check_states(
             raise PipelineError(what, where=location, hint=did_you_mean(name, names, "states are: "))
 
 
+TRUTHS = {"false": 0, "true": 1}
+"""The truth values, with the numbers that may be meant."""
+
+
 def _advise(name: str, own: Domain, function: TypedFunction) -> str:
     """Return the advice about an update whose values are not all in the variable's domain."""
     got = function.result
     if own.numeric and isinstance(got, Enum | Bool):
         if isinstance(got, Enum) and function.name in got.labels:
             return f"{name} is a number, and {function.name} a label: write one of {own}"
+        if function.name in TRUTHS:
+            return f"{name} is a number: write {TRUTHS[function.name]}"
         kind, comparison = ("a label", f" = {got.labels[0]}") if isinstance(got, Enum) else ("a condition", "")
         return f"{function.name} is {kind}, and {name} a number: write if {function.name}{comparison} then 1 else 0"
     if isinstance(own, Integer) and isinstance(got, Range) and got.lo >= 0:

@@ -81,7 +81,7 @@ def _describe_gaps(pipeline: Pipeline, account: Account) -> str:
     """Describe rows that lack an event of a joined input; empty where so many do that it is intended."""
     total = account.computed * len(pipeline.inputs)
     missing = total - account.events_in
-    if not 0 < missing <= total * SPARSE or not _joins_all_inputs(pipeline):
+    if not 0 < missing <= total * SPARSE or len(pipeline.inputs) == 1 or not _joins_all_inputs(pipeline):
         return ""
     return (
         f"{missing:,} of {total:,} events of inputs are missing (empty cells, or keys that a row lacks): joins pair"

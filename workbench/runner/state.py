@@ -121,7 +121,10 @@ class RunState:
         older = files_since(path, inode, count, self._notes.get("head", "").encode("latin-1")) if inode else []
         self._start.reporter.last_days = dict(self._days if older is not None else self._notes.get("last_days", {}))
         if older is None:
-            self._start.report(f"{path}: the previous file is gone, and this is another one: all of its rows are run")
+            self._start.report(
+                f"{path}: the previous file is gone, and this is another one: all of its rows are run, but not the rows"
+                " that came in between, if they are in other files"
+            )
             self._forget_file()
         return Follower(path, older or (), self._forget_file)
 
@@ -176,7 +179,8 @@ class RunState:
             return
         before = of.get(name, "")
         if name == "program":
-            what, hint = "this is the state of another program, or of an earlier version of this one", AFRESH
+            what = "this is the state of another program, of other parameters, or of an earlier version of this program"
+            hint = AFRESH
         elif name == "backend":
             what, hint = f"this is a state of the {before} backend", f"add --backend {before}, or {AFRESH}"
         else:

@@ -80,6 +80,14 @@ def _(run: Trace) -> str:
     return f"<p><b>{escape(repr(run).strip('<>'))}</b></p><pre>{escape(render_timeline(run, width=WIDTH))}</pre>"
 
 
+def text(item: Verdict | Trace) -> str:
+    """Return what `print` shows: what the verdict rests on, and the run as a timeline."""
+    grounds = [f"- {line}" for line in item.rests_on] if isinstance(item, Verdict) else []
+    run = item.run if isinstance(item, Verdict) else item
+    timeline = [] if run is None else ["", render_timeline(run, width=WIDTH)]
+    return "\n".join([repr(item).strip("<>"), *grounds, *timeline]).rstrip()
+
+
 @html.register
 def _(buffers: Buffers) -> str:
     """Return a table with a row for each queue, or a sentence if there is none."""

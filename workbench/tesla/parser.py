@@ -19,7 +19,7 @@ from workbench.core.units import MICROSECONDS, SPELLINGS
 from workbench.errors import LanguageError, Location, did_you_mean
 from workbench.language.front import EXPRESSIONS, Dialect, SemanticAction, TreeBuilder, of_type, read
 from workbench.language.lalr import Extent
-from workbench.named_files import allow, find_named, follow_links, hide_text, read_text
+from workbench.named_files import allow, find_named, follow_links, hide_text, read_text, suggest_program
 from workbench.tesla import tree as t
 from workbench.tesla.mistakes import TESLA
 from workbench.tesla.older_grammar import Defining, OlderAggregate, translate
@@ -55,11 +55,7 @@ def read_rules(path: str | Path) -> t.RuleFile:
 
 
 def _read_file(path: Path, where: Location | str = "") -> str:
-    def hint() -> str:
-        near = [each.name for each in path.parent.glob("*.tesla")] if path.parent.is_dir() else []
-        return did_you_mean(path.name, near, "there are: ") or "give the path of a .tesla file"
-
-    return read_text(path, hint, where)
+    return read_text(path, lambda: suggest_program(path, ".tesla"), where)
 
 
 class _Reading:

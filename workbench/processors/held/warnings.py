@@ -1,4 +1,4 @@
-"""Warn of what a pipeline may do but seldom should: joins of events of different times, `div` of floats, escapes.
+"""Warn of what a pipeline may do but seldom should: joins of events of different times, `div` of floats, lone states.
 
 The rule of this module: each warning has its place in the user's text and a remedy, and is reported once.
 """
@@ -22,6 +22,7 @@ from workbench.core.processor import Processor
 from workbench.core.term import Term
 from workbench.errors import Location, PipelineError
 from workbench.processors.held.lags import lag_warnings
+from workbench.processors.moore import Moore
 
 LOG = logging.getLogger("workbench")
 _issued = deque[str](maxlen=1000)
@@ -41,6 +42,7 @@ def report_warnings(pipeline: Pipeline, say: Callable[[str], object] = LOG.warni
             f"{more} more joins in {pipeline.name} pair events of different times (draw marks them all)"
         ]
     texts += map(str, pipeline.derive("term warnings", lambda: term_warnings(pipeline)))
+    texts += map(str, pipeline.derive("state warnings", lambda: [*state_warnings(pipeline)]))
     for text in texts:
         if text not in _issued:
             _issued.append(text)
@@ -56,6 +58,23 @@ def term_warnings(pipeline: Pipeline) -> list[PipelineError]:
     ]
 
 
+def state_warnings(pipeline: Pipeline) -> Iterator[PipelineError]:
+    """Yield a warning for each state of a machine in a text that no sequence of its transitions enters."""
+    for node in pipeline.nodes:
+        inner, machines = list[Pipeline](), list[Moore]()
+        _collect(pipeline.typed[node.name], inner, [], machines)
+        for each in inner:
+            yield from state_warnings(each)
+        for machine in machines:
+            for state in machine.unentered:
+                first = machine.states[0][0]
+                yield PipelineError(
+                    f"state '{state}' is never entered: no transitions lead from '{first}' to it",
+                    where=machine.locations.get(state, ""),
+                    hint="write a transition to it, or remove the state",
+                )
+
+
 def _find_locations(pipeline: Pipeline, is_warned_of: Callable[[Term], bool]) -> Iterator[Location]:
     """Yield the locations of such terms in a text; one in Python is intended."""
     for node in pipeline.nodes:
@@ -67,20 +86,22 @@ def _find_locations(pipeline: Pipeline, is_warned_of: Callable[[Term], bool]) ->
             yield node.where
 
 
-def _collect(value: Any, pipelines: list[Pipeline], terms: list[Term]) -> None:
-    """Collect the pipelines and terms in a processor."""
+def _collect(value: Any, pipelines: list[Pipeline], terms: list[Term], machines: list[Moore] | None = None) -> None:
+    """Collect the pipelines, terms and machines in a processor."""
+    if isinstance(value, Moore) and machines is not None:
+        machines.append(value)
     if isinstance(value, Pipeline):
         pipelines.append(value)
     elif isinstance(value, Term):
         terms.append(value)
     elif isinstance(value, TypedFunction):
-        _collect(value.body, pipelines, terms)
+        _collect(value.body, pipelines, terms, machines)
     elif isinstance(value, tuple | Mapping):
         for each in value.values() if isinstance(value, Mapping) else value:
-            _collect(each, pipelines, terms)
+            _collect(each, pipelines, terms, machines)
     elif isinstance(value, Processor) or (is_dataclass(value) and not isinstance(value, type)):
         for field in fields(value):
-            _collect(getattr(value, field.name), pipelines, terms)
+            _collect(getattr(value, field.name), pipelines, terms, machines)
 
 
 def _divides_floats(term: Term) -> bool:

@@ -21,15 +21,18 @@ from workbench.extras import install_extra
 from workbench.ir.compose import outline
 from workbench.ir.system import System, instance_of
 from workbench.processors.held.group import flatten
+from workbench.smv.engines.embedded import INSTALL_HINT
 from workbench.smv.engines.engine import Reached
 from workbench.smv.printer import bit_count
 from workbench.verify.ask.scope import SMALLEST_N, Adjustable
+from workbench.verify.decide.deciders import NOT_INSTALLED, is_complete_installed
 from workbench.verify.decide.part import PartQuestion
 
 if TYPE_CHECKING:
     from workbench.verify.answer.problem import Problem
     from workbench.verify.answer.verdict import Verdict
 
+SOME = "without NuSMV, invariants, liveness, and formulas of GF and FG are decided: ltl(G F x.present -> G F out)"
 MAXIMUM = 4
 """Maximum number of hints."""
 _NAMED = 3
@@ -48,6 +51,8 @@ def advise(verdict: Verdict, problem: Problem) -> tuple[str, ...]:
     limited = next((each for each in ("time", "memory") if f"{each} limit" in verdict.reason), "")
     if not limited and (verdict.vacuity is not None or verdict.within_bounds):
         return tuple(islice(_widen(verdict, problem), MAXIMUM))
+    if verdict.reason == NOT_INSTALLED:
+        return (*_name_missing(problem), f"another property: {SOME}")
     if settings.engine not in ("auto", "all"):
         hints = [*_name_missing(problem), "every engine in turn: --engine auto"]
         if not limited:  # the engine decides no such question, even a small one
@@ -66,7 +71,9 @@ def _name_missing(problem: Problem) -> Iterator[str]:
     """Name the engines that are not installed, if they decide such questions, and the command that installs them."""
     if find_spec("z3") is None and not problem.system and _asks_invariant(problem):
         engines = "induction, invariants, spacer (z3), which decide windows over large numbers"
-        yield f"not installed: {engines}: {install_extra('smt')}"
+        yield f"{engines}; not installed: {install_extra('smt')}"
+    if not is_complete_installed():
+        yield f"NuSMV, which decides every formula; not installed: {INSTALL_HINT}"
 
 
 def _asks_invariant(problem: Problem) -> bool:

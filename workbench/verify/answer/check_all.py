@@ -43,7 +43,7 @@ def check_all(
 
     Raises
     ------
-    EngineMissing: the engine of the settings is not installed.
+    EngineMissing: the engine that the settings name is not installed.
     """
     todo = list(problems)
     can_numbers = [number for number, item in enumerate(todo) if item.syntax and PROPERTIES[item.syntax.name].wanted]
@@ -94,9 +94,9 @@ def _decide(item: Problem, parts: int, known: Verdict | None, *, examined: bool,
     except LimitMet as met:
         return verdict or item.make_undecided().give_up(met)  # the decision is valid without it
     except EngineMissing as error:
-        if strict or item.settings.engine != "auto":
+        if item.settings.engine != "auto":
             raise
-        return verdict or item.make_undecided(error.message)  # problems that need no engine are decided
+        return verdict or item.make_undecided(error.what)  # other problems are decided by the installed engines
     except WorkbenchError as error:
         if strict:
             raise

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, overload
 from workbench.core.domain import Domain, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.readable import plural
-from workbench.display import Displayed
+from workbench.display import Displayed, show_as_text
 from workbench.events.values import to_json
 from workbench.faults.unreliable import name_pipe, struck
 from workbench.processors.held.group import flatten
@@ -83,6 +83,9 @@ class Trace(Displayed):
     def __repr__(self) -> str:
         loop = "" if self.loop is None else f", repeated for ever from step {self.loop} on"
         return f"<a run of {self.length}{loop}{f': {self.shows}' if self.shows else ''}>"
+
+    def __str__(self) -> str:
+        return show_as_text(self)
 
     @property
     def inputs(self) -> tuple[str, ...]:

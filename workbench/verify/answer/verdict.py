@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.budget import Budget, phase
 from workbench.core.readable import plural
-from workbench.display import Displayed
+from workbench.display import Displayed, show_as_text
 from workbench.errors import LimitMet, Refused, check_kind
 from workbench.verify.answer.trace import Trace
 
@@ -273,10 +273,16 @@ class Verdict(Displayed):
         return f"{self.outcome}, vacuously: {self.vacuity}"
 
     @builtins.property
+    def has_sampled_values(self) -> bool:
+        """Whether it holds for some values only: whole numbers for floats, or those that rules distinguish."""
+        is_shown = self.counterexample is not None  # a run shows that something can happen
+        return self.outcome.is_proved and not is_shown and bool(self.ground("sampled") or self.ground("floats"))
+
+    @builtins.property
     def exit_code(self) -> int:
-        """The exit code of the outcome; 3 if the settings are strict about bounds or vacuity, and that applies."""
+        """The exit code of the outcome; 3 if the settings are strict about what it rests on."""
         settings = self.problem and self.problem.settings
-        is_bounded = self.outcome is Outcome.WITHIN_BOUNDS or (self.outcome.is_proved and self.ground("sampled"))
+        is_bounded = self.outcome is Outcome.WITHIN_BOUNDS or self.has_sampled_values
         bounded = settings and settings.strict and is_bounded
         vacuous = settings and settings.strict_vacuity and self.vacuity and self.outcome is not Outcome.FAILS
         return Outcome.UNKNOWN.exit_code if bounded or vacuous else self.outcome.exit_code
@@ -291,6 +297,9 @@ class Verdict(Displayed):
         text = f"<{self.outcome.sign} {self.words}: {self.property} of {self.pipeline}"
         steps = "" if self.run is None else f", shown by a run of {self.run.length}"
         return f"{text}{steps}{f': {self.reason}' if self.reason else ''}>"
+
+    def __str__(self) -> str:
+        return show_as_text(self)
 
     def give_up(self, met: LimitMet) -> Verdict:
         """Return the verdict with a limit as the reason why it is undecided."""

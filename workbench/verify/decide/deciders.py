@@ -58,8 +58,11 @@ class SmvDecider:
 
 SHORTEST_SECONDS = 3.0
 """Maximum time for a shortest counterexample, where a random run has shown that there is one."""
+NOT_INSTALLED = "no installed engine decides it"
 COMPLETE = "complete"
 """The name of the best engine that decides everything, with BDDs."""
+LONGEST = 600.0
+"""Maximum time in seconds of an engine in the second round, without a time limit, unless it is the last one."""
 FAR = 256
 EARLY = Turn(0.25, 5.0)
 """The first turn, of the explicit search, if a counter has more values, or there are more counters: sets of states
@@ -148,13 +151,8 @@ def _find_shortest(part: Part, decision: Decision, limits: EngineLimits) -> Deci
 
 
 def _list_deciders(part: Part) -> Iterator[tuple[Decider, Turn]]:
-    """Yield the installed engines that have a turn for a part.
-
-    Raises
-    ------
-    EngineMissing: there is no engine with BDDs, and the others have had their turns.
-    """
-    missing: dict[str, EngineMissing] = {}
+    """Yield the installed engines that have a turn for a part; without BDDs, the others share the time that is left."""
+    missing = set[str]()
     system = part.model.system
     sizes = [v.domain.size or 0 for v in system.variables if isinstance(v.domain, Range | Bool)]
     far = max((len(sizes), *(v.domain.size or 0 for v in _list_counters(system)))) > FAR
@@ -162,12 +160,12 @@ def _list_deciders(part: Part) -> Iterator[tuple[Decider, Turn]]:
     for engine, turn in [("explicit", EARLY), *ordered] if far else ordered:
         try:
             yield get_decider(engine), turn
-        except EngineMissing as error:
-            missing[engine] = error
-    if COMPLETE in missing:  # the earlier engines did not decide it, and the missing one would
-        others = [each.hint for engine, each in missing.items() if engine != COMPLETE]
-        hints = dict.fromkeys(filter(None, [*others, missing[COMPLETE].hint]))
-        raise EngineMissing(missing[COMPLETE].what, hint="; or ".join(hints))
+        except EngineMissing:
+            missing.add(engine)
+    if COMPLETE in missing:
+        rest = [engine for engine in dict.fromkeys(name for name, _ in ordered) if engine not in missing]
+        for left, engine in zip(range(len(rest), 0, -1), rest, strict=True):
+            yield get_decider(engine), Turn(1 / left, LONGEST if left > 1 else math.inf)
 
 
 def _is_large(system: System) -> bool:
@@ -232,10 +230,14 @@ def _report_exhausted(decision: Decision, limits: EngineLimits, tried: list[str]
         role: unshown(f"tried {names}") if answer.truth is False and answer.open else answer
         for role, answer in decision.answers.items()
     }
+    reason = ""
     if limits.seconds is not None and time.monotonic() - begin >= 0.9 * limits.seconds:
-        for role, answer in answers.items():
-            if answer.truth is None:
-                answers[role] = replace(answer, reason=f"{limits.time} (tried {names})")
+        reason = f"{limits.time} (tried {names})"
+    elif not is_complete_installed():
+        reason = NOT_INSTALLED
+    for role, answer in answers.items():
+        if answer.truth is None and reason:
+            answers[role] = replace(answer, reason=reason)
     return replace(decision, answers=answers, engine=decision.engine or names)
 
 
@@ -322,6 +324,14 @@ def _describe_agreement(part: Part, decisions: dict[str, Decision]) -> str:
     silent = [name for name in decisions if name not in done]
     agree = f"{', '.join(done)} {'agree' if len(done) > 1 else 'alone'}" if done else "no engine decided"
     return agree + (f" ({', '.join(silent)} did not decide)" if silent and done else "")
+
+
+def is_complete_installed() -> bool:
+    """Whether an engine is installed that decides everything."""
+    with contextlib.suppress(EngineMissing):
+        get_decider(COMPLETE)
+        return True
+    return False
 
 
 def get_decider(name: str) -> Decider:

@@ -192,7 +192,7 @@ def _choose_engine() -> Engine:
         except (EngineMissing, EngineError) as error:
             reasons.append(error.what)
             hint = hint or error.hint
-    raise EngineMissing("no model checker is installed: " + "; ".join(reasons), hint=hint)
+    raise EngineMissing("NuSMV is not installed: " + "; ".join(reasons), hint=hint)
 
 
 def find_engines() -> list[Availability]:
