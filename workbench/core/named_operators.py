@@ -83,7 +83,7 @@ def _check_text_and_numbers(op: Operator, args: tuple[Term, ...]) -> Domain:
     """Return the domain of the text; check that whole numbers follow it."""
     for arg in args[1:]:
         if not arg.domain.numeric or isinstance(arg.domain, Reals):
-            raise TypingError(f"'{op}' needs whole numbers behind the text, not values of {arg.domain}")
+            raise TypingError(f"'{op}' needs whole numbers after the text, not values of {arg.domain}")
     return rules.text_of(op, args, args[:1])
 
 

@@ -112,7 +112,7 @@ PHRASES = {
     r"\bstate\s+(\w+)\s*§\{": r"transitions come below the states: \1 -> b when x > 3",
     r"\n\s*\w+\s*§,[^\n]*->": "a transition begins with one state: write one for each",
     r"->\s*\w+\s+(?:§else|otherwise\s*§)|\bwhen\b[^\n]*§else|§else\b[^\n]*->": (
-        "a transition without 'when', behind the others, is taken where no guard is true"
+        "a transition without 'when', after the others, is taken where no guard is true"
     ),
     # other languages
     r"(?:^|\n|\{)\s*(?:let|val|const|var|int|bool|float|str)\s+§(\w+)\s*[:=]": (

@@ -166,7 +166,7 @@ def _outside(view: RuleView, index: int, selected: Selected, event: Occurrence) 
     if window.between:
         early = event.number < ends[0].number
         away = ends[0].time - event.time if early else event.time - ends[1].time
-        what = f"it comes {_far(view, away)}{'before' if early else 'behind'} what is {text}"
+        what = f"it comes {_far(view, away)}{'before' if early else 'after'} what is {text}"
         yield Hindrance(WINDOW, what, events=(event.number,), lacking=away)
         return
     yield _beside(view, window, text, ends[0], event)
@@ -182,7 +182,7 @@ def _beside(view: RuleView, window: t.EventWindow, written: str, anchor: Occurre
     elif least > 0 and ago <= least:
         lacking, side = least - ago, "too late"
     else:
-        lacking, side = -ago, f"behind {window.of}"
+        lacking, side = -ago, f"after {window.of}"
     far = f"{lacking:,} {unit[: -1 if lacking == 1 else None]} " if unit else _far(view, lacking)
     return Hindrance(WINDOW, f"it comes {far}{side} for {written}", events=(event.number,), lacking=lacking)
 
