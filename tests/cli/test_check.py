@@ -309,3 +309,23 @@ def test_progress_and_colour_on_a_terminal(hard: Path, tmp_path: Path) -> None:
 
 def test_main_as_a_function() -> None:
     assert main(["check", str(MODELS / "passthrough.pipe"), "-p", "liveness", "--quiet"]) == 0
+
+
+def test_contracts_in_place_of_bodies(workbench: Run, tmp_path: Path) -> None:
+    file = tmp_path / "p.pipe"
+    file.write_text(
+        """
+        pipeline q(x: 0..9) -> 0..9 { guarantee out <= 9  return cast(max(x, trim(x, 1)), 0..9) }
+        pipeline p(x: 0..9) -> 0..9 { y = q(x)  return y  check never (out > 9)  check liveness }
+        """
+    )
+    done = workbench("check", file, "--abstract", "q")
+    assert done.code == 0
+    assert done.out.count("call 'y' is replaced by guarantee out <= 9 of q") == 1  # liveness is decided with the body
+    done = workbench("check", f"{file}:p", "-p", "never (out = 5)", "--abstract", "y")
+    assert done.code == 3
+    assert "try a guarantee of y that excludes this run" in done.out
+    assert re.search(r"\by = out +5", done.out)  # the run is shown, which the program does not confirm
+    assert "confirmed" not in done.out
+    done = workbench("check", file, "--abstract", "z")
+    assert (done.code, done.err.splitlines()[0]) == (2, "workbench: there is no call 'z'")

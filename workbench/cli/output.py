@@ -112,6 +112,8 @@ def block(verdict: Verdict, *, brief: bool = True) -> str:
         lines += ["", run(verdict.counterexample)]
     if verdict.witness:
         lines += ["", f"{INDENT}the bound is reached, for example on this run:", "", run(verdict.witness)]
+    for ground in verdict.grounds:
+        lines += ["", run(ground.witness)] if ground.witness else []
     return "\n".join(lines)
 
 

@@ -39,6 +39,7 @@ class Contract:
     of: the name of the pipeline that states it.
     call: the name of the group whose contract it is; empty for one of the pipeline itself.
     where: its place in the text, or that of the call.
+    relied_on: whether it stands for the body of its call, which the pipeline lacks (`verify.ask.abstraction`).
     """
 
     kind: ContractKind
@@ -49,11 +50,12 @@ class Contract:
     of: str
     call: str = ""
     where: Location | str = field(default="", compare=False)
+    relied_on: bool = False
 
     @property
     def is_own_assumption(self) -> bool:
         """Whether it restricts the inputs of the pipeline that lists it."""
-        return self.kind is ContractKind.ASSUME and not self.call
+        return self.relied_on or (self.kind is ContractKind.ASSUME and not self.call)
 
     def resolve(self, over: Domain | ModelScope) -> Contract:
         """Return this contract with the unbounded types in its body replaced."""

@@ -48,6 +48,9 @@ _LONGER = 10
 def advise(verdict: Verdict, problem: Problem) -> tuple[str, ...]:
     """Return hints that make it likelier that the next try decides a property, one sentence each."""
     settings = problem.settings
+    if verdict.ground("permitted"):
+        replaced = ", ".join(settings.abstract)
+        return (f"a guarantee of {replaced} that excludes this run", "the bodies themselves: leave out --abstract")
     limited = next((each for each in ("time", "memory") if f"{each} limit" in verdict.reason), "")
     if not limited and (verdict.vacuity is not None or verdict.within_bounds):
         return tuple(islice(_widen(verdict, problem), MAXIMUM))

@@ -33,6 +33,7 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.vacuity import find_vacuity
 from workbench.verify.answer.verdict import Depth, Ground, Outcome, Vacuity, Verdict
+from workbench.verify.ask.abstraction import describe_calls, list_relied_on
 from workbench.verify.ask.properties import Property
 from workbench.verify.ask.scope import Adjustable
 from workbench.verify.decide.deciders import get_decider
@@ -46,6 +47,7 @@ EXPLAINED_RANGES: Mapping[bool | None, str] = {
     None: "it was not decided whether a number leaves its range, where the run would end (stays-in-range)",
     False: "no run on which a number leaves its range (stays-in-range)",
 }
+PERMITTED = "a run that contracts permit shows the opposite, but the bodies that they replace may not permit it"
 REPLAYING = 2.0
 """Seconds reserved for replaying a run that is found, at most a tenth of the time available."""
 SHOWING = 5.0
@@ -169,11 +171,16 @@ class _Conclusion:
 
     # --- the outcome ---
 
+    def _is_permitted(self) -> bool:
+        """Whether the run that was found is one that contracts permit, but perhaps not the bodies that they replace."""
+        return self.known.truth is False and bool(list_relied_on(self.prepared.pipeline))
+
     @cached_property
     def formula_outcome(self) -> Outcome:
         """The outcome of the formula; a wanted run refutes the formula."""
         if self.known.truth is not True:
-            return Outcome.UNKNOWN if self.known.truth is None else Outcome.FAILS
+            undecided = self.known.truth is None or self._is_permitted()
+            return Outcome.UNKNOWN if undecided else Outcome.FAILS
         surely = self.answers.get("surely")
         if self.prepared.ranges is not None and self._happens("ranges") is None:
             return Outcome.WITHIN_BOUNDS  # the run may end where a number leaves its range
@@ -203,6 +210,8 @@ class _Conclusion:
 
     def _find_reason(self) -> str:
         """Return the reason why the property is undecided, or fails without a run that shows it."""
+        if self._is_permitted():
+            return PERMITTED
         outcome = self.formula_outcome
         roles = {Outcome.UNKNOWN: ("property", "overflow"), Outcome.FAILS: ("property",)}.get(outcome, ())
         reasons = (self.answers[role].reason for role in roles if role in self.answers)
@@ -273,7 +282,11 @@ class _Conclusion:
         sampling = (text for node in flatten(self.prepared.pipeline).nodes for text in node.processor.sampling)
         for text in dict.fromkeys(sampling) if self.formula_outcome.is_proved and not trivial else ():
             yield Ground("sampled", text, data=True)
-        if self.outcome is Outcome.UNKNOWN and not self.prepared.trivial:
+        if self._is_permitted():
+            run = self._replay("property", self.question.failure)
+            # what was executed is the pipeline without the bodies, which confirms nothing about the program
+            yield Ground("permitted", "", True, witness=run and (run if run.gap else replace(run, replay="")))
+        elif self.outcome is Outcome.UNKNOWN and not self.prepared.trivial:
             yield Ground("undecided", "undecided: the engine met a limit")
 
     def _explain_trivial(self) -> str:
@@ -360,9 +373,10 @@ def _list_assumptions(prepared: Prepared) -> Iterator[str]:
     if prepared.trivial:
         return
     question, system, env = prepared.question, prepared.model.system, prepared.settings.environment
+    yield from describe_calls(prepared.pipeline)
     yield from [prepared.structure] if prepared.structure else []
     if not env.driven:
-        yield from map(str, list_assumptions(prepared.pipeline, system))
+        yield from (str(each) for each in list_assumptions(prepared.pipeline, system) if not each.relied_on)
     yield from misfortunes(system)
     yield env.describe(question)
     yield from ending(system, may=question.ends and env.may_end)

@@ -28,6 +28,7 @@ from workbench.verify.answer.check import NO_RUN, decide, make_undecided
 from workbench.verify.answer.prepare import prepare
 from workbench.verify.answer.settings import Settings, require_settings
 from workbench.verify.answer.verdict import Outcome, Verdict, grow
+from workbench.verify.ask.contracts import ContractHolds
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import COMPARISONS, Equivalence, EquivalenceMode, equivalent_to, tolerating
 from workbench.verify.ask.labels import make_question
@@ -111,8 +112,9 @@ class Problem:
     @cached_property
     def fitting(self) -> Settings:
         """The settings adjusted to the question: with enough integers, and capacities for queues side by side."""
-        settings = self.settings.fit(*self.sides, properties=[self.syntax])
+        settings = replace(self.settings, abstract=()).fit(*self.sides, properties=[self.syntax])
         try:
+            settings = replace(settings, abstract=self._choose_calls(settings))
             pipeline, _ = self.pose(settings)
         except DomainError as error:
             settings, pipeline = self._with_enough_values(settings, error)
@@ -172,9 +174,21 @@ class Problem:
             verdict = self.make_undecided().give_up(met)
         return replace(verdict, seconds=time.monotonic() - start)
 
+    def _choose_calls(self, whole: Settings) -> Sequence[str]:
+        """Return the calls to replace: none unless a step of a run breaks the property, without regard to bounds."""
+        if not self.settings.abstract or len(self.sides) > 1:
+            return ()
+        if isinstance(self.prop, ContractHolds) and self.prop.of == "meets":
+            return ()
+        pipeline, prop = self.pose(whole)
+        question = prop.question(outline(pipeline, whole.q))
+        is_about_steps = question.kind == "invar" and not (question.about_overflow or question.about_ranges)
+        return self.settings.abstract if is_about_steps else ()
+
     def _decide(self, settings: Settings) -> Verdict:
         verdict = decide(*self.pose(settings), settings)
-        question = self if settings.q == self.settings.q else replace(self, settings=settings)
+        same = (settings.q, settings.abstract) == (self.settings.q, self.settings.abstract)
+        question = self if same else replace(self, settings=settings)
         return replace(verdict, pipeline=self.name, property=self.text, system=self.system, problem=question)
 
 

@@ -13,6 +13,7 @@ from workbench.core.program import Program
 from workbench.errors import DomainError, InputError, WorkbenchError, refuse_unknown
 from workbench.ir.variable_contents import DEFAULT_CAPACITY
 from workbench.processors.held.group import flatten
+from workbench.verify.ask.abstraction import abstract_calls
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.scope import LARGEST_N, SMALLEST_N, Adjustable, numbers_for, power_of_two, texts_of
 
@@ -35,6 +36,7 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "texts": ((list, tuple), "a list of texts"),
     "floats": ((tuple, type(None)), "the least and the greatest number: (0, 6)"),
     "grow": ((Real,), "a number of seconds, from 0 on"),
+    "abstract": ((list, tuple), "a list of names of pipelines or calls"),
 }
 """For each setting that has no names to choose from: the types of its values, and words for them."""
 
@@ -61,6 +63,8 @@ class Settings:
     strict: give verdicts within bounds the exit code 3.
     strict_vacuity: give vacuous verdicts that exit code, too.
     vacuity: whether to look for vacuity; not if the question is only about the values of a domain.
+    abstract: the called pipelines, or single calls, that are replaced by their contracts, for properties that a step of
+        a run can break; other properties are decided with the bodies (`ask.abstraction`).
     """
 
     q: int | Mapping[str, int] = Adjustable(DEFAULT_CAPACITY)
@@ -78,6 +82,7 @@ class Settings:
     strict: bool = False
     strict_vacuity: bool = False
     vacuity: bool = True
+    abstract: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         refuse_unknown("arithmetic", self.integers, Overflowing)
@@ -86,6 +91,9 @@ class Settings:
             negative = isinstance(value, Real) and name != "n" and value < 0  # the domain checks N itself
             if not isinstance(value, kinds) or isinstance(value, bool) or negative:
                 raise InputError(f"the setting {name} cannot be {value!r}", hint=f"expected {words}")
+        if self.abstract and self.environment.arrivals != "free":
+            what = f"inputs cannot be {self.environment.arrivals} where contracts replace calls"
+            raise InputError(what, hint="the outputs of such a call come at any step: let the inputs be free, too")
 
     @property
     def domain(self) -> Integer:
@@ -125,7 +133,11 @@ class Settings:
         return flatten(self.over(program)[0])
 
     def over(self, *programs: Program) -> tuple[Pipeline, ...]:
-        """Return the pipelines over finite domains, as they are in a model of all of them."""
+        """Return the pipelines over finite domains, as they are in a model of all of them, with the calls replaced."""
+        resolved = self._resolve(*programs)
+        return tuple(abstract_calls(each, self.abstract) for each in resolved) if self.abstract else resolved
+
+    def _resolve(self, *programs: Program) -> tuple[Pipeline, ...]:
         if not any(each.pipeline.clocks for each in programs):
             scope = self.scope(*programs)
             return tuple(each.pipeline.resolve(scope) for each in programs)

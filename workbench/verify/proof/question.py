@@ -87,6 +87,7 @@ def describe_question(question: Problem, settings: Settings, depths: Sequence[in
         "floats": settings.floats,
         "inputs": settings.environment.arrivals,
         "fair": settings.environment.fair,
+        "abstract": list(settings.abstract),
         "beyond_overflow": surely,
         "depths": list(depths),
     }
@@ -139,6 +140,7 @@ def read_question(source: Mapping[str, Any], question: Problem | None) -> tuple[
             texts=[str(text) for text in source["texts"]],
             floats=None if source["floats"] is None else (int(source["floats"][0]), int(source["floats"][1])),
             environment=Environment(source["inputs"], bool(source["fair"])),
+            abstract=[str(name) for name in source["abstract"]],
         )
         surely = bool(source["beyond_overflow"])
         if question is not None:
