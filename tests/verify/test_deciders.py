@@ -189,12 +189,17 @@ def test_a_verdict_is_not_lost_with_its_counterexample(install: Install) -> None
         AutoDecider().decide(part(), EngineLimits())
 
 
-def test_without_bdds_the_rest_is_tried_and_then_they_are_missed(install: Install) -> None:
+def test_without_bdds_the_rest_is_tried_twice_and_then_they_are_missed(install: Install) -> None:
     install(explicit=Fake("explicit", TRUE))
     assert AutoDecider().decide(part(), EngineLimits()).engine == "explicit 1.0"
-    install(explicit=Fake("explicit", OPEN))
-    with pytest.raises(EngineMissing, match="no complete"):
-        AutoDecider().decide(part(), EngineLimits())
+    explicit, simulation = Fake("explicit", OPEN), Fake("simulation", OPEN)
+    install(explicit=explicit, simulation=simulation)
+    decision = AutoDecider().decide(part(), EngineLimits(seconds=60.0))
+    assert {answer.reason for answer in decision.answers.values()} == {"no installed engine decides it"}
+    times = [[limits.seconds or 0.0 for _, limits in each.asked] for each in (explicit, simulation)]
+    assert [len(each) for each in times] == [2, 2]
+    assert times[0][1] == pytest.approx(30, abs=1)  # half of what is left, and then all of it
+    assert times[1][1] == pytest.approx(60, abs=1)
 
 
 def test_agreement_is_said(install: Install) -> None:
