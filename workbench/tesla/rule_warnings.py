@@ -14,6 +14,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.operators import bounds_exclude, readings
 from workbench.tesla.own_aggregates import not_neutral
 from workbench.tesla.rule_graph import LONGEST_CHAIN
+from workbench.tesla.time_bounds import have_no_times
 
 if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet
@@ -83,7 +84,11 @@ def _find_contradictions(rule: t.Rule) -> Iterator[tuple[bool, WorkbenchError]]:
             known.names[f"${part.parameter}"] = f"{index}.${part.parameter}"
         elif t.binds(part):
             known.names[f"{part.name}."] = str(index)
-    yield from ((True, error) for error in known.refute(rule.where_clause, len(rule.parts), "this rule"))
+    refuted = [*known.refute(rule.where_clause, len(rule.parts), "this rule")]
+    yield from ((True, error) for error in refuted)
+    if not refuted and have_no_times(rule):
+        what = "nothing satisfies this rule: its windows and the times in its conditions exclude each other"
+        yield True, LanguageError(what, where=rule.where)
 
 
 @dataclass
