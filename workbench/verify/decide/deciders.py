@@ -61,8 +61,6 @@ SHORTEST_SECONDS = 3.0
 NOT_INSTALLED = "no installed engine decides it"
 COMPLETE = "complete"
 """The name of the best engine that decides everything, with BDDs."""
-LONGEST = 600.0
-"""Maximum time in seconds of an engine in the second round, without a time limit, unless it is the last one."""
 FAR = 256
 EARLY = Turn(0.25, 5.0)
 """The first turn, of the explicit search, if a counter has more values, or there are more counters: sets of states
@@ -97,7 +95,7 @@ class AutoDecider:
         begin = time.monotonic()
         decision = Decision(dict.fromkeys(part.questions, Answer(None)), "")
         tried: list[str] = []
-        for decider, turn in _list_deciders(part):
+        for decider, turn in _list_deciders(part, limited=limits.seconds is not None):
             left = limits.seconds_left(begin)
             decided = all(decision.answers[role].truth is not None for role in part.required)
             if tried and ((left is not None and left <= 0) or (decided and decider.name == tried[0])):
@@ -150,8 +148,13 @@ def _find_shortest(part: Part, decision: Decision, limits: EngineLimits) -> Deci
     return decision
 
 
-def _list_deciders(part: Part) -> Iterator[tuple[Decider, Turn]]:
-    """Yield the installed engines that have a turn for a part; without BDDs, the others share the time that is left."""
+def _list_deciders(part: Part, *, limited: bool) -> Iterator[tuple[Decider, Turn]]:
+    """Yield the installed engines that have a turn for a part; without BDDs, the others share the time that is left.
+
+    Parameters
+    ----------
+    limited: whether the time is limited.
+    """
     missing = set[str]()
     system = part.model.system
     sizes = [v.domain.size or 0 for v in system.variables if isinstance(v.domain, Range | Bool)]
@@ -162,10 +165,10 @@ def _list_deciders(part: Part) -> Iterator[tuple[Decider, Turn]]:
             yield get_decider(engine), turn
         except EngineMissing:
             missing.add(engine)
-    if COMPLETE in missing:
+    if COMPLETE in missing and limited:
         rest = [engine for engine in dict.fromkeys(name for name, _ in ordered) if engine not in missing]
         for left, engine in zip(range(len(rest), 0, -1), rest, strict=True):
-            yield get_decider(engine), Turn(1 / left, LONGEST if left > 1 else math.inf)
+            yield get_decider(engine), Turn(1 / left, math.inf)
 
 
 def _is_large(system: System) -> bool:
