@@ -2,6 +2,7 @@
 
 import gc
 import multiprocessing
+import os
 import random
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 from tests.executors.processes.test_processes import HOLDERS, around
 from tests.executors.threaded.test_pulled import branches
 from workbench import run
+from workbench.child_processes import Forked
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.pulled_pipeline import PullGroup
 from workbench.interrupts import abandon, admit, checkpoint, hold, is_deaf
@@ -276,3 +278,14 @@ def test_what_is_said_of_a_file_that_is_cut(tmp_path: Path, capfd: pytest.Captur
         abandon({str(path): True})
         assert capfd.readouterr().err.endswith(f"its rows so far are in {path}, {said}\n")
         assert path.exists()
+
+
+def test_a_child_that_another_thread_has_waited_for_is_stopped_without_an_error() -> None:
+    """As `leave` waits for all children where the main thread does not end in time."""
+    with hold():
+        child = Forked(lambda connection: connection.recv_bytes(), [])
+    pid = child.process.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    child.stop(now=True)

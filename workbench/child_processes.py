@@ -50,7 +50,8 @@ class Forked:
         if self.process.is_alive():
             self.process.kill()
             self.process.join()
-        self.process.close()  # otherwise garbage collection does, where Ctrl-C would be swallowed
+        with contextlib.suppress(ValueError):  # `interrupts.leave` may have waited for it, in another thread
+            self.process.close()  # otherwise garbage collection does, where Ctrl-C would be swallowed
 
     @property
     def cause_of_death(self) -> str:
