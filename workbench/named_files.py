@@ -63,17 +63,20 @@ def read_text(path: str | Path, hint: Callable[[], str], where: Location | str =
         raise InputError(f"cannot read {path}: {reason}", where=where, hint=hint()) from error
 
 
-def suggest_program(path: Path, ending: str) -> str:
-    """Return the hint for a program that does not exist: one that has a similar name, or how to get the models."""
+def suggest_program(path: Path, ending: str, show: Callable[[Path], str] = str) -> str:
+    """Return the hint for a program that does not exist: one that has a similar name, or how to get the models.
+
+    Parameters
+    ----------
+    show: formats the path of another program.
+    """
     from difflib import get_close_matches
     from importlib.resources import files
 
     if path.parts[:1] == ("models",) and files("workbench").joinpath(*path.parts).is_file():
         return "workbench models --copy . puts the models of the installation here"
-    near = [str(each) for each in path.parent.glob(f"*{ending}")] if path.parent.is_dir() else []
-    hint = did_you_mean(
-        str(path), near, "there are: ", lambda each: bool(get_close_matches(path.stem, [Path(each).stem]))
-    )
+    near = {show(each): each.stem for each in path.parent.glob(f"*{ending}")} if path.parent.is_dir() else {}
+    hint = did_you_mean(show(path), near, fits=lambda each: bool(get_close_matches(path.stem, [near[each]])))
     return hint or f"give the path of a {ending} file"
 
 

@@ -40,7 +40,9 @@ def test_the_checks_of_the_file(workbench: Run) -> None:
 def test_a_property_has_the_same_mistakes_in_a_file_and_on_the_command_line(
     workbench: Run, pipe: Callable[[str], Path], condition: str, mistake: str, hint: str
 ) -> None:
-    machine = "machine m(c: {reeds, blue}) -> 0..3 {\n var n: 0..3 = 0\n state red: n\n state read: 1\n}\n"
+    machine = (
+        "machine m(c: {reeds, blue}) -> 0..3 {\n var n: 0..3 = 0\n state red: n\n state read: 1\n red -> read\n}\n"
+    )
     alone = workbench("check", pipe(machine), "-p", f"always ({condition})")
     inside = workbench("check", pipe(f"{machine}check always ({condition})"))
     assert (alone.code, inside.code) == (2, 2)

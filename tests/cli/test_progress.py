@@ -152,6 +152,6 @@ def test_a_stopped_run_says_how_many_rows_it_has_skipped(
     first, second = (line for line in said if "stopped after" in line)
     assert first.startswith("workbench: stopped after 3 rows, 2 events out, 1 bad row; ")
     assert second.startswith("workbench: stopped after 3 rows, 1 event out, 2 bad rows; ")
-    skipped = [line.partition("; ")[0] for line in said if "were skipped" in line]
+    skipped = [line.partition("; ")[0] for line in said if " of 3 rows " in line]
     assert skipped == ["workbench: 1 of 3 rows was skipped", "workbench: 2 of 3 rows were skipped"]
     assert f"workbench: {log}: resuming after row 3 (2 run, 1 bad)" in said

@@ -63,7 +63,7 @@ def test_auto_says_what_it_has_chosen_where_that_is_not_the_usual_one(tmp_path, 
     assert main([*given, "auto"]) == 0
     found = capsys.readouterr()
     assert found.out == told[1].out
-    assert "chose backend compiled, the fastest for about 2 rows" in found.err
+    assert "chose backend compiled, the fastest for about 11 rows" in found.err
 
 
 @pytest.mark.sampled(1)

@@ -65,7 +65,7 @@ def estimate_rows(log: Any) -> int | None:
     for file in map(Path, files):
         row = format_row(endings().get(ending(file), USUAL))
         size = file.stat().st_size * (PACKED if file.suffix in COMPRESSIONS else 1)
-        total += int(size // (_measure_line(file, row) or row.row_bytes))
+        total += round(size / (_measure_line(file, row) or row.row_bytes))
     return total
 
 
@@ -75,7 +75,7 @@ def _measure_line(file: Path, row: FormatRow) -> float:
         return 0
     with suppress(OSError), open(file, "rb") as opened:
         first = opened.read(SAMPLE)
-        return len(first) / lines if (lines := first.count(b"\n")) else 0
+        return (first.rfind(b"\n") + 1) / max(first.count(b"\n"), 1)
     return 0
 
 

@@ -55,7 +55,7 @@ def read_rules(path: str | Path) -> t.RuleFile:
 
 
 def _read_file(path: Path, where: Location | str = "") -> str:
-    return read_text(path, lambda: suggest_program(path, ".tesla"), where)
+    return read_text(path, lambda: suggest_program(path, ".tesla", lambda each: each.name), where)
 
 
 class _Reading:
