@@ -11,6 +11,7 @@ import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -282,8 +283,12 @@ def test_what_is_said_of_a_file_that_is_cut(tmp_path: Path, capfd: pytest.Captur
 
 def test_a_child_that_another_thread_has_waited_for_is_stopped_without_an_error() -> None:
     """As `leave` waits for all children where the main thread does not end in time."""
+
+    def serve(connection: Connection) -> None:
+        connection.recv_bytes()
+
     with hold():
-        child = Forked(lambda connection: connection.recv_bytes(), [])
+        child = Forked(serve, [])
     pid = child.process.pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
