@@ -91,6 +91,18 @@ def test_other_properties_are_decided_with_the_bodies(prop: str) -> None:
     assert not any("is replaced" in text for text in verdict.rests_on)
 
 
+def test_queues_inside_a_call_are_not_left_out() -> None:
+    text = """
+    pipeline q(x: 0..9) -> 0..18 { guarantee out <= 18  return x + trim(x, 1) }
+    pipeline p(y: 0..9) -> 0..18 { return q(y) }
+    """
+    settings = wb.Settings(abstract=["q"], q=1)
+    program = wb.parse(text).get("p")
+    assert wb.check(program, "no-full-queues", settings).outcome == "fails"  # the first event waits for the second
+    assert wb.check(program, "no-overflow", settings).outcome == "holds"
+    assert wb.check(program, "stays-in-range", settings).outcome == "holds"
+
+
 def test_the_assumptions_of_a_replaced_call_are_proved_with_its_body() -> None:
     text = """
     pipeline half(x: 0..9) -> 0..9 { assume x < 6  guarantee out < 3  return x div 2 }

@@ -178,12 +178,13 @@ class Problem:
         """Return the calls to replace: none unless a step of a run breaks the property, without regard to bounds."""
         if not self.settings.abstract or len(self.sides) > 1:
             return ()
-        if isinstance(self.prop, ContractHolds) and self.prop.of == "meets":
+        row = PROPERTIES.get(str(self.prop))
+        if (row and row.of_queues) or (isinstance(self.prop, ContractHolds) and self.prop.of == "meets"):
             return ()
         pipeline, prop = self.pose(whole)
         question = prop.question(outline(pipeline, whole.q))
-        is_about_steps = question.kind == "invar" and not (question.about_overflow or question.about_ranges)
-        return self.settings.abstract if is_about_steps else ()
+        others = question.about_overflow or question.about_ranges or question.compares
+        return self.settings.abstract if question.kind == "invar" and not others else ()
 
     def _decide(self, settings: Settings) -> Verdict:
         verdict = decide(*self.pose(settings), settings)
