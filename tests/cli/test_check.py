@@ -313,6 +313,30 @@ def test_main_as_a_function() -> None:
     assert main(["check", str(MODELS / "passthrough.pipe"), "-p", "liveness", "--quiet"]) == 0
 
 
+def test_strict_is_about_floats(workbench: Run, pipe: Callable[[str], Path]) -> None:
+    """A half refutes it, which no whole number does; what a run shows can happen, whatever floats are."""
+    file = pipe("pipeline p(t: float) -> d: float { return trim(t, 1) - t }")
+    held = "always (abs(d) < 1.0 -> d = 0.0)"
+    done = workbench("check", file, "-p", held)
+    assert done.code == 0
+    assert re.match(r"✓ holds .*\bfloat = -?\d+\.\.\d+\)$", done.out.splitlines()[0])
+    assert workbench("check", file, "-p", held, "--strict").code == 3
+    assert workbench("check", file, "-p", "can(d = 0.0)", "--strict").code == 0
+
+
+def test_a_model_that_only_the_installation_has(
+    workbench: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "unlike.pipe").touch()
+    done = workbench("check", "models/time2021/figure_2a.pipe")
+    assert (done.code, done.err.splitlines()[-1]) == (
+        2, "  hint: workbench models --copy . puts the models of the installation here",
+    )  # fmt: skip
+    assert "did you mean" not in workbench("check", "rise.pipe").err
+    assert "did you mean 'unlike.pipe'?" in workbench("check", "unlke.pipe").err
+
+
 def test_contracts_in_place_of_bodies(workbench: Run, tmp_path: Path) -> None:
     file = tmp_path / "p.pipe"
     file.write_text(

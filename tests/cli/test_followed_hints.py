@@ -65,6 +65,7 @@ rule r: from A(v > 1) and each Limit(number == A.v) emit B(v = A.v)
 COMMANDS = [
     # what the hint says, and the command
     ("did you mean 'log.csv'?", "run p.pipe:p --input «lgo.csv→log.csv»"),
+    ("repeat the option for each column", "run p.pipe:p --input two.csv --column x=y --carry «y,z→y --carry z»"),
     ("did you mean 'p.pipe'?", "run «pp.pipe→p.pipe:p» --input log.csv"),
     ("its pipelines are: p, late, later, wide, delayed, text, field, record", "run p.pipe:«q→p» --input log.csv"),
     ("did you mean 'k'?", "run p.pipe:late --param «kk→k»=1 --input log.csv"),

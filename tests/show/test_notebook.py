@@ -28,6 +28,11 @@ def test_short_texts() -> None:
     assert repr(wb.check(late(), "no-overflow")) == "<✓ holds: no-overflow of late>"
     assert fails.run is not None
     assert repr(fails.run).startswith("<a run of 1 step: ")
+    printed = str(fails).splitlines()
+    assert printed[0] == repr(fails).strip("<>")
+    assert printed[1 : len(fails.rests_on) + 1] == [f"- {line}" for line in fails.rests_on]
+    assert str(fails).endswith(str(fails.run).partition("\n")[2])
+    assert any(line.split()[:2] == ["in", "x"] for line in str(fails.run).splitlines())
     assert repr(wb.buffers(late())) == "<buffers of late: add.left capacity 1, add.right capacity 0>"
     assert repr(wb.buffers(late()).queues[0]) == "<add.left: capacity 1>"
     assert repr(wb.executors.Compiled(late()).feed([1, 2, 3])["out"]) == "<2 events of int>"

@@ -142,6 +142,8 @@ def test_calls_that_no_input_can_stand_for_are_refused(reason: str) -> None:
 def test_names_and_settings_that_make_no_sense() -> None:
     with pytest.raises(PipelineError, match="does not call 'averag'") as raised:
         check("never (rings)", ["averag"])
+    with pytest.raises(PipelineError, match="does not call 'averag'"):  # also where bodies decide
+        check("liveness", ["averag"])
     assert raised.value.hint == "did you mean 'average'?"
     with pytest.raises(PipelineError, match="alarm guarantees nothing"):
         check("never (rings)", ["alarm"])

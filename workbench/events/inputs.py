@@ -71,7 +71,7 @@ def estimate_rows(log: Any) -> int | None:
 
 def _measure_line(file: Path, row: FormatRow) -> float:
     """Return the average length of the first lines of a file, if its rows are lines; else 0."""
-    if not row.text or row.name == "xml" or file.suffix in COMPRESSIONS:
+    if not (row.text and row.in_lines) or file.suffix in COMPRESSIONS:
         return 0
     with suppress(OSError), open(file, "rb") as opened:
         first = opened.read(SAMPLE)

@@ -42,6 +42,7 @@ class FormatRow:
         a name or `--format` chooses the format.
     piped: whether it can be read from a pipe and written to one.
     text: whether it is readable text; other formats are not written to a terminal.
+    in_lines: whether, if it is text, each row is a line.
     takes: the options of a `Reading` that only such formats have.
     needs: the Python packages that it requires, and how each is installed.
     row_bytes: the approximate size of an uncompressed row in bytes.
@@ -57,6 +58,7 @@ class FormatRow:
     begins: Callable[[bytes], bool] = lambda _: False
     piped: bool = True
     text: bool = False
+    in_lines: bool = True
     takes: tuple[str, ...] = ()
     needs: Mapping[str, str] = field(default_factory=dict)
     row_bytes: float = 25

@@ -81,7 +81,7 @@ def _describe_gaps(pipeline: Pipeline, account: Account) -> str:
     """Describe rows that lack an event of a joined input; empty where so many do that it is intended."""
     total = account.computed * len(pipeline.inputs)
     missing = total - account.events_in
-    if not 0 < missing <= total * SPARSE or len(pipeline.inputs) == 1 or not _joins_all_inputs(pipeline):
+    if not 0 < missing <= total * SPARSE or not _joins_all_inputs(pipeline):
         return ""
     return (
         f"{missing:,} of {total:,} events of inputs are missing (empty cells, or keys that a row lacks): joins pair"
@@ -91,14 +91,14 @@ def _describe_gaps(pipeline: Pipeline, account: Account) -> str:
 
 
 def _joins_all_inputs(pipeline: Pipeline) -> bool:
-    """Whether each input reaches a processor that waits for events on several."""
+    """Whether there are several inputs, and each reaches a processor that waits for events on several pipes."""
     from workbench.processors.held.group import flatten
 
     flat = flatten(pipeline)
     joins = {queue.rpartition(".")[0] for queue in flat.queues}
     pipes = {pipe for node in flat.nodes if node.name in joins for pipe in node.inputs}
     read = {pipe for node in flat.upstream(pipes) for pipe in node.inputs} | pipes
-    return all(name in read for name, _ in flat.inputs)
+    return len(flat.inputs) > 1 and all(name in read for name, _ in flat.inputs)
 
 
 SPARSE = 0.25

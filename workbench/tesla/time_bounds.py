@@ -1,7 +1,7 @@
 """Bounds of the times between the events of a match, from the windows and conditions of its rule.
 
 The rule of this module: each bound is `TIME(A) - TIME(B) <= limit`, or `<`. Events whose bounds add up to less than 0
-around a cycle cannot exist, so that the rule never fires.
+around a cycle cannot exist, so that the rule never fires. Windows alone have no such cycle: each event has one.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ class Limit(NamedTuple):
     reached: bool = True
 
 
+Bound = tuple[int, int, Limit]
+"""Two parts of a rule, by number, and the limit of the first one's time less that of the second."""
 SIGNS = {"<": False, "<=": True, "==": True}
 """Whether the difference may reach the constant; `readings` yields the other comparisons mirrored."""
 NO_TIME = Limit(Fraction(0))
@@ -31,8 +33,11 @@ NO_TIME = Limit(Fraction(0))
 
 def have_no_times(rule: t.Rule) -> bool:
     """Whether no events have the distances in time that a rule demands."""
+    windows, conditions = _list_bounds(rule)
+    if not conditions:
+        return False
     tightest: dict[tuple[int, int], Limit] = {}
-    for later, earlier, limit in _list_bounds(rule):
+    for later, earlier, limit in (*windows, *conditions):
         tightest[later, earlier] = min(limit, tightest.get((later, earlier), limit))
     events = {event for pair in tightest for event in pair}
     for middle, one, other in itertools.product(events, events, events):
@@ -43,22 +48,23 @@ def have_no_times(rule: t.Rule) -> bool:
     return any(tightest.get((event, event), NO_TIME) < NO_TIME for event in events)
 
 
-def _list_bounds(rule: t.Rule) -> Iterator[tuple[int, int, Limit]]:
-    """Yield two parts of a rule, by number, and the limit of the first one's time less that of the second."""
+def _list_bounds(rule: t.Rule) -> tuple[list[Bound], list[Bound]]:
+    """Return the bounds that windows set, and those that conditions set."""
+    windows, conditions, numbers = list[Bound](), list[Bound](), dict[str, int]()
     units = {bool(each.unit) for part in rule.parts if part.window for each in part.window.bounds if not each.counts}
     if len(units) > 1:  # times have one unit, and it is not known which
-        return
-    numbers = dict[str, int]()
+        return windows, conditions
     for number, part in enumerate(rule.parts):
         if t.binds(part):
             if part.window is not None:
-                yield from _bound_window(part.window, number, numbers)
+                windows += _bound_window(part.window, number, numbers)
             numbers[part.name] = number
-            yield from _bound_conditions(part.constraints, numbers)
-    yield from _bound_conditions(rule.where_clause, numbers)
+            conditions += _bound_conditions(part.constraints, numbers)
+    conditions += _bound_conditions(rule.where_clause, numbers)
+    return windows, conditions
 
 
-def _bound_window(window: t.EventWindow, event: int, numbers: dict[str, int]) -> Iterator[tuple[int, int, Limit]]:
+def _bound_window(window: t.EventWindow, event: int, numbers: dict[str, int]) -> Iterator[Bound]:
     """Yield the bounds of an event in a window; of one between two events none, as either may be the earlier one."""
     if not window.before:
         return
@@ -73,7 +79,7 @@ def _measure(duration: t.Duration) -> Fraction:
     return Fraction(duration.amount) * MICROSECONDS.get(duration.unit, 1)
 
 
-def _bound_conditions(conditions: Iterable[t.Expression], numbers: dict[str, int]) -> Iterator[tuple[int, int, Limit]]:
+def _bound_conditions(conditions: Iterable[t.Expression], numbers: dict[str, int]) -> Iterator[Bound]:
     """Yield the bounds in conditions such as `TIME(A) - TIME(B) < 5 s` and `TIME(A) <= TIME(B)`."""
     for condition in t.conjuncts(*conditions):
         for sign, left, right in readings(condition):

@@ -348,6 +348,7 @@ ROW = FormatRow(
     None,
     lambda start: start.lstrip().startswith(b"<"),
     text=True,
+    in_lines=False,
     takes=("xml",),
     rank=4,
 )

@@ -10,7 +10,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.core.domain import Reals, SomeFloats
 from workbench.core.fold import postorder
@@ -24,6 +24,7 @@ from workbench.errors import Location, PipelineError
 from workbench.processors.held.lags import lag_warnings
 from workbench.processors.moore import Moore
 
+WantedPart = TypeVar("WantedPart")
 LOG = logging.getLogger("workbench")
 _issued = deque[str](maxlen=1000)
 """The warnings that have been reported."""
@@ -42,7 +43,7 @@ def report_warnings(pipeline: Pipeline, say: Callable[[str], object] = LOG.warni
             f"{more} more joins in {pipeline.name} pair events of different times (draw marks them all)"
         ]
     texts += map(str, pipeline.derive("term warnings", lambda: term_warnings(pipeline)))
-    texts += map(str, pipeline.derive("state warnings", lambda: [*state_warnings(pipeline)]))
+    texts += map(str, pipeline.derive("state warnings", lambda: state_warnings(pipeline)))
     for text in texts:
         if text not in _issued:
             _issued.append(text)
@@ -58,50 +59,53 @@ def term_warnings(pipeline: Pipeline) -> list[PipelineError]:
     ]
 
 
-def state_warnings(pipeline: Pipeline) -> Iterator[PipelineError]:
-    """Yield a warning for each state of a machine in a text that no sequence of its transitions enters."""
-    for node in pipeline.nodes:
-        inner, machines = list[Pipeline](), list[Moore]()
-        _collect(pipeline.typed[node.name], inner, [], machines)
-        for each in inner:
-            yield from state_warnings(each)
-        for machine in machines:
-            for state in machine.unentered:
-                first = machine.states[0][0]
-                yield PipelineError(
-                    f"state '{state}' is never entered: no transitions lead from '{first}' to it",
-                    where=machine.locations.get(state, ""),
-                    hint="write a transition to it, or remove the state",
-                )
+def state_warnings(pipeline: Pipeline) -> list[PipelineError]:
+    """Return a warning for each state of a machine in a text that no sequence of its transitions enters."""
+    return [
+        PipelineError(
+            f"state '{state}' is never entered: no transitions lead from '{machine.names[0]}' to it",
+            where=machine.locations[state],
+            hint="write a transition to it, or remove the state",
+        )
+        for processor in _list_processors(pipeline)
+        for machine in _list_parts(processor, Moore)
+        for state in machine.unentered
+        if state in machine.locations
+    ]
 
 
 def _find_locations(pipeline: Pipeline, is_warned_of: Callable[[Term], bool]) -> Iterator[Location]:
     """Yield the locations of such terms in a text; one in Python is intended."""
     for node in pipeline.nodes:
-        inner, terms = list[Pipeline](), list[Term]()
-        _collect(pipeline.typed[node.name], inner, terms)
-        for each in inner:
+        typed = pipeline.typed[node.name]
+        for each in _list_parts(typed, Pipeline):
             yield from _find_locations(each, is_warned_of)
-        if isinstance(node.where, Location) and any(map(is_warned_of, postorder(terms))):
+        if isinstance(node.where, Location) and any(map(is_warned_of, postorder([*_list_parts(typed, Term)]))):
             yield node.where
 
 
-def _collect(value: Any, pipelines: list[Pipeline], terms: list[Term], machines: list[Moore] | None = None) -> None:
-    """Collect the pipelines, terms and machines in a processor."""
-    if isinstance(value, Moore) and machines is not None:
-        machines.append(value)
-    if isinstance(value, Pipeline):
-        pipelines.append(value)
-    elif isinstance(value, Term):
-        terms.append(value)
-    elif isinstance(value, TypedFunction):
-        _collect(value.body, pipelines, terms, machines)
+def _list_processors(pipeline: Pipeline) -> Iterator[Processor]:
+    """Yield the processors of a pipeline, and of the pipelines in them."""
+    for processor in pipeline.typed.values():
+        yield processor
+        for each in _list_parts(processor, Pipeline):
+            yield from _list_processors(each)
+
+
+def _list_parts(value: Any, kind: type[WantedPart]) -> Iterator[WantedPart]:
+    """Yield the parts of a processor that are of a kind, itself included, but nothing inside pipelines and terms."""
+    if isinstance(value, kind):
+        yield value
+    if isinstance(value, Pipeline | Term):
+        return
+    if isinstance(value, TypedFunction):
+        yield from _list_parts(value.body, kind)
     elif isinstance(value, tuple | Mapping):
         for each in value.values() if isinstance(value, Mapping) else value:
-            _collect(each, pipelines, terms, machines)
+            yield from _list_parts(each, kind)
     elif isinstance(value, Processor) or (is_dataclass(value) and not isinstance(value, type)):
         for field in fields(value):
-            _collect(getattr(value, field.name), pipelines, terms, machines)
+            yield from _list_parts(getattr(value, field.name), kind)
 
 
 def _divides_floats(term: Term) -> bool:

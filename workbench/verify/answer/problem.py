@@ -28,6 +28,7 @@ from workbench.verify.answer.check import NO_RUN, decide, make_undecided
 from workbench.verify.answer.prepare import prepare
 from workbench.verify.answer.settings import Settings, require_settings
 from workbench.verify.answer.verdict import Outcome, Verdict, grow
+from workbench.verify.ask.abstraction import find_calls
 from workbench.verify.ask.contracts import ContractHolds
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import COMPARISONS, Equivalence, EquivalenceMode, equivalent_to, tolerating
@@ -178,6 +179,7 @@ class Problem:
         """Return the calls to replace: none unless a step of a run breaks the property, without regard to bounds."""
         if not self.settings.abstract or len(self.sides) > 1:
             return ()
+        find_calls(self.subject, self.settings.abstract)
         row = PROPERTIES.get(str(self.prop))
         if (row and row.of_queues) or (isinstance(self.prop, ContractHolds) and self.prop.of == "meets"):
             return ()

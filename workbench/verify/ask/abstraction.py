@@ -31,19 +31,24 @@ def abstract_calls(program: Program, names: Sequence[str]) -> Pipeline:
     PipelineError: there is no such call, or one that guarantees nothing.
     Refused: a fault may strike inside a call, or an input cannot stand for one of its outputs.
     """
-    calls = dict(list_calls(program.pipeline))
-    replaced = dict[str, str]()
+    calls = find_calls(program, names)
+    flat = flatten(program)
+    for call, callee in calls.items():
+        flat = _replace_call(flat, call, callee)
+    return flat
+
+
+def find_calls(program: Program, names: Sequence[str]) -> dict[str, str]:
+    """Return the calls of these names, each with the pipeline that it calls; PipelineError for a name of none."""
+    calls, chosen = dict(list_calls(program.pipeline)), dict[str, str]()
     for name in names:
         of_name = {call: callee for call, callee in calls.items() if name in (call, callee)}
         if not of_name:
             known = [*dict.fromkeys(calls.values()), *calls]
             what = f"{program.ports.of} does not call '{name}', which is to be replaced by its contract"
             raise PipelineError(what, hint=did_you_mean(name, known, "it calls: ") if known else "it calls no pipeline")
-        replaced |= of_name
-    flat = flatten(program)
-    for call, callee in replaced.items():
-        flat = _replace_call(flat, call, callee)
-    return flat
+        chosen |= of_name
+    return chosen
 
 
 def list_calls(pipeline: Pipeline, prefix: str = "") -> Iterator[tuple[str, str]]:
