@@ -14,6 +14,7 @@ from workbench.tesla.check import load_rules, parse_rules
 from workbench.tesla.mistakes import TESLA, WORDS
 from workbench.tesla.occurrence import in_units
 from workbench.tesla.parser import LANGUAGE, parse_rule_file
+from workbench.tesla.rule_warnings import find_silent_rules
 
 TYPES = """
 declare Temp(area: int, value: int) with id 1
@@ -370,6 +371,42 @@ def test_remarks_about_what_excludes_itself(rule, words):
     ).warnings
     assert [words in each.what for each in found] == ([True, False] if words else [])
     assert not words or found[1].what.startswith("nothing can emit C")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (
+            "from A(x < 60) emit C(n = A.x)",
+            "from C(n > 60)",
+            "about C: 'x < 60' of one and 'n > 60' exclude each other",
+        ),
+        (
+            "from A[$x = x] where $x > 3 emit C(n = $x)",
+            "from C as D where D.n < 1",
+            "'$x > 3' of one and 'D.n < 1' excl",
+        ),
+        ("from A emit C(n = 5)", "from C(n == 6)", "about C: 'n = 5' of one and 'n == 6' exclude each other"),
+        ("from A(x < 60) emit C(n = A.x + 1)", "from C(n > 60)", ""),  # 59 + 1 is not computed
+        ("from A(x < 60) emit C(n = A.x)", "from C(n > 50)", ""),
+        ("from A(x < 60) emit C(n = A.x) rule too: from A(x > 70) emit C(n = A.x)", "from C(n > 60)", ""),
+        ("from A(x < 60) emit C(n = A.x) rule too: from C emit C(n = C.n + 9)", "from C(n > 60)", ""),
+    ],
+)
+def test_remarks_about_what_another_rule_excludes(first: str, second: str, words: str) -> None:
+    text = f"declare A(x: int) declare C(n: int) declare E() rule one: {first} rule two: {second} emit E"
+    warnings = [each.what for each in parse_rules(text).warnings if "cascade" not in each.what]
+    assert [words in each for each in warnings] == ([True, False] if words else [])
+    assert not words or warnings[1] == "nothing can emit E: two never fires"
+    assert find_silent_rules(parse_rules(text)) == ({"two"} if words else frozenset())
+
+
+def test_what_a_chain_of_rules_excludes_names_the_rule_that_states_it() -> None:
+    chain = " ".join(f"rule r{i}: from C{i}[$n = n] emit C{i + 1}(n = $n)" for i in range(3000))
+    types = " ".join(f"declare C{i}(n: int)" for i in range(3001))
+    text = f"declare A(x: int) {types} declare E() rule one: from A(x < 60) emit C0(n = A.x) {chain}"
+    first, _ = parse_rules(f"{text} rule last: from C3000(n > 60) emit E").warnings
+    assert "'x < 60' of one and 'n > 60' exclude each other" in first.what
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)

@@ -5,9 +5,10 @@ Predicates that nothing satisfies, cascades that may not end, unbounded memory.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import LanguageError, WorkbenchError
 from workbench.tesla import tree as t
@@ -27,12 +28,9 @@ MAX_SILENT = 3
 
 def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
     """Yield the warnings about a rule set, in the order of the text."""
-    odd = set[str]()
+    contradictions = _find_contradictions(rules)
     for rule in rules.rules:
-        for silent, error in _find_contradictions(rule):
-            yield error
-            if silent:
-                odd.add(rule.name)
+        yield from (error for _, error in contradictions[rule.name])
         for part in rule.parts:
             if part.window is not None and part.window.before and part.window.maximum is None:
                 what = f"all events of type {part.type} are retained: their window is forever"
@@ -41,7 +39,7 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
         if what := not_neutral(each):
             what = f"{each.start} is not neutral for '{each.name}': {what}"
             yield LanguageError(what, where=each.where, hint="it counts as a first value")
-    yield from _find_silent(rules, odd)
+    yield from _find_silent(rules, _name_silent(contradictions))
     for cycle in rules.graph.circles:
         names = [rule.name for rule in (*cycle, cycle[0])]
         named = " -> ".join(names if len(names) <= MAX_IN_CIRCLE else [*names[: MAX_IN_CIRCLE // 2], "...", names[-1]])
@@ -56,27 +54,48 @@ def cut_silent(rules: RuleSet) -> RuleSet:
 
     A model of it has no windows, so its answers need no bounds.
     """
-    if not any(map(_is_silent, rules.rules)):
+    silent = _name_silent(_find_contradictions(rules))
+    if not silent:
         return rules
-    return replace(rules, rules=tuple(_cut(rules, each) if _is_silent(each) else each for each in rules.rules))
-
-
-def _is_silent(rule: t.Rule) -> bool:
-    return any(silent for silent, _ in _find_contradictions(rule))
+    return replace(rules, rules=tuple(_cut(rules, each) if each.name in silent else each for each in rules.rules))
 
 
 def _cut(rules: RuleSet, rule: t.Rule) -> t.Rule:
-    trigger = replace(rule.trigger, assignments=(), constraints=(t.Literal(False),))
+    inputs = rules.declarations.keys() - {*rules.composites}
+    type = rule.trigger.type if rule.trigger.type in inputs or not inputs else min(inputs)  # it needs no other rule
+    trigger = replace(rule.trigger, type=type, assignments=(), constraints=(t.Literal(False),))
     attributes = rules.declarations[rule.emits].attributes
     emitted = (t.Evaluation(each.name, t.Literal(each.domain.default if each.domain else 0)) for each in attributes)
     return t.Rule(rule.name, rule.named, trigger, (), (), rule.emits, tuple(emitted), where=rule.where)
 
 
-def _find_contradictions(rule: t.Rule) -> Iterator[tuple[bool, WorkbenchError]]:
-    """Yield unsatisfiable parts, then the rule with its conditions; and whether this makes the rule silent."""
-    known = _Comparisons()
+def _find_contradictions(rules: RuleSet) -> Mapping[str, list[_Contradiction]]:
+    """Return the contradictions of each rule, by its name.
+
+    What the one rule that emits a type implies about its attributes is known where other rules read it.
+    """
+    emitters = Counter(rule.emits for rule in rules.rules)
+    emitted, contradictions = dict[str, Mapping[str, _Held]](), dict[str, list[_Contradiction]]()
+    for number in dict.fromkeys([*rules.graph.in_order, *range(len(rules.rules))]):
+        rule, known = rules.rules[number], _Comparisons()
+        contradictions[rule.name] = [*_refute_rule(rule, known, emitted)]
+        if emitters[rule.emits] == 1:
+            emitted[rule.emits] = known.describe_effect(rule)
+    return contradictions
+
+
+def _name_silent(contradictions: Mapping[str, list[_Contradiction]]) -> Set[str]:
+    """Return the names of the rules whose contradictions make them silent."""
+    return {name for name, each in contradictions.items() if any(silent for silent, _ in each)}
+
+
+def _refute_rule(
+    rule: t.Rule, known: _Comparisons, emitted: Mapping[str, Mapping[str, _Held]]
+) -> Iterator[_Contradiction]:
+    """Yield the contradictions of a rule, and add its comparisons to the known ones."""
     for index, part in enumerate(rule.parts):
         here = known if t.binds(part) else _Comparisons({**known.names}, {**known.held})
+        here.held.update((f"{index}.{name}", held) for name, held in emitted.get(part.type, {}).items())
         here.names.update((f"${each.name}", here.name_value(each.value, index)) for each in part.assignments)
         for error in here.refute(part.constraints, index, f"this predicate about {part.type}"):
             yield t.binds(part), error
@@ -91,6 +110,26 @@ def _find_contradictions(rule: t.Rule) -> Iterator[tuple[bool, WorkbenchError]]:
         yield True, LanguageError(what, where=rule.where)
 
 
+_Contradiction = tuple[bool, WorkbenchError]
+"""Whether it makes the rule silent, and the warning."""
+
+
+class _Comparison(NamedTuple):
+    """A comparison of a value with a constant, the text that states it, and the rule of the text, if it is another."""
+
+    sign: str
+    constant: t.Literal
+    text: str
+    rule: str = ""
+
+    def __str__(self) -> str:
+        return f"'{self.text}'" + (f" of {self.rule}" if self.rule else "")
+
+
+_Held = tuple[_Comparison, ...]
+"""The comparisons of a value."""
+
+
 @dataclass
 class _Comparisons:
     """Comparisons of values with constants, implied by constraints.
@@ -98,11 +137,11 @@ class _Comparisons:
     Attributes
     ----------
     names: for a parameter the value that it stands for; for an event, with a dot, its place.
-    held: for each value its comparisons: sign, constant, and the constraint that states it.
+    held: the comparisons of each value.
     """
 
     names: dict[str, str] = field(default_factory=dict)
-    held: dict[str, tuple[tuple[str, t.Literal, t.Expression], ...]] = field(default_factory=dict)
+    held: dict[str, _Held] = field(default_factory=dict)
 
     def name_value(self, value: t.Expression, index: int) -> str:
         """Return a text that is equal for equal values, seen from a part of the rule."""
@@ -121,19 +160,31 @@ class _Comparisons:
                     continue
                 name = self.name_value(one, index)
                 before = self.held.get(name, ())
-                for known, bound, excluding in before:
-                    if bounds_exclude((known, bound.value), (sign, other.value)):
-                        why = f"'{excluding}' and '{each}' exclude each other"
+                for known in before:
+                    if bounds_exclude((known.sign, known.constant.value), (sign, other.value)):
+                        why = f"{known} and '{each}' exclude each other"
                         yield LanguageError(f"nothing satisfies {what}: {why}", where=each.where)
                         return
-                self.held[name] = (*before, (sign, other, each))
+                self.held[name] = (*before, _Comparison(sign, other, str(each)))
+
+    def describe_effect(self, rule: t.Rule) -> dict[str, _Held]:
+        """Return the comparisons of the attributes that a rule emits."""
+        held = dict[str, _Held]()
+        for each in rule.evaluations:
+            if isinstance(each.value, t.Literal):
+                held[each.name] = (_Comparison("==", each.value, str(each), rule.name),)
+            elif known := self.held.get(self.name_value(each.value, len(rule.parts))):
+                held[each.name] = tuple(one._replace(rule=one.rule or rule.name) for one in known)
+        return held
 
 
 def find_silent_rules(rules: RuleSet) -> frozenset[str]:
     """Return the names of the rules whose texts show that they never fire."""
-    odd = {rule.name for rule in rules.rules if _is_silent(rule)}
+    odd = _name_silent(_find_contradictions(rules))
     come = _find_possible_types(rules, odd)
-    return frozenset(odd | {each.name for each in rules.rules if any(part.type not in come for part in each.binding)})
+    return frozenset(
+        {*odd, *(each.name for each in rules.rules if any(part.type not in come for part in each.binding))}
+    )
 
 
 def _find_possible_types(rules: RuleSet, odd: Collection[str]) -> Collection[str]:
@@ -161,7 +212,7 @@ def _find_silent(rules: RuleSet, odd: Collection[str]) -> Iterator[WorkbenchErro
     for name in silent[:MAX_SILENT]:
         emitting = [rule for rule in rules.rules if rule.emits == name]
         lacks = {each.name: [part.type for part in each.binding if part.type not in come] for each in emitting}
-        why = [f"{each} needs {types[0] if types else 'an event that cannot come'}" for each, types in lacks.items()]
+        why = [f"{each} needs {types[0]}" if types else f"{each} never fires" for each, types in lacks.items()]
         hint = "it is emitted only if the log contains the events that its rules need" if any(lacks.values()) else ""
         yield LanguageError(f"nothing can emit {name}: {' and '.join(why)}", where=emitting[0].where, hint=hint)
     if more := silent[MAX_SILENT:]:
