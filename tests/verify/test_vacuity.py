@@ -58,7 +58,7 @@ def test_what_is_the_same_by_construction_needs_no_cases() -> None:
 def test_an_antecedent_that_is_never_true() -> None:
     text = "pipeline p(x: int) -> bool, bool { return x != x, x = x }"
     found = ask(text, "always (out1 -> out2)")
-    assert found.words == "holds, vacuously: out1 is never true"
+    assert (found.words, found.explanation) == ("holds vacuously", "out1 is never true")
     assert (found.outcome, found.exit_code) == (wb.Outcome.HOLDS, 0)
     assert ask(text, "always (out1 -> out2)", strict_vacuity=True).exit_code == 3
     assert ask(text, "always (out2 -> not out1)", strict_vacuity=True).exit_code == 0
@@ -68,7 +68,7 @@ def test_floats_reach_beyond_the_constants() -> None:
     text = "pipeline p(t: float) -> bool { return t > 30.0 }"
     assert ask(text, "always (not out)").outcome is wb.Outcome.FAILS
     found = ask(text, "always (not out)", floats=(0, 6))
-    assert found.words == "holds, vacuously: t > 30 is never true (float = 0..6 prevents it)"
+    assert (found.words, found.explanation) == ("holds vacuously", "t > 30 is never true (float = 0..6 prevents it)")
 
 
 def test_a_branch_that_data_do_not_reach_matters_only_to_what_looks_at_data() -> None:
@@ -174,7 +174,7 @@ def test_what_is_compared_is_followed_back_to_the_inputs() -> None:
         found = ask(f"pipeline p(x: int) -> bool {{ {text} }}", prop)
         assert found.outcome is wb.Outcome.FAILS
     small = ask("pipeline p(x: int) -> bool { return x div 10 = 7 }", "always (not out)", n=16)
-    assert small.words == "holds, vacuously: quotient = 7 is never true (N = 16 prevents it)"
+    assert (small.words, small.explanation) == ("holds vacuously", "quotient = 7 is never true (N = 16 prevents it)")
     assert small.vacuity is not None
     assert small.vacuity.bound == "N = 16"
     property_alone = ask("pipeline p(x: int) -> int { return x }", "always (x div 10 != 7)", n=16)

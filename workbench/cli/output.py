@@ -58,7 +58,7 @@ def colour(text: str, code: str, stream: IO[str]) -> str:
 def headline(verdict: Verdict, *, bounded: bool = False) -> str:
     """Return the verdict in one line; with its bounds, if wanted or if it holds within them."""
     sign, code = SIGNS[verdict.outcome]
-    word = colour(f"{sign} {shorten_sets(verdict.words)}", code, sys.stdout)
+    word = colour(f"{sign} {verdict.words}", code, sys.stdout)
     line = f"{word}  {colour(verdict.property, '1', sys.stdout)}  of {verdict.pipeline}"
     if verdict.system:
         line += f" over {verdict.system}"
@@ -66,7 +66,7 @@ def headline(verdict: Verdict, *, bounded: bool = False) -> str:
     if (bounded or limited or verdict.has_sampled_values) and (bounds := _bounds(verdict)):
         line += f"  ({bounds})"
     beyond = f"nothing is known beyond {plural(known, 'step')}" if limited and known is not None else ""
-    remark = "; ".join(filter(None, [beyond, str(verdict.depth or ""), shorten_sets(verdict.reason)]))
+    remark = "; ".join(filter(None, [beyond, str(verdict.depth or ""), shorten_sets(verdict.explanation)]))
     return f"{line}: {remark}" if remark else line
 
 

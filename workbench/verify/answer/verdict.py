@@ -268,9 +268,13 @@ class Verdict(Displayed):
     @builtins.property
     def words(self) -> str:
         """The outcome, and whether it is vacuous."""
-        if self.vacuity is None or self.outcome is Outcome.UNKNOWN:  # the reason includes it
-            return str(self.outcome)
-        return f"{self.outcome}, vacuously: {self.vacuity}"
+        is_vacuous = self.vacuity is not None and self.outcome is not Outcome.UNKNOWN
+        return f"{self.outcome} vacuously" if is_vacuous else str(self.outcome)
+
+    @builtins.property
+    def explanation(self) -> str:
+        """The reason why it is undecided, or why it is vacuous; empty for other verdicts."""
+        return self.reason or (str(self.vacuity) if self.vacuity is not None else "")
 
     @builtins.property
     def has_sampled_values(self) -> bool:
@@ -296,7 +300,7 @@ class Verdict(Displayed):
     def __repr__(self) -> str:
         text = f"<{self.outcome.sign} {self.words}: {self.property} of {self.pipeline}"
         steps = "" if self.run is None else f", shown by a run of {self.run.length}"
-        return f"{text}{steps}{f': {self.reason}' if self.reason else ''}>"
+        return f"{text}{steps}{f': {self.explanation}' if self.explanation else ''}>"
 
     def __str__(self) -> str:
         return show_as_text(self)
