@@ -11,7 +11,7 @@ from workbench.core.domain import Overflowing
 from workbench.core.function import Function
 from workbench.core.ops import GE
 from workbench.functions import ADD, AND, EQ, EVEN, GT, LT, NOT
-from workbench.language import parse_property
+from workbench.language import parse, parse_property
 from workbench.processors import CountDecimate, Cumulate, Filter, Trim, TurnInto
 from workbench.properties import (  # fmt: skip
     always,
@@ -315,3 +315,23 @@ def test_a_checked_number_the_property_does_not_see_stops_the_replay_and_is_no_g
     assert len(verdict.counterexample.steps) == 8
     assert verdict.counterexample.replay.startswith("confirmed by execution up to step 3")
     assert not verdict.counterexample.gap
+
+
+def test_a_run_that_repeats_shows_the_variables_of_machines() -> None:
+    """`first` counts the first events only; `all` goes on for ever, so its value differs from round to round."""
+    source = parse("""
+    machine m(x: bool) -> bool {
+        var first: 0..2 = 0, all: int mod 8 = 0
+        state s: false
+        s -> s / first := min(first + 1, 2), all := all + 1
+    }
+    """)
+    verdict = check(source.get().pipeline, "ltl(G F x.present -> G F out)")
+    run = verdict.counterexample
+    assert run is not None
+    assert run.loop is not None
+    events = [step.inputs.get("x") is not None for step in run.steps]
+    counts = [sum(events[: number + 1]) for number in range(len(events))]
+    assert [step.variables["first"] for step in run.steps] == [min(count, 2) for count in counts]
+    assert [step.variables["all"] for step in run.steps] == [count % 8 for count in counts]
+    assert "all" in run.varies or counts[-1] == counts[run.loop]

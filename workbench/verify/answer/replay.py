@@ -71,16 +71,16 @@ def decode(
         gap = len(inputs) - 1
     replay = f"model gap at step {gap}" if gap is not None else _confirm_outside(environment, raw, run.replay)
     keeping = {node: node.processor for node in pipeline.nodes if isinstance(node.processor, Keeping)}
-    # other rounds of a loop may have other values
-    variables = name_variables(pipeline.nodes) if raw.loop is None else {}
-    kept_inside = _hold_inside(run.executed, keeping, variables, bounds, inputs)
+    variables = name_variables(pipeline.nodes)
+    again = [] if raw.loop is None else inputs[raw.loop :]
+    kept_inside = [*_hold_inside(run.executed, keeping, variables, bounds, [*inputs, *again])]
     steps = tuple(
         replace(step, outside=environment.outside(state), contents={**step.contents, **queues}, variables=values)
         for step, state, (queues, values) in zip(
             show_steps(pipeline, inputs, run), raw.steps, kept_inside, strict=False
         )
     )
-    varies = () if raw.loop is None else _find_varying(run, len(inputs), raw.loop)
+    varies = () if raw.loop is None else _find_varying(run, [each for _, each in kept_inside], len(inputs), raw.loop)
     inside = {
         queue: as_
         for node, each in keeping.items()
@@ -238,10 +238,11 @@ def events_of(carried: Value | None) -> list[Value]:
     return carried if isinstance(carried, list) else [carried]
 
 
-def _find_varying(run: Rerun, length: int, loop: int) -> tuple[str, ...]:
-    """Return the pipes and queues that differ between the first and the second round of a loop."""
+def _find_varying(run: Rerun, variables: Sequence[Mapping[str, Value]], length: int, loop: int) -> tuple[str, ...]:
+    """Return the pipes, queues and variables that differ between the first and the second round of a loop."""
     names: dict[str, None] = {}
-    records = [{**step.pipes, **held} for step, held in zip(run.steps, run.waiting, strict=True)]
+    rows = zip(run.steps, run.waiting, variables, strict=False)
+    records = [{**step.pipes, **held, **own} for step, held, own in rows]
     for one, two in zip(records[loop:length], records[length:], strict=False):
         names |= {name: None for name in one if one[name] != two[name]}
     return tuple(names)
