@@ -24,11 +24,10 @@ from typing import Any
 
 import workbench as wb
 from workbench.core.domain import Bool, Enum, Integer, Overflowing
-from workbench.core.encoding import encode
+from workbench.core.encoding import encode, exact_ends
 from workbench.core.fold import Fold
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import Term, var
-from workbench.executors.compiled.lower.words import exact_ends
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import EngineLimits
 from workbench.verify.answer.prepare import prepare

@@ -8,19 +8,20 @@ memories are variables. Integer domains of 2^k values are words of k bits, other
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import count
 from typing import Any
 
 from workbench.budget import phase
 from workbench.core.domain import Domain, Enum, Integer
-from workbench.core.fold import Fold, postorder
+from workbench.core.fold import postorder
 from workbench.core.ops import AND, ITE, NOT
-from workbench.core.term import Term, leaves, var
-from workbench.errors import TextTooLong
+from workbench.core.term import Term
 from workbench.ir.reduce import FLAG
-from workbench.ir.system import Definition, Instance, System, by_instance, instance_of, local_of
+from workbench.ir.system import Instance, System, by_instance, instance_of, local_of
 from workbench.smv.terms import SmvTerms, as_word, bare, constant, enum_labels, type_of
 
 RESERVED = frozenset(
@@ -32,8 +33,8 @@ RESERVED = frozenset(
 )
 
 
-MAX_OPERATORS = 1_000_000
-"""Maximum number of operators of a text. A term is written as a tree, which may be far larger than the term."""
+MAX_REPEATED = 400
+"""Maximum length of a part of a term that is written several times."""
 
 
 @dataclass(frozen=True)
@@ -56,23 +57,13 @@ class SmvModel:
 
     @cached_property
     def text(self) -> str:
-        """The model as text.
-
-        Raises
-        ------
-        TextTooLong: it would have more than `MAX_OPERATORS` operators.
-        """
+        """The model as text."""
         return self.write()
 
-    def formula(self, term: Term) -> str:
-        """Return a term over the system's names as an SMV expression in `main`.
-
-        Raises
-        ------
-        TextTooLong: see `text`.
-        """
-        _refuse_long([term])
-        return self.terms(term)
+    def share(self, terms: Iterable[Term]) -> SharedTerms:
+        """Return a translation of terms over the system's names into SMV expressions in `main`."""
+        used = {name.partition(".")[0] for name in self.names.values()}
+        return SharedTerms(self.names, self.terms.labels, terms, used, "formula_part")
 
     def value(self, name: str, text: str) -> object:
         """Return the Python value that NuSMV printed for a qualified name."""
@@ -134,25 +125,6 @@ def _find_domains(system: System) -> list[Domain]:
     return list(dict.fromkeys(term.domain for term in postorder(terms)))
 
 
-class OperatorCount(Fold[int]):
-    """The number of operators of a term that is written as a tree, with every definition expanded."""
-
-    def __init__(self, definitions: Sequence[Definition] = ()) -> None:
-        super().__init__()
-        for each in definitions:
-            self.memo[var(each.name, each.term.domain)] = self(each.term)
-
-    def default(self, term: Term, *args: int) -> int:
-        return bool(args) + sum(args)
-
-
-def _refuse_long(terms: Iterable[Any]) -> None:
-    count = OperatorCount()
-    size = sum(count(leaf) for term in terms for leaf in leaves(term))
-    if size > MAX_OPERATORS:
-        raise TextTooLong(f"its SMV text would have {size:,} operators; the most are {MAX_OPERATORS:,}")
-
-
 class _Printer:
     def __init__(self, system: System, around: Surroundings | None) -> None:
         self.system = system
@@ -192,12 +164,11 @@ class _Printer:
     def model(self, assume: Sequence[Term], fair: Sequence[Term], header: Sequence[str]) -> SmvModel:
         watch = tuple(self.names[name] for name in self.driven if name in self.names)
         terms = SmvTerms(self.names, self.labels)
-        write = partial(self._write, terms, assume, fair, header)
+        write = partial(self._write, assume, fair, header)
         return SmvModel(write, self._order_bits(), self.names, self.domains, terms, watch)
 
     @phase("printing the model")
-    def _write(self, terms: SmvTerms, assume: Sequence[Term], fair: Sequence[Term], header: Sequence[str]) -> str:
-        _refuse_long([*self.system.names().values(), *assume, *fair])
+    def _write(self, assume: Sequence[Term], fair: Sequence[Term], header: Sequence[str]) -> str:
         lines = []
         rows = [(self.instance_names[i.name], *self._print_instance(i), i.comment) for i in self.system.instances]
         wide = max((len(f"{n} : {m}{p};") for n, m, p, _ in rows), default=0)
@@ -207,8 +178,10 @@ class _Printer:
         if self.around:
             lines.insert(0, f"    {self.around.name} : {self.around.module};")
         main = ["MODULE main", *self._print_constants(), *(["  VAR", *lines] if lines else [])]
-        main += [f"  INVAR {terms(term)};" for term in assume]
-        main += [f"  JUSTICE {terms(term)};" for term in fair]
+        used = {*self.instance_names.values(), *self.taken}
+        terms = SharedTerms(self.names, self.labels, [*assume, *fair], used, "condition_part")
+        conditions = [*(f"  INVAR {terms(term)};" for term in assume), *(f"  JUSTICE {terms(term)};" for term in fair)]
+        main += [*terms.define_parts(), *conditions]
         top = [f"-- {line}".rstrip() for line in header]
         modules = [self.around.modules, *self.modules] if self.around else self.modules
         return "\n".join([*top, "", *modules, *main, ""])
@@ -248,7 +221,8 @@ class _Printer:
         for name in (*own, *(name for name in used if name in self.locals)):
             owner = instance_of(name)
             local[name] = self.locals[name] if owner == instance.name else f"{params[owner]}.{self.locals[name]}"
-        terms = SmvTerms(local, self.labels)
+        names = {*local.values(), *(self.locals[n] for n in self.leaves.get(instance.name, ()) if n in self.locals)}
+        terms = SharedTerms(local, self.labels, own.values(), self.taken | names | {*params.values()})
         variables = [name for name in own if name in self.initial]
         leaves = self.leaves.get(instance.name, ())
         free = [name for name in leaves if name not in self.driven]
@@ -257,17 +231,18 @@ class _Printer:
         if variables or free:
             lines.append("  VAR")
             lines += [f"    {self.locals[n]} : {type_of(self.domains[n], self.labels)};" for n in (*free, *variables)]
-        definitions = [name for name in own if name not in self.initial]
-        if definitions or inputs:
+        definitions = {self.locals[n]: bare(terms(own[n])) for n in own if n not in self.initial}
+        steps = {self.locals[n]: _print_cases(own[n], terms) for n in variables}
+        defined = {**{self.locals[n]: text for n, text in inputs.items()}, **terms.parts, **definitions}
+        if defined:
             lines.append("  DEFINE")
-            lines += [f"    {self.locals[n]} := {text};" for n, text in inputs.items()]
-            lines += [f"    {self.locals[n]} := {bare(terms(own[n]))};" for n in definitions]
+            lines += [f"    {name} := {text};" for name, text in defined.items()]
         if variables:
             lines.append("  ASSIGN")
         for name in variables:
             initial = constant(self.domains[name], self.initial[name].initial, self.labels)
             lines.append(f"    init({self.locals[name]}) := {initial};")
-            lines.append(f"    next({self.locals[name]}) := {_print_cases(own[name], terms)};")
+            lines.append(f"    next({self.locals[name]}) := {steps[self.locals[name]]};")
         return "\n".join(lines) + "\n"
 
     def _print_module(self, instance: Instance, body: str) -> str:
@@ -327,6 +302,48 @@ def _local(name: str) -> str:
 
 def _list_names(names: Sequence[str]) -> str:
     return f"({', '.join(names)})" if names else ""
+
+
+class SharedTerms(SmvTerms):
+    """A translation of terms, where long parts that occur several times are definitions.
+
+    Parameters
+    ----------
+    roots: the terms.
+    used: identifiers that are not available as names of parts.
+    prefix: the beginning of these names.
+
+    Attributes
+    ----------
+    parts: the definitions, name to text.
+    """
+
+    def __init__(
+        self,
+        names: Mapping[str, str],
+        labels: Mapping[str, str],
+        roots: Iterable[Term],
+        used: Set[str],
+        prefix: str = "part",
+    ) -> None:
+        super().__init__(names, labels)
+        self.parts: dict[str, str] = {}
+        self._free_names = (name for i in count(1) if (name := f"{prefix}_{i}") not in used)
+        self._uses = Counter(arg for term in postorder(roots) for arg in term.args)
+
+    def visit(self, term: Term) -> str:
+        """Translate a term; its long arguments become definitions first."""
+        text = super().visit(term)
+        parts = {arg: self.memo[arg] for arg in term.args if len(self.memo[arg]) > MAX_REPEATED}
+        repeated = [arg for arg, part in parts.items() if self._uses[arg] > 1 or text.count(part) > 1]
+        for arg in repeated:
+            name = next(self._free_names)
+            self.parts[name], self.memo[arg] = bare(parts[arg]), name
+        return super().visit(term) if repeated else text
+
+    def define_parts(self) -> list[str]:
+        """Return the lines that define the parts."""
+        return [f"  DEFINE {name} := {text};" for name, text in self.parts.items()]
 
 
 def _make_unique(names: Sequence[str], other_names: Set[str] = frozenset()) -> dict[str, str]:

@@ -11,12 +11,15 @@ import re
 from collections.abc import Iterable, Mapping, Set
 
 from workbench.core.domain import Bool, Domain, Enum, Integer, Overflowing, Range, Value
+from workbench.core.encoding import encode_ends, exact_ends
 from workbench.core.fold import Fold
-from workbench.core.ops import CAST, ITE, MUL, SUB
+from workbench.core.ops import BIT_AND, BIT_OR, CAST, ITE, MUL, SUB, XOR
 from workbench.core.term import Term
 from workbench.errors import DomainError, Refused
 
 CHECKED = Overflowing.CHECKED
+MAX_NUMBER = 2**31 - 1
+"""The largest integer of NuSMV, outside of words."""
 CAST_LIMIT = 4096
 """Maximum number of cases in a conversion from a range to a word."""
 
@@ -70,6 +73,16 @@ def enum_labels(domains: Iterable[Domain], other_names: Set[str]) -> dict[str, s
     return constants
 
 
+def _find_largest(term: Term) -> int:
+    """Return the largest absolute value of a number with which NuSMV computes a term that is no word."""
+    mixed = term.op is CAST or len({word_width(arg.domain) for arg in term.args}) > 1
+    numeric = [each.domain for each in (term, *term.args) if isinstance(each.domain, Range | Integer)]
+    numbers = [end for domain in numeric if mixed or not word_width(domain) for end in encode_ends(domain)]
+    if term.op in (XOR, BIT_AND, BIT_OR):  # `_combine_bits` adds both, and products of their bits
+        numbers = [4 * number for number in numbers]
+    return max(map(abs, (*numbers, *(exact_ends(term) if numbers else ()))), default=0)
+
+
 class SmvTerms(Fold[str]):
     """A translation of terms to SMV; `names` translates qualified names, `labels` enumeration constants."""
 
@@ -89,6 +102,17 @@ class SmvTerms(Fold[str]):
             base = {"b": 2, "o": 8, "d": 10, "h": 16}[word[1].lower()]
             return int(word[2].replace("_", ""), base)
         return int(text)
+
+    def visit(self, term: Term) -> str:
+        """Translate a term.
+
+        Raises
+        ------
+        Refused: NuSMV would compute it with numbers of more than 32 bits, silently wrong.
+        """
+        if not word_width(term.domain) and (largest := _find_largest(term)) > MAX_NUMBER:
+            raise Refused(f"NuSMV has integers of 32 bits, and here '{term.op or term}' can have {largest:,}")
+        return super().visit(term)
 
     def on_const(self, term: Term) -> str:
         return constant(term.domain, term.payload, self.labels)
@@ -111,14 +135,14 @@ class SmvTerms(Fold[str]):
 
     @staticmethod
     def _open(term: Term, position: int, text: str) -> str:
-        """Return an operand of the same connective without its parentheses."""
-        return text[1:-1] if term.args[position].op is term.op else text
+        """Return an operand of the same connective without its parentheses, unless it is the name of a definition."""
+        return text[1:-1] if term.args[position].op is term.op and text.startswith("(") else text
 
     def on_implies(self, _: Term, a: str, b: str) -> str:
         return f"({a} -> {b})"
 
     def on_ite(self, term: Term, c: str, a: str, b: str) -> str:
-        if term.args[2].op is ITE:  # one case expression for a chain of conditionals
+        if term.args[2].op is ITE and b.startswith("case "):  # one case expression for a chain of conditionals
             return f"case {bare(c)} : {bare(a)}; {b.removeprefix('case ')}"
         return f"case {bare(c)} : {bare(a)}; TRUE : {bare(b)}; esac"
 

@@ -52,7 +52,8 @@ def model_text(
         fair=env.fairness(model.system),
         header=[*_write_header(pipeline, settings, model.system), *legend, RUN],
     )
-    lines = [smv.text.rstrip(), ""]
+    lines = list[str]()
+    formulas = smv.share(atom for _, each in questions if each for atom in each.formula.atoms())
     for syntax, question in questions:
         lines.append(f"  -- {syntax}")
         if question is None:
@@ -62,8 +63,8 @@ def model_text(
             lines.append("  -- false where it can happen: NuSMV's counterexample is such a run")
         hidden = FALSE if question.about_overflow else model.overflow
         formula = weaken(question.formula, hidden)
-        lines.append(f"  {KEYWORDS[question.kind]} {to_smv(formula, smv.formula)};")
-    return "\n".join(lines).rstrip() + "\n"
+        lines.append(f"  {KEYWORDS[question.kind]} {to_smv(formula, formulas)};")
+    return "\n".join([smv.text.rstrip(), *formulas.define_parts(), "", *lines]).rstrip() + "\n"
 
 
 def _list_questions(

@@ -1,12 +1,16 @@
 """Operations on bits in SMV, against their meaning on numbers: NuSMV computes the printed terms for all operands."""
 
 import itertools
+from contextlib import nullcontext
 
 import pytest
 
+import workbench as wb
 from workbench.core.domain import Domain, Integer, Overflowing, Range
 from workbench.core.function import LIBRARY
+from workbench.core.ops import Conversion
 from workbench.core.term import Term, var
+from workbench.errors import Refused
 from workbench.smv.terms import SmvTerms, constant, type_of
 from workbench.verify.decide.table import get_simulator
 
@@ -34,3 +38,26 @@ def test_bits_in_smv_are_those_of_numbers(domain: Domain) -> None:
         for (name, right, term), text in zip(terms, texts, strict=True):
             wanted = term.domain.fit(LIBRARY[name](x, y if right is None else right))
             assert printer.parse(term.domain, step[text]) == wanted, (name, x, y, right)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "always (out >= 0)",  # 4,000,000,000 is a negative integer of 32 bits
+        "always (out = 0 or out > 3000000000)",
+        "always (out < 3000000000)",
+    ],
+)
+def test_numbers_of_more_than_32_bits_are_left_to_other_engines(text: str) -> None:
+    program = wb.parse("pipeline p(x: 0..1) -> 0..4000000000 { return x * 2000000000 * 2 }").get().pipeline
+    refused = wb.check(program, text, wb.Settings(engine="pynusmv"))
+    assert "NuSMV has integers of 32 bits" in refused.reason
+    assert wb.check(program, text).outcome == ("fails" if "<" in text else "holds")
+
+
+@pytest.mark.parametrize(("k", "fits"), [(31, True), (32, False)])
+def test_words_as_numbers_have_at_most_31_bits(k: int, fits: bool) -> None:
+    word = Conversion.to(var("w", Integer(2**k)), Range(0, 2**k - 1))
+    printer = SmvTerms({"w": "w"}, {})
+    with nullcontext() if fits else pytest.raises(Refused, match="32 bits"):
+        printer(word)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple, Protocol
 
 from workbench.budget import remaining
-from workbench.core.term import Term
+from workbench.core.fold import Fold
+from workbench.core.term import Term, var
 from workbench.ir.reduce import Model
+from workbench.ir.system import Definition
 from workbench.smv.engines.engine import Answer, EngineLimits, Query, QueryKind, Task
-from workbench.smv.printer import OperatorCount, SmvModel
+from workbench.smv.printer import SharedTerms, SmvModel
 from workbench.verify.ask.formula import Formula, to_smv
 
 
@@ -39,6 +41,18 @@ _BEFORE = "workbench_before_"
 """Prefix of the variables that store whether an atom was true a step ago."""
 
 
+class OperatorCount(Fold[int]):
+    """The number of operators of a term that is written as a tree, with every definition expanded."""
+
+    def __init__(self, definitions: Sequence[Definition] = ()) -> None:
+        super().__init__()
+        for each in definitions:
+            self.memo[var(each.name, each.term.domain)] = self(each.term)
+
+    def default(self, term: Term, *args: int) -> int:
+        return bool(args) + sum(args)
+
+
 @dataclass(frozen=True)
 class Part:
     """One task for an engine.
@@ -62,21 +76,22 @@ class Part:
 
     @cached_property
     def smv(self) -> SmvModel:
-        """The model as text."""
-        smv_model = self.printed
-        if not self._long:
-            return smv_model
-        return replace(
-            smv_model, write=partial(self._write_long, smv_model), order=(*self._long.values(), *smv_model.order)
-        )
+        """The model as text, with what the questions need."""
+        return replace(self.printed, write=self._write, order=(*self._long.values(), *self.printed.order))
 
-    def _write_long(self, smv_model: SmvModel) -> str:
-        """Write the text with the variables of long atoms."""
-        lines = [smv_model.text.rstrip()]
+    def _write(self) -> str:
+        """Write the text, with the variables of long atoms, and the parts that formulas share."""
+        lines = [self.printed.text.rstrip()]
         for atom, name in self._long.items():
             lines += [f"  VAR {name} : boolean;", f"  ASSIGN init({name}) := FALSE;"]
-            lines.append(f"  ASSIGN next({name}) := {smv_model.formula(atom)};")
-        return "\n".join([*lines, ""])
+            lines.append(f"  ASSIGN next({name}) := {self._formulas(atom)};")
+        assert self.queries  # which have parts
+        return "\n".join([*lines, *self._formulas.define_parts(), ""])
+
+    @cached_property
+    def _formulas(self) -> SharedTerms:
+        """The translation of the atoms of all questions."""
+        return self.printed.share(atom for each in self.questions.values() for atom in each.formula.atoms())
 
     @cached_property
     def _long(self) -> dict[Term, str]:
@@ -95,7 +110,7 @@ class Part:
     def _atom(self, kind: QueryKind, atom: Term) -> str:
         """Return an atom of a formula as SMV text."""
         long = kind == "ltl" and atom in self._long
-        return f"X {self._long[atom]}" if long else self.smv.formula(atom)
+        return f"X {self._long[atom]}" if long else self._formulas(atom)
 
     @cached_property
     def queries(self) -> dict[str, Query]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 
 from workbench.core.domain import BOOL, WORDS, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
+from workbench.core.encoding import exact_ends
 from workbench.core.memory import FIND_ENTRY, FINDS, READS, SOME_ROW_OF, Array
-from workbench.core.ops import ADD, CAST, DIV, EQ, ESCAPES, ITE, MOD, MUL, NE, SUB, WORD_HI, WORD_LO
+from workbench.core.ops import DIV, EQ, ITE, MOD, NE, WORD_HI, WORD_LO
 from workbench.core.term import Term
 from workbench.errors import Refused
 
@@ -46,9 +47,6 @@ def _refuse_text_operations(term: Term) -> None:
         )
 
 
-_EXACT = (ADD, SUB, MUL, *ESCAPES.values())
-
-
 def refuse_large(term: Term) -> None:
     """Refuse a term that compiled code cannot hold.
 
@@ -76,16 +74,6 @@ def refuse_large(term: Term) -> None:
             )
     elif term.op is not None and term.op.escapes_from is not None and max(map(abs, exact_ends(term))) > WORD_HI:
         raise Refused("compiled code has integers of 64 bits, and arithmetic in this pipeline can have more")
-
-
-def exact_ends(term: Term) -> list[int]:
-    """Return bounds of the exact results of an operation, before they are fitted; [] where none are known."""
-    if term.op is CAST:
-        return [] if isinstance(term.args[0].domain, Integers) else list(_bounds(term.args[0].domain, term.args[0]))
-    if term.op is None or term.op not in _EXACT:
-        return []
-    left, right = (_bounds(arg.domain, arg) for arg in term.args)
-    return [term.op.exact(a, b) for a in left for b in right]
 
 
 def never_negative(term: Term) -> bool:

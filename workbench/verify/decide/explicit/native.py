@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 from llvmlite import binding, ir
 
 from workbench.core.domain import Bool, Integer, Overflowing
-from workbench.core.encoding import encode
+from workbench.core.encoding import encode, exact_ends
 from workbench.core.fold import Fold
 from workbench.core.term import Term, var
 from workbench.executors.compiled.code.objects import host_machine, optimise_module
-from workbench.executors.compiled.lower.words import exact_ends, never_negative
+from workbench.executors.compiled.lower.words import never_negative
 from workbench.verify.decide.explicit.space import WORD, Space
 
 LANES = 8
