@@ -198,6 +198,43 @@ def check(file: str, asked: str, size: str, engine: str) -> dict[str, Any]:
     }
 
 
+GROWTH = {"window": [5, 10, 20, 50, 100], "range": [10, 100, 1_000, 10_000, 100_000, 1_000_000],
+          "depth": [10, 100, 1_000, 10_000, 100_000]}  # fmt: skip
+"""How large the window of a mean becomes, the range of its values, and the count of a watchdog."""
+
+
+def growing(what: str) -> Region:
+    """Return the points at which one quantity grows, for `auto` and each engine that decides small ones quickly."""
+    return Region(what=[what], value=GROWTH[what], engine=["auto", "pynusmv", "bmc", "explicit", "spacer"])
+
+
+@suite.experiment(
+    growing("window") + growing("range") + growing("depth"),
+    limits=Limits(seconds=40, memory_mb=4000), persistent=True, warm_up=load,
+    verdict=Output("what was decided", kind=str), by=Output("the engine that decided", kind=str),
+)  # fmt: skip
+def growth(what: str, value: int, engine: str) -> dict[str, Any]:
+    """A proof, while one quantity grows: a steady mean (window of 10 of 0..1000), two watchdogs that are equivalent."""
+    settings = wb.Settings(engine=engine, seconds=20, grow=0)
+    if what == "depth":
+        down, up = (source("watchdog").get(name, limit=value) for name in ("down", "up"))
+        verdict = wb.equiv(down, up, "stepwise", settings)
+    else:
+        k, top = (value, 1000) if what == "window" else (10, value)
+        steady = source("moving_average").get("steady", k=k, top=top, low=top * 3 // 10, high=top * 7 // 10)
+        verdict = wb.check(steady, "never-false", settings)
+    return {"verdict": str(verdict.outcome), "by": verdict.engine}
+
+
+suite.table(
+    "growth", of=growth, rows=["what", "value"], columns="engine",
+    cells={"CPU, s": median("cpu_seconds"), "verdict": only("verdict")}, title="How proofs grow",
+)  # fmt: skip
+for quantity in GROWTH:
+    suite.plot(
+        f"growth-{quantity}", of=growth, x="value", y=median("cpu_seconds"), series="engine", log="xy",
+        where={"what": quantity}, title=f"CPU time by {quantity}; undecided at 20 s",
+    )  # fmt: skip
 suite.table(
     "summary", of=check, rows=["size", "variant"], where={"engine": "auto"},
     cells={"checks": number(), "decided": total("decided"), "CPU, s": median("cpu_seconds"),

@@ -281,7 +281,8 @@ def test_a_limit_that_is_over_is_no_negative_time(monkeypatch: pytest.MonkeyPatc
             given.append(limits.seconds)
             return Decision(dict.fromkeys(part.questions, Answer(None)), self.name)
 
-    monkeypatch.setattr(deciders, "_list_deciders", lambda part, limited: iter([(Listens(), Turn(1.0, 9.0))]))
+    monkeypatch.setattr(deciders, "get_decider", lambda name: Listens())
+    monkeypatch.setattr(deciders, "_list_turns", lambda part: ([("listens", Turn(1.0, 9.0))], []))
     pipeline = wb.parse(SOURCE).get().pipeline.resolve(wb.Settings(n=2).domain)
     part = prepare(
         pipeline, wb.properties.property_from(wb.properties.parse_property("always (out != 1)")), wb.Settings(n=2)

@@ -239,7 +239,7 @@ def test_a_worker_that_does_not_start(pynusmv: PynusmvEngine, monkeypatch: pytes
 def test_found_engines() -> None:
     found = {engine.name: engine for engine in find_engines()}
     readers = ["pynusmv", "nusmv", "nuxmv", "bmc", "ic3"]
-    own = ["explicit", "algebra", "simulation", "induction", "invariants", "spacer"]
+    own = ["explicit", "algebra", "simulation", "induction", "bits", "invariants", "spacer"]
     assert list(found) == [*own[:2], *readers, *own[2:]]
     versions = [found.pop(name).version for name in own]
     assert versions[:3] == ["built in"] * 3

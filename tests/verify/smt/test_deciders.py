@@ -36,7 +36,7 @@ from workbench.verify.decide.part import Decider, Part
 from workbench.verify.decide.smt import session
 from workbench.verify.decide.table import get_engine
 
-SMT = ["induction", "spacer", "invariants"]
+SMT = ["induction", "bits", "spacer", "invariants"]
 MODELS = Path(__file__).resolve().parents[3] / "models"
 INVARIANTS = [no_overflow(), no_full_queues(), bounded_liveness(1), bounded_liveness(3)]
 LTL = [

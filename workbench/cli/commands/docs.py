@@ -25,7 +25,8 @@ def execute(args: argparse.Namespace) -> int:
     page = next(filter(Path.is_file, paths), None)
     if page is None:
         raise InputError(
-            "the pages are not built", hint="make docs builds them from a clone; docs/ has them as Markdown"
+            "this installation has no pages",
+            hint="releases have them; in a clone, make docs builds them, and docs/ has them as Markdown",
         )
     print(page)
     if not args.only_print and sys.stdout.isatty():

@@ -25,7 +25,7 @@ from workbench.smv.engines.embedded import INSTALL_HINT
 from workbench.smv.engines.engine import Reached
 from workbench.smv.printer import bit_count
 from workbench.verify.ask.scope import SMALLEST_N, Adjustable
-from workbench.verify.decide.deciders import NOT_INSTALLED, is_complete_installed
+from workbench.verify.decide.deciders import NOT_INSTALLED, is_installed
 from workbench.verify.decide.part import PartQuestion
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _name_missing(problem: Problem) -> Iterator[str]:
     if find_spec("z3") is None and not problem.system and _asks_invariant(problem):
         engines = "induction, invariants, spacer (z3), which decide windows over large numbers"
         yield f"{engines}; not installed: {install_extra('smt')}"
-    if not is_complete_installed():
+    if not is_installed():
         yield f"NuSMV, which decides every formula; not installed: {INSTALL_HINT}"
 
 

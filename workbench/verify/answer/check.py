@@ -287,7 +287,7 @@ class _Conclusion:
             # what was executed is the pipeline without the bodies, which confirms nothing about the program
             yield Ground("permitted", "", True, witness=run and (run if run.gap else replace(run, replay="")))
         elif self.outcome is Outcome.UNKNOWN and not self.prepared.trivial:
-            yield Ground("undecided", "undecided: the engine met a limit")
+            yield Ground("undecided", "undecided")
 
     def _explain_trivial(self) -> str:
         if self.question.about_ranges:

@@ -2,9 +2,9 @@
 
 Engines of `smv.engines` read SMV text, the explicit engine explores the system itself; here they have one interface.
 
-`auto` begins with BDDs, which decide most models at once. What remains undecided after a short while goes to the other
-engines, each for the turn in its row, and finally to the BDDs again, for all the time that is left (`turns`). Where a
-state is large, random runs and integers come before the search through states.
+`auto` begins with BDDs, which decide most models at once. What remains undecided after a short while goes to the BDDs
+again, for all the time that is left, and meanwhile, in another process, to the other engines, each for the turn in its
+row. Where a state is large, random runs and integers come before the search through states.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
-from workbench.budget import phase
+from workbench.budget import Budget, phase
 from workbench.core.domain import Bool, Range
 from workbench.core.fold import postorder
-from workbench.core.ops import ADD, MUL, SUB
-from workbench.errors import EngineDisagreement, EngineMissing, TextTooLong
+from workbench.core.ops import ADD, BIT_AND, BIT_OR, MUL, SUB, XOR
+from workbench.core.term import Term
+from workbench.errors import EngineDisagreement, EngineMissing, LimitMet, Refused, TextTooLong
 from workbench.ir.system import StateVariable, System
 from workbench.smv.engines.engine import Answer, Engine, EngineLimits, Reached, limit_side_questions, unshown
 from workbench.verify.decide.part import Decider, Decision, Part
@@ -40,9 +42,12 @@ class SmvDecider:
 
     def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`."""
+        begin = time.monotonic()
         try:
-            result = self.engine.check(part.task(count_states=count_states), limits)
-        except TextTooLong as error:  # the turn's own limit
+            with Budget(limits.seconds, soft=True):
+                task = part.task(count_states=count_states)
+            result = self.engine.check(task, replace(limits, seconds=limits.seconds_left(begin)))
+        except (LimitMet, Refused, TextTooLong) as error:  # a limit of the turn, or of NuSMV
             return Decision({role: Answer(None, reason=error.what) for role in part.questions}, self.name)
         answers = {
             role: replace(answer, shortest=self._is_shortest(part, role))
@@ -67,52 +72,107 @@ EARLY = Turn(0.25, 5.0)
 would grow by one of them at a time."""
 
 
-LARGE_BITS = 40
-"""Maximum number of bits of a state for which the states can be visited one by one."""
+LARGE_BITS = 64
+"""Maximum number of bits of a state for which the states can be visited one by one: those of one word."""
+MANY_BITS = 400
+"""Maximum number of bits of a state for which BDDs begin alone."""
 
 
-def turns(*, large: bool = False) -> list[tuple[str, Turn]]:
-    """Return the engines in the order of their turns; the BDDs' second turn has at least half of the time left then.
-
-    Parameters
-    ----------
-    large: whether a state is large (`_is_large`).
-    """
-    rows = engine_rows().values()
-    quick = [(row.name, row.quick) for row in rows if large and row.quick]
-    between = ((row.name, row.large if large and row.large else row.turn) for row in rows)
-    timed = sorted(((name, turn) for name, turn in between if turn), key=lambda each: each[1].order)
-    return [(COMPLETE, Turn(0.5, 3.0)), *quick, *timed, (COMPLETE, Turn(1.0, math.inf))]
+BDDS_FIRST, BDDS_LAST = (COMPLETE, Turn(0.5, 3.0)), (COMPLETE, Turn(1.0, math.inf))
 
 
 class AutoDecider:
-    """A decider that queries one engine after the other, until everything but side questions is decided."""
+    """A decider that queries one engine after the other, until everything but side questions is decided.
+
+    What the first ones leave open is decided by BDDs in one process, and by the other engines in another one.
+    """
 
     name, version = "auto", "built in"
 
     def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`."""
         begin = time.monotonic()
-        decision = Decision(dict.fromkeys(part.questions, Answer(None)), "")
-        tried: list[str] = []
-        for decider, turn in _list_deciders(part, limited=limits.seconds is not None):
-            left = limits.seconds_left(begin)
-            decided = all(decision.answers[role].truth is not None for role in part.required)
-            if tried and ((left is not None and left <= 0) or (decided and decider.name == tried[0])):
-                break  # the engine that refuted the property has had its time for a counterexample
-            turn_limits = limits.within(_limit_turn(turn, left))
-            rest = part.without([role for role, answer in decision.answers.items() if not answer.open])
+        turns = _Turns(part, limits, begin, count_states)
+        with contextlib.closing(turns.take_all()) as answers:
+            for _ in answers:
+                if not turns.open:
+                    row = engine_rows().get(turns.tried[-1])
+                    decision = turns.decision
+                    if row is not None and row.long:
+                        answers.close()  # no engine is at work beside those that look for a shorter one
+                        decision = _find_shortest(part, decision, limits)
+                    break
+            else:
+                decision = _report_exhausted(turns.decision, limits, turns.tried, begin)
+        if not turns.open:
+            decision = _decide_besides(part, decision, limits)
+        return replace(decision, wall_seconds=time.monotonic() - begin)
+
+
+class _Turns:
+    """The turns of engines, and what they have decided so far.
+
+    Attributes
+    ----------
+    tried: the engines that had a turn, in order.
+    """
+
+    def __init__(self, part: Part, limits: EngineLimits, begin: float, count_states: bool) -> None:
+        self.part, self.limits, self.begin, self.count_states = part, limits, begin, count_states
+        self.decision = Decision(dict.fromkeys(part.questions, Answer(None)), "")
+        self.tried: list[str] = []
+
+    @property
+    def open(self) -> bool:
+        """Whether a question that is no side question needs another engine."""
+        return any(self.decision.answers[role].open for role in self.part.required)
+
+    def take_all(self) -> Generator[tuple[str, Decision]]:
+        """Yield the answers of engines, with their names; `decision` has them, too."""
+        first, others = _list_turns(self.part)
+        bdds = [BDDS_LAST] if is_installed() else []
+        yield from self._add(self._take(first))
+        if not self.open:
+            return
+        from workbench.child_processes import can_fork, run_at_once  # most questions need no processes
+
+        if not bdds or can_fork():
+            others += _share_rest(others) if self.limits.seconds is not None else []
+        if not bdds or not can_fork():
+            yield from self._add(self._take([*others, *bdds]))
+            return
+        lanes = [partial(self._add, self._take(lane)) for lane in (bdds, others)]
+        left = self.limits.seconds_left(self.begin)
+        yield from self._add(run_at_once(lanes, left, died=self._report_died))
+
+    def _add(self, answers: Iterator[tuple[str, Decision]]) -> Iterator[tuple[str, Decision]]:
+        """Yield answers after they were added to `decision`, until everything is decided."""
+        for name, more in answers:
+            self.decision = _join(self.part, self.decision, more, name)
+            self.tried.append(name)
+            yield name, more
+            if not self.open:
+                return
+
+    def _take(self, turns: Sequence[tuple[str, Turn]]) -> Iterator[tuple[str, Decision]]:
+        """Yield the answers of one installed engine after the other."""
+        for name, turn in turns:
+            try:
+                decider = get_decider(name)
+            except EngineMissing:
+                continue
+            left = self.limits.seconds_left(self.begin)
+            decided = all(self.decision.answers[role].truth is not None for role in self.part.required)
+            if self.tried and ((left is not None and left <= 0) or (decided and decider.name == self.tried[0])):
+                return  # the engine that refuted the property has had its time for a counterexample
+            rest = self.part.without([role for role, each in self.decision.answers.items() if not each.open])
+            limits = self.limits.within(_limit_turn(turn, left))
             with phase(f"deciding with {decider.name}"):
-                decision = _join(
-                    part, decision, decider.decide(rest, turn_limits, count_states=count_states), decider.name
-                )
-            tried.append(decider.name)
-            if not any(decision.answers[role].open for role in part.required):
-                row = engine_rows().get(decider.name)
-                if row is not None and row.long:
-                    decision = _find_shortest(part, decision, limits)
-                return replace(_decide_besides(part, decision, limits), wall_seconds=time.monotonic() - begin)
-        return replace(_report_exhausted(decision, limits, tried, begin), wall_seconds=time.monotonic() - begin)
+                more = decider.decide(rest, limits, count_states=self.count_states)
+            yield decider.name, more
+
+    def _report_died(self, cause: str) -> tuple[str, Decision]:
+        return "engines", Decision(dict.fromkeys(self.part.questions, Answer(None, reason=cause)), "")
 
 
 def _decide_besides(part: Part, decision: Decision, limits: EngineLimits) -> Decision:
@@ -148,34 +208,40 @@ def _find_shortest(part: Part, decision: Decision, limits: EngineLimits) -> Deci
     return decision
 
 
-def _list_deciders(part: Part, *, limited: bool) -> Iterator[tuple[Decider, Turn]]:
-    """Yield the installed engines that have a turn for a part; without BDDs, the others share the time that is left.
-
-    Parameters
-    ----------
-    limited: whether the time is limited.
-    """
-    missing = set[str]()
+def _list_turns(part: Part) -> tuple[list[tuple[str, Turn]], list[tuple[str, Turn]]]:
+    """Return the turns that come first, and those of all engines but the BDDs after them."""
     system = part.model.system
     sizes = [v.domain.size or 0 for v in system.variables if isinstance(v.domain, Range | Bool)]
     far = max((len(sizes), *(v.domain.size or 0 for v in _list_counters(system)))) > FAR
-    ordered = turns(large=_is_large(system))
-    for engine, turn in [("explicit", EARLY), *ordered] if far else ordered:
-        try:
-            yield get_decider(engine), turn
-        except EngineMissing:
-            missing.add(engine)
-    if COMPLETE in missing and limited:
-        rest = [engine for engine in dict.fromkeys(name for name, _ in ordered) if engine not in missing]
-        for left, engine in zip(range(len(rest), 0, -1), rest, strict=True):
-            yield get_decider(engine), Turn(1 / left, math.inf)
+    rows, ops = engine_rows().values(), {node.op for node in postorder(system.names().values()) if _is_of_bits(node)}
+    bits = _count_bits(system)
+    large = MUL not in ops and bits > LARGE_BITS
+    quick = [
+        (row.name, turn)
+        for row in rows
+        for turn in (row.bitwise if ops else None, row.quick if large else None)
+        if turn
+    ]
+    later = ((row.name, row.large if large and row.large else row.turn) for row in rows)
+    timed = sorted(((name, turn) for name, turn in later if turn), key=lambda each: each[1].order)
+    first = [*([("explicit", EARLY)] if far else []), *([BDDS_FIRST] if bits <= MANY_BITS else [])]
+    return first, [*quick, *timed]
 
 
-def _is_large(system: System) -> bool:
-    """Whether a state is large, and numbers are not multiplied, which is a matter of algebra and of bits."""
-    bits = sum((v.domain.size - 1).bit_length() for v in system.variables if v.domain.size)
-    nodes = postorder(system.names().values())
-    return bits > LARGE_BITS and not any(n.op is MUL and not any(arg.is_const for arg in n.args) for n in nodes)
+def _share_rest(turns: Sequence[tuple[str, Turn]]) -> list[tuple[str, Turn]]:
+    """Return more turns of the same engines, which share the time that is left."""
+    names = [name for name in dict.fromkeys(name for name, _ in turns) if is_installed(name)]
+    return [(name, Turn(1 / left, math.inf)) for left, name in zip(range(len(names), 0, -1), names, strict=True)]
+
+
+def _count_bits(system: System) -> int:
+    """Return the number of bits of a state."""
+    return sum((v.domain.size - 1).bit_length() for v in system.variables if v.domain.size)
+
+
+def _is_of_bits(node: Term) -> bool:
+    """Whether an operation combines bits, or multiplies numbers, neither of which is a constant."""
+    return node.op in (XOR, BIT_AND, BIT_OR) or (node.op is MUL and not any(arg.is_const for arg in node.args))
 
 
 def _list_counters(system: System) -> list[StateVariable]:
@@ -236,7 +302,7 @@ def _report_exhausted(decision: Decision, limits: EngineLimits, tried: list[str]
     reason = ""
     if limits.seconds is not None and time.monotonic() - begin >= 0.9 * limits.seconds:
         reason = f"{limits.time} (tried {names})"
-    elif not is_complete_installed():
+    elif not is_installed():
         reason = NOT_INSTALLED
     for role, answer in answers.items():
         if answer.truth is None and reason:
@@ -329,10 +395,10 @@ def _describe_agreement(part: Part, decisions: dict[str, Decision]) -> str:
     return agree + (f" ({', '.join(silent)} did not decide)" if silent and done else "")
 
 
-def is_complete_installed() -> bool:
-    """Whether an engine is installed that decides everything."""
+def is_installed(name: str = COMPLETE) -> bool:
+    """Whether an engine is installed; by default, one that decides everything."""
     with contextlib.suppress(EngineMissing):
-        get_decider(COMPLETE)
+        get_decider(name)
         return True
     return False
 

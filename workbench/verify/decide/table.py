@@ -43,6 +43,7 @@ class EngineRow:
     turn: its turn in `auto`; engines without one run only by name.
     large: its turn where a state is large, if it is another one.
     quick: an additional turn before all others but that of BDDs, where a state is large.
+    bitwise: the same, where bits of numbers are combined, or numbers multiplied.
     shortest: kinds of queries (`invar`), and first operators of formulas, for which its counterexamples are shortest.
     long: whether its counterexamples are far from shortest, so that `auto` then looks for shorter ones.
     asks: whether it queries the other engines.
@@ -58,6 +59,7 @@ class EngineRow:
     turn: Turn | None = None
     large: Turn | None = None
     quick: Turn | None = None
+    bitwise: Turn | None = None
     shortest: tuple[str, ...] = ()
     long: bool = False
     asks: bool = False
@@ -66,7 +68,7 @@ class EngineRow:
 
 ENGINES = (
     EngineRow(
-        "auto", "one after the other, as below; the default", "everything",
+        "auto", "BDDs, and the others beside them, as below; the default", "everything",
         decider=later("workbench.verify.decide.deciders", "AutoDecider"), asks=True,
     ),
     EngineRow(
@@ -76,13 +78,14 @@ ENGINES = (
     EngineRow(
         "explicit", "our own search through the states, one by one; always available",
         "invariants, `liveness`, `AG EF`, `response` and other `GF`, `FG`; at most 65536 choices of inputs",
-        decider=later("workbench.verify.decide.explicit.decider", "ExplicitDecider"), turn=Turn(0.25, 60.0, order=6),
+        decider=later("workbench.verify.decide.explicit.decider", "ExplicitDecider"),
+        turn=Turn(0.5, 60.0, order=6), large=Turn(0.25, 60.0, order=6),
     ),
     EngineRow(
         "algebra", "equations between the numbers in a state, as polynomials; always available",
         "proves invariants and equivalences, whatever N is; refutes nothing",
         decider=later("workbench.verify.decide.algebra.relations", "AlgebraDecider"), complete=False,
-        turn=Turn(0.25, 10.0, order=4), quick=Turn(0.1, 1.0),  # no more is needed for most equivalences that it proves
+        turn=Turn(0.15, 10.0, order=4), quick=Turn(0.1, 1.0),  # no more is needed for most equivalences that it proves
     ),
     EngineRow(
         "pynusmv", "NuSMV 2.5.4 (BDDs) inside a worker process, milliseconds a check", "everything",
@@ -109,13 +112,19 @@ ENGINES = (
         "simulation", "random runs, with extreme, held and repeated inputs (extra `smt` or `fast`)",
         "refutes invariants, and LTL by lassos with repeated inputs; proves nothing; not shortest",
         decider=later("workbench.verify.decide.simulation", "SimulationDecider"), complete=False,
-        turn=Turn(0.1, 61.0, order=8), large=Turn(0.1, 2.0, order=1), long=True,
+        turn=Turn(0.1, 2.0, order=5), large=Turn(0.2, 5.0, order=1), long=True,
     ),
     EngineRow(
         "induction", "k-induction over integers, with z3 (extra `smt`)",
         "invariants, when a short run or a short proof exists; linear arithmetic; shortest counterexamples",
         decider=later("workbench.verify.decide.smt.induction", "InductionDecider"), complete=False,
         turn=Turn(0.25, 64.0, order=11), large=Turn(0.25, 20.0, order=5), shortest=("invar",),
+    ),
+    EngineRow(
+        "bits", "k-induction over bit vectors, with z3 (extra `smt`)",
+        "invariants, when a short run or a short proof exists; any arithmetic; shortest counterexamples",
+        decider=later("workbench.verify.decide.smt.bits", "BitsDecider"), complete=False,
+        turn=Turn(0.25, 65.0, order=12), bitwise=Turn(0.25, 10.0), shortest=("invar",),
     ),
     EngineRow(
         "invariants", "k-induction with invariants that random runs suggest and z3 proves (extra `smt`)",

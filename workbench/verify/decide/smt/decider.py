@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from workbench.core.domain import Value
 from workbench.core.ops import NOT
@@ -15,6 +16,7 @@ from workbench.verify.decide.part import Decision, Part
 from workbench.verify.decide.runs import Runs
 from workbench.verify.decide.smt.session import Z3Session, z3_version
 from workbench.verify.decide.smt.transition import Z3Transition
+from workbench.verify.decide.smt.translate import Z3Translation
 from workbench.verify.decide.system_decider import OutOfLimits, SystemDecider
 
 REFUSAL = "the SMT engines decide invariants only"
@@ -29,6 +31,9 @@ class SmtDecider(SystemDecider):
     """
 
     subject = "the SMT engines know"
+    translation: ClassVar[type[Z3Translation]] = Z3Translation
+    logic: ClassVar[str] = ""
+    """The logic of the solver; empty: any."""
 
     def __init__(self) -> None:
         self.version = z3_version()
@@ -46,14 +51,14 @@ class SmtDecider(SystemDecider):
 
     def _answer_all(self, part: Part, limits: EngineLimits) -> dict[str, Answer]:
         """Answer the questions about invariants; side questions get little time."""
-        session = Z3Session(limits)
+        session = Z3Session(limits, self.logic)
         goods = {
             role: question.invariant for role, question in part.questions.items() if question.invariant is not None
         }
         answers: dict[str, Answer] = {}
         try:
             session.check_limits()
-            transition = Z3Transition(session, part)
+            transition = Z3Transition(session, part, self.translation)
         except OutOfLimits as stop:
             return dict.fromkeys(goods, Answer(None, reason=str(stop)))
         except (Refused, UnsupportedNode) as error:

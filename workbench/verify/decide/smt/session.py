@@ -46,21 +46,27 @@ def _make_context(z3: Any) -> Any:
 class Z3Session(Allowance):
     """A context of z3 with limits.
 
+    Parameters
+    ----------
+    logic: the logic of its solvers; empty: any.
+
     Attributes
     ----------
     z3: the module.
     """
 
-    def __init__(self, limits: EngineLimits) -> None:
+    def __init__(self, limits: EngineLimits, logic: str = "") -> None:
         import z3
 
         super().__init__(limits)
+        self._logic = logic
         self.z3: Any = z3
         self.context = _make_context(z3)
 
     def solver(self) -> Any:
         """Return a new solver."""
-        solver = self.z3.SimpleSolver(ctx=self.context)
+        z3, logic = self.z3, self._logic
+        solver = z3.SolverFor(logic, ctx=self.context) if logic else z3.SimpleSolver(ctx=self.context)
         solver.set("ctrl_c", False)
         return solver
 

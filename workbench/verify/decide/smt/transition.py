@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import Bool, Domain, Value
 from workbench.core.encoding import decode, encode_ends
-from workbench.core.ops import as_term
 from workbench.core.term import Term, const, var
 from workbench.verify.decide.part import Part
 from workbench.verify.decide.smt.session import Z3Session
@@ -47,6 +46,10 @@ class Instant(NamedTuple):
 class Z3Transition:
     """The transition system of a part.
 
+    Parameters
+    ----------
+    translation: the translation of terms to z3.
+
     Attributes
     ----------
     state, inputs: the symbols of a state and of the inputs.
@@ -60,18 +63,20 @@ class Z3Transition:
     Refused, UnsupportedNode: the system cannot be translated.
     """
 
-    def __init__(self, session: Z3Session, part: Part) -> None:
+    def __init__(self, session: Z3Session, part: Part, translation: type[Z3Translation] = Z3Translation) -> None:
         self.session, self.part, system = session, part, part.model.system
         self.z3 = session.z3
         self.variables = system.variables
+        self.translate = translation(self.z3, session.context)
+        self.symbol = self.translate.symbol
         self.state = tuple(self.symbol(v.name, v.domain) for v in system.variables)
         self.inputs = {name: self.symbol(f"{name}?", domain) for name, domain in system.free.items()}
         names = {var(v.name, v.domain): symbol for v, symbol in zip(system.variables, self.state, strict=True)}
         names |= {var(name, domain): self.inputs[name] for name, domain in system.free.items()}
-        self.translate = Z3Translation(self.z3, session.context, names)
+        self.translate.memo.update(names)
         for name, term in system.definitions:
             self.translate.memo[var(name, term.domain)] = self.translate(term)
-        self.following = tuple(self.translate(as_term(v.next, v.next.domain)) for v in system.variables)
+        self.following = tuple(self.translate.of_domain(v.next, v.domain) for v in system.variables)
         self.legal = self.all_of(
             (
                 *(self.translate(condition) for condition in part.assume),
@@ -84,13 +89,6 @@ class Z3Transition:
         domains = (v.domain for v in system.variables)
         self.ranges = self.all_of(self.in_domains(zip(self.state, domains, strict=True)))
         self.initial = tuple(self.constant(v.domain, v.initial) for v in system.variables)
-
-    def symbol(self, name: str, domain: Domain) -> Any:
-        """Return a symbol for a value of a domain."""
-        if isinstance(domain, Bool):
-            return self.z3.Bool(name, self.session.context)
-        encode_ends(domain)
-        return self.z3.Int(name, self.session.context)
 
     def constant(self, domain: Domain, value: Value) -> Any:
         """Return the expression of a value."""
@@ -136,4 +134,8 @@ class Z3Transition:
     def value(self, domain: Domain, model: Any, expression: Any) -> Value:
         """Return the value of an expression in a model of z3."""
         constant = model.eval(expression, model_completion=True)
-        return self.z3.is_true(constant) if isinstance(domain, Bool) else decode(domain, constant.as_long())
+        return (
+            self.z3.is_true(constant)
+            if isinstance(domain, Bool)
+            else decode(domain, self.translate.read_number(constant))
+        )

@@ -6,16 +6,15 @@ are translated case by case where one argument has few values, and refused other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from workbench.core.domain import Bool, Enum, Integer, Overflowing
-from workbench.core.encoding import encode, encode_ends
+from workbench.core.domain import Bool, Domain, Enum, Integer, Overflowing
+from workbench.core.encoding import encode, encode_ends, exact_ends
 from workbench.core.fold import Fold
 from workbench.core.ops import MUL
 from workbench.core.term import Term
 from workbench.errors import Refused
-from workbench.executors.compiled.lower.words import exact_ends
 
 CASES = 32
 """Maximum number of values of an argument for which an operation is translated case by case."""
@@ -39,17 +38,32 @@ class Z3Translation(Fold[Any]):
     ----------
     z3: the module.
     context: the context of the expressions.
-    names: the expressions of variables.
     """
 
-    def __init__(self, z3: Any, context: Any, names: Mapping[Term, Any]) -> None:
+    def __init__(self, z3: Any, context: Any) -> None:
         super().__init__()
         self.z3, self.context = z3, context
-        self.memo.update(names)
 
     def number(self, value: int) -> Any:
         """Return a constant."""
         return self.z3.IntVal(value, self.context)
+
+    def symbol(self, name: str, domain: Domain) -> Any:
+        """Return a symbol for a value of a domain."""
+        if isinstance(domain, Bool):
+            return self.z3.Bool(name, self.context)
+        encode_ends(domain)
+        return self.z3.Int(name, self.context)
+
+    def of_domain(self, term: Term, domain: Domain) -> Any:
+        """Return the value of a term as a value of a domain that has it."""
+        del domain
+        return self(term)
+
+    def read_number(self, constant: Any) -> int:
+        """Return the value of a constant."""
+        value: int = constant.as_long()
+        return value
 
     def on_const(self, term: Term) -> Any:
         if isinstance(term.domain, Bool):
