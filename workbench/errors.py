@@ -303,8 +303,8 @@ class DeadlockError(EngineError):
     """A reachable state of the model has no successor."""
 
 
-class TextTooLong(EngineError):
-    """A model or formula is too long for engines that read text: a limit of these engines, not of others."""
+class BeyondSmv(EngineError):
+    """A model or formula is beyond the engines that read SMV text, by its length or its numbers."""
 
 
 class EngineMissing(WorkbenchError, LookupError):

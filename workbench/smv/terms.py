@@ -15,7 +15,7 @@ from workbench.core.encoding import encode_ends, exact_ends
 from workbench.core.fold import Fold
 from workbench.core.ops import BIT_AND, BIT_OR, CAST, ITE, MUL, SUB, XOR
 from workbench.core.term import Term
-from workbench.errors import DomainError, Refused
+from workbench.errors import BeyondSmv, DomainError, Refused
 
 CHECKED = Overflowing.CHECKED
 MAX_NUMBER = 2**31 - 1
@@ -108,10 +108,10 @@ class SmvTerms(Fold[str]):
 
         Raises
         ------
-        Refused: NuSMV would compute it with numbers of more than 32 bits, silently wrong.
+        BeyondSmv: NuSMV would compute it with numbers of more than 32 bits, silently wrong.
         """
         if not word_width(term.domain) and (largest := _find_largest(term)) > MAX_NUMBER:
-            raise Refused(f"NuSMV has integers of 32 bits, and here '{term.op or term}' can have {largest:,}")
+            raise BeyondSmv(f"NuSMV has integers of 32 bits, and here '{term.op or term}' can have {largest:,}")
         return super().visit(term)
 
     def on_const(self, term: Term) -> str:
@@ -277,7 +277,7 @@ class SmvTerms(Fold[str]):
                 return f"(({plain} + {lift}) mod {target.hi + 1})"
             return _clamp(plain, source, target)
         if source.hi - source.lo >= CAST_LIMIT:
-            raise Refused(f"a conversion from {source} to {target} has too many cases for the model")
+            raise BeyondSmv(f"a conversion from {source} to {target} has too many cases for SMV text")
         rows = [f"{plain} = {v} : {constant(target, target.fit(v), self.labels)};" for v in range(source.lo, source.hi)]
         last = constant(target, target.fit(source.hi), self.labels)
         return f"case {' '.join(rows)} TRUE : {last}; esac"

@@ -31,7 +31,16 @@ from workbench.conformance.compare.threaded import Plan, Scheduled, ScheduledFlo
 from workbench.core.determinism import derive_determinism
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
-from workbench.errors import DomainError, EngineMissing, Overflow, Refused, TypingError, WorkbenchError, did_you_mean
+from workbench.errors import (
+    BeyondSmv,
+    DomainError,
+    EngineMissing,
+    Overflow,
+    Refused,
+    TypingError,
+    WorkbenchError,
+    did_you_mean,
+)
 from workbench.executors.table import ALIASES, backend_row, backend_rows
 from workbench.executors.threaded.certificate import Certificate
 from workbench.processors.held.group import flatten
@@ -172,7 +181,7 @@ class Match:
         try:
             certificates = {name: self.certificates[name] for name in plan.pipelined}
             return self.contender.make(Request(self.pipeline, self.capacities, plan, certificates))
-        except EngineMissing as error:
+        except (EngineMissing, BeyondSmv) as error:
             raise Refused(error.what, hint=error.hint) from error
 
 

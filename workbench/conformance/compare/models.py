@@ -65,6 +65,7 @@ class Simulated:
         model = compose_whole(pipeline, capacity)
         self.system: System = model.system
         self.smv: SmvModel = print_model(self.system)
+        self._text = self.smv.text  # which may be beyond SMV
         self.source = f"Simulated(pipeline, {capacity!r})"
         self.flag = f"{FLAG}:now" if f"{FLAG}:now" in self.smv.names else None
         self.watch = [leaf.name for pipe in self.system.pipes.values() for leaf in leaves(pipe.slots)]
@@ -75,7 +76,7 @@ class Simulated:
         """Yield the contents of every pipe and queue; raise Overflow at the step at which the flag is set."""
         names = [self.smv.names[name] for name in self.watch]
         inputs = [self._fix_inputs(events) for events in steps]
-        (run,) = get_simulator().simulate_many(self.smv.text, self.smv.order, [inputs], names)
+        (run,) = get_simulator().simulate_many(self._text, self.smv.order, [inputs], names)
         for position, state in enumerate(run):
             if self.flag and self._read(state, self.flag):
                 raise Overflow(f"the overflow flag of the model is set at step {position}")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from workbench.budget import uninterruptible
-from workbench.errors import EngineError, EngineMissing, TextTooLong
+from workbench.errors import BeyondSmv, EngineError, EngineMissing
 from workbench.interrupts import prepare_end_with_parent
 from workbench.process_memory import largest_mb
 
@@ -376,14 +376,14 @@ def one_line(formula: str) -> str:
 
     Raises
     ------
-    EngineError: the formula does not fit into a command; TextTooLong if that is because of its length.
+    EngineError: the formula does not fit into a command; BeyondSmv if that is because of its length.
     """
     text = " ".join(line.split("--")[0] for line in formula.splitlines())
     fields = {"where": f"{text[:60]}...", "hint": "use the engine 'pynusmv'"}
     if '"' in text:
         raise EngineError("this formula has a quotation mark, and cannot be given to an executable", **fields)
     if (length := len(text.encode())) > _LONGEST_LINE:
-        raise TextTooLong(f"this formula is too long for an executable: {length} bytes", **fields)
+        raise BeyondSmv(f"this formula is too long for an executable: {length} bytes", **fields)
     return text
 
 

@@ -21,7 +21,7 @@ from workbench.core.domain import Bool, Range
 from workbench.core.fold import postorder
 from workbench.core.ops import ADD, BIT_AND, BIT_OR, MUL, SUB, XOR
 from workbench.core.term import Term
-from workbench.errors import EngineDisagreement, EngineMissing, LimitMet, Refused, TextTooLong
+from workbench.errors import BeyondSmv, EngineDisagreement, EngineMissing, LimitMet
 from workbench.ir.system import StateVariable, System
 from workbench.smv.engines.engine import Answer, Engine, EngineLimits, Reached, limit_side_questions, unshown
 from workbench.verify.decide.part import Decider, Decision, Part
@@ -47,7 +47,7 @@ class SmvDecider:
             with Budget(limits.seconds, soft=True):
                 task = part.task(count_states=count_states)
             result = self.engine.check(task, replace(limits, seconds=limits.seconds_left(begin)))
-        except (LimitMet, Refused, TextTooLong) as error:  # a limit of the turn, or of NuSMV
+        except (LimitMet, BeyondSmv) as error:  # a limit of the turn, or of these engines
             return Decision({role: Answer(None, reason=error.what) for role in part.questions}, self.name)
         answers = {
             role: replace(answer, shortest=self._is_shortest(part, role))
