@@ -61,10 +61,11 @@ def check_count(what: str, count: object, *, least: int, hint: str = "") -> None
         raise PipelineError(f"{what} is a whole number of at least {least}, not {count!r}", hint=hint)
 
 
-def check_kind(value: object, kind: type, hint: str) -> None:
-    """Raise InputError if an argument is not of a type."""
+def check_kind(value: object, kind: type, hint: str, name: str = "") -> None:
+    """Raise InputError if an argument, of this name, is not of a type."""
     if not isinstance(value, kind):
-        raise InputError(f"expected a {kind.__name__}, not {value!r}", hint=hint)
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise InputError(f"{name}{': ' * bool(name)}expected {article} {kind.__name__}, not {value!r}", hint=hint)
 
 
 class Location(NamedTuple):
