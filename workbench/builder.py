@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from workbench.core.domain import INT, Domain, see_domain
 from workbench.core.function import Function, as_function, is_part
@@ -23,7 +23,7 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Processor
 from workbench.core.term import TRUTH, Overloaded, python_value, refuse
 from workbench.core.types import python_domain
-from workbench.errors import Location, PipelineError, TypingError, did_you_mean
+from workbench.errors import Location, PipelineError, TypingError, UnknownAttribute, did_you_mean
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import Group
 
@@ -66,6 +66,17 @@ class BuiltStream(Overloaded):
 
     def __repr__(self) -> str:
         return f"<stream {self.pipe} of pipeline {self.builder.name}>"
+
+    if not TYPE_CHECKING:  # type checkers would take any name for one of ours
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("__"):  # a protocol of Python
+                raise AttributeError(name)
+            from workbench.processors import PROCESSORS
+
+            words = {cls.keyword: cls.__name__ for cls in PROCESSORS.values()}
+            example = f"wb.processors.{words.get(name.lower(), 'Window')}(...)({self.pipe})"
+            raise UnknownAttribute(f"{self!r} has no attribute '{name}'", hint=f"apply a processor to it: {example}")
 
     def named(self, name: str) -> BuiltStream:
         """Rename this stream, with its pipe and processor, to `name`."""

@@ -198,6 +198,10 @@ class PipelineError(WorkbenchError, ValueError):
     """A pipeline is not a well-formed graph: arity, unknown name, duplicate name, cycle."""
 
 
+class UnknownAttribute(WorkbenchError, AttributeError):
+    """An object or a module has no attribute of this name."""
+
+
 class LanguageError(WorkbenchError, ValueError):
     """A `.pipe` text or a property cannot be read; `where` is a `Location`."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ import workbench as wb
 from workbench import BuiltStream
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Enum, Range
 from workbench.core.fields import Nullable
-from workbench.errors import PipelineError, TypingError, WorkbenchError
+from workbench.errors import PipelineError, TypingError, UnknownAttribute, WorkbenchError
 
 TYPES = [
     (bool, BOOL), (int, INT), (float, FLOAT), (str, STR), (wb.STR, STR), (wb.Range(0, 50), Range(0, 50)),
@@ -93,3 +94,34 @@ def test_a_type_of_the_result_is_checked(result, wrong):
 def test_what_is_no_function_is_refused():
     with pytest.raises(WorkbenchError, match=r"expected a function, not 5\n  hint: write @wb.pipeline above def"):
         wb.pipeline(5)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(("name", "processor"), [("window", "Window"), ("trim", "Trim"), ("map", "Window")])
+def test_a_stream_has_no_methods(name, processor):
+    def f(x):
+        return getattr(x, name)(5)
+
+    with pytest.raises(UnknownAttribute, match=rf"^<stream x of pipeline f> has no attribute '{name}'\n") as error:
+        wb.pipeline(f)
+    assert error.value.hint == f"apply a processor to it: wb.processors.{processor}(...)(x)"
+    assert hasattr(wb.processors, processor)
+
+
+def test_streams_are_copied():
+    assert wb.pipeline(lambda x: copy.copy(x)).outputs == wb.pipeline(lambda x: copy.deepcopy(x)).outputs
+
+
+@pytest.mark.parametrize("inner", [sum, "+", wb.functions.ADD, wb.processors.Cumulate])
+def test_what_is_no_processor_is_refused_in_a_window(inner):
+    with pytest.raises(WorkbenchError, match=r"^the inner processor of a window: expected a Processor, not ") as error:
+        wb.processors.Window(5, inner)
+    (example,) = re.findall(r"wb\.[\w.]*\(wb\S*\)", error.value.hint)
+    assert wb.processors.Window(5, eval(example))
+
+
+def test_a_name_that_a_module_lacks_has_near_names():
+    with pytest.raises(AttributeError, match=r"^workbench has no 'chek'\n  hint: did you mean 'check'\?$"):
+        getattr(wb, "chek")  # noqa: B009
+    with pytest.raises(AttributeError, match=r"^workbench.functions has no 'zz'\n  hint: there are: ABS, ADD, "):
+        getattr(wb.functions, "zz")  # noqa: B009
+    assert not hasattr(wb, "zz")

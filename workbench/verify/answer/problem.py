@@ -26,7 +26,7 @@ from workbench.processors.held.warnings import report_warnings
 from workbench.tesla.rule_set import RuleSet, rules_or_program
 from workbench.verify.answer.check import NO_RUN, decide, make_undecided
 from workbench.verify.answer.prepare import prepare
-from workbench.verify.answer.settings import Settings, require_settings
+from workbench.verify.answer.settings import Settings, refuse_loose_settings, require_settings
 from workbench.verify.answer.verdict import Outcome, Verdict, grow
 from workbench.verify.ask.abstraction import find_calls
 from workbench.verify.ask.contracts import ContractHolds
@@ -206,6 +206,7 @@ def _with_spread_capacities(settings: Settings, pipeline: Pipeline) -> Settings:
     return replace(settings, q=spread)
 
 
+@refuse_loose_settings
 def problem(
     subject: AnyProgram | RuleSet,
     prop: Property | Equivalence | PropertySyntax | str,
@@ -232,6 +233,7 @@ def problem(
     return Problem(subject, prop, require_settings(settings), syntax)
 
 
+@refuse_loose_settings
 def problems(
     source: AnyProgram | RuleSet, settings: Settings | None = None, more: Sequence[str] = ()
 ) -> tuple[Problem, ...]:
@@ -257,6 +259,7 @@ def problems(
     return tuple(problem(source, syntax, settings) for syntax in properties)
 
 
+@refuse_loose_settings
 def check(
     program: AnyProgram | RuleSet,
     prop: Property | Equivalence | PropertySyntax | str,
@@ -285,6 +288,7 @@ def check(
     return question.decide()
 
 
+@refuse_loose_settings
 def comparison(
     left: AnyProgram | RuleSet,
     right: AnyProgram | RuleSet,
@@ -306,6 +310,7 @@ def comparison(
     )
 
 
+@refuse_loose_settings
 def equiv(
     left: AnyProgram | RuleSet,
     right: AnyProgram | RuleSet,
@@ -325,6 +330,7 @@ def equiv(
     return comparison(left, right, mode, settings).decide()
 
 
+@refuse_loose_settings
 def tolerates(
     pipeline: AnyProgram,
     settings: Settings | None = None,
