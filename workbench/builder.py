@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from workbench.core.domain import INT, Domain, see_domain
 from workbench.core.function import Function, as_function, is_part
-from workbench.core.pipeline import Node, Pipeline
+from workbench.core.pipeline import Node, Pipeline, type_node
 from workbench.core.processor import Processor
 from workbench.core.term import TRUTH, Overloaded, python_value, refuse
 from workbench.core.types import python_domain
@@ -57,12 +57,12 @@ class BuiltStream(Overloaded):
 
     def feed(self, processor: Processor, streams: Sequence[Any]) -> Any:
         """Return the output stream (or tuple of streams) of `processor` on `streams`."""
-        return self.builder.add(processor, streams)
+        return self.builder.apply(processor, streams)
 
     def lift(self, function: Any, arguments: Sequence[Any]) -> Any:
         """Apply a function to streams; literals among its arguments become part of the function."""
         streams = [a for a in arguments if isinstance(a, BuiltStream)]
-        return self.builder.add(ApplyFunction(partial(as_function(function), arguments)), streams)
+        return self.builder.apply(ApplyFunction(partial(as_function(function), arguments)), streams)
 
     def __repr__(self) -> str:
         return f"<stream {self.pipe} of pipeline {self.builder.name}>"
@@ -201,6 +201,9 @@ class Builder:
         self.inputs: list[tuple[str, Domain]] = []
         self.nodes: list[Node] = []
         self._names = Names()
+        self._domains: dict[str, Domain] = {}
+        """The domains of the inputs, and of the outputs of the nodes that are typed."""
+        self._typed = 0
         self._touching: dict[str, list[int]] = {}
         """For each pipe, the positions of the nodes that read or write it."""
 
@@ -208,6 +211,7 @@ class Builder:
         """Add an open input pipe, and return its stream."""
         see_domain(domain, name)
         self.inputs.append((name, domain))
+        self._domains[name] = domain
         self._names.take(name)
         return self.stream(name)
 
@@ -237,6 +241,14 @@ class Builder:
         if processor.results_named:
             return NamedStreams(results, self, len(self.nodes) - 1)
         return results if len(results) > 1 else results[0]
+
+    def apply(self, processor: Processor | Pipeline, streams: Sequence[Any]) -> Any:
+        """Add a node as `add` does, and type it, so that an error occurs at the user's line."""
+        output = self.add(processor, streams)
+        for node in self.nodes[self._typed :]:
+            type_node(self.name, node, self._domains)
+            self._typed += 1
+        return output
 
     def _with_time(self, processor: Processor, streams: Sequence[Any]) -> Sequence[Any]:
         """Return the streams that a processor reads, with the stream `time` for its clock if none is given."""
@@ -279,6 +291,8 @@ class Builder:
             self._names.take(called)
             self._touching.setdefault(name, []).append(position)
         self._names.take(name)
+        if pipe in self._domains:
+            self._domains[name] = self._domains.pop(pipe)
 
     def build(
         self, outputs: Mapping[str, BuiltStream] | Sequence[BuiltStream] | BuiltStream, doc: str = ""

@@ -167,15 +167,19 @@ class WorkbenchError(Exception):
         return f"<{type(self).__name__}: {self.message}>"
 
     def _render_traceback_(self) -> list[str]:
-        """Format the error for a notebook: the user's line and the message; with WORKBENCH_DEBUG=1 the traceback."""
+        """Format the error for a notebook: the user's line and the message; with WORKBENCH_DEBUG=1 the traceback.
+
+        The line is the last one in the user's cell, which may define a pipeline that is being built.
+        """
         import os
         import traceback
 
         if os.environ.get("WORKBENCH_DEBUG", "0") not in ("", "0"):
             return traceback.format_exception(self)
         ours = os.path.dirname(__file__)
-        outside = takewhile(lambda frame: not frame.filename.startswith(ours), traceback.extract_tb(self.__traceback__))
-        lines = [f"line {frame.lineno}: {frame.line}" for frame in outside][-1:]
+        frames = traceback.extract_tb(self.__traceback__)
+        outside = [frame.filename for frame in takewhile(lambda frame: not frame.filename.startswith(ours), frames)]
+        lines = [f"line {frame.lineno}: {frame.line}" for frame in frames if frame.filename in outside[-1:]][-1:]
         return [*lines, f"{type(self).__name__}: {self.message}", *getattr(self, "__notes__", ())]
 
 
