@@ -231,7 +231,7 @@ def test_several_at_a_time_are_printed_in_order(workbench: Run, tmp_path: Path) 
     one, two = (workbench(*asked, "--quiet", "--jobs", jobs) for jobs in (1, 2))
     assert one == two
     assert workbench(*asked, "--jobs", 2, "--to-test", tmp_path / "test_it.py").out.count("confirmed by execution") == 1
-    assert "def test_no_full_queues" in (tmp_path / "test_it.py").read_text()
+    assert "def test_shows_that_no_full_queues" in (tmp_path / "test_it.py").read_text()
 
 
 def test_capacities_of_a_pipeline_reach_its_comparisons(workbench: Run) -> None:

@@ -12,7 +12,7 @@ import workbench as wb
 from workbench import BuiltStream
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Enum, Range
 from workbench.core.fields import Nullable
-from workbench.errors import PipelineError, TypingError, UnknownAttribute, WorkbenchError
+from workbench.errors import LanguageError, PipelineError, Refused, TypingError, UnknownAttribute, WorkbenchError
 
 TYPES = [
     (bool, BOOL), (int, INT), (float, FLOAT), (str, STR), (wb.STR, STR), (wb.Range(0, 50), Range(0, 50)),
@@ -125,3 +125,16 @@ def test_a_name_that_a_module_lacks_has_near_names():
     with pytest.raises(AttributeError, match=r"^workbench.functions has no 'zz'\n  hint: there are: ABS, ADD, "):
         getattr(wb.functions, "zz")  # noqa: B009
     assert not hasattr(wb, "zz")
+
+
+def test_names_of_a_property_are_checked_before_the_model():
+    def half(x):
+        return x / 2 > 1
+
+    with pytest.raises(LanguageError, match=r"pipeline half has no pipe 'ut'(?s:.*)\n  hint: did you mean 'out'\?"):
+        wb.check(wb.pipeline(half), "always (not ut)")
+    with pytest.raises(Refused, match=r"a model has no fractions: divide whole numbers with div \(// in") as refused:
+        wb.check(wb.pipeline(half), "always (not out)")
+    inside = eval(re.search(r"wb\.functions\.Function\(.*?\)(?= in Python)", refused.value.hint)[0])  # type: ignore[index]
+    for instead in (wb.pipeline(x=wb.Range(0, 9))(lambda x: x // 2 > 1), wb.pipeline(lambda x: inside(x))):
+        assert wb.check(instead, "never(out)").outcome == "fails"

@@ -9,7 +9,9 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from workbench.budget import Budget, remaining
+from workbench.core.domain import Texts
 from workbench.core.fault import Fault
+from workbench.core.fields import within
 from workbench.core.kinds import Deferring, Keeping
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.program import Program
@@ -19,8 +21,9 @@ from workbench.ir.compose import outline
 from workbench.language import AnyProgram, Loaded, PropertySyntax, Source, parse_property, read_file
 from workbench.language.faults import faulty
 from workbench.language.properties import PROPERTIES
-from workbench.language.source import refuse_variables
+from workbench.language.source import check_names, refuse_variables
 from workbench.language.syntax import Expression
+from workbench.language.types import labels_within
 from workbench.processors.held.group import flatten
 from workbench.processors.held.warnings import report_warnings
 from workbench.tesla.rule_set import RuleSet, rules_or_program
@@ -226,6 +229,9 @@ def problem(
     syntax = parse_property(prop) if isinstance(prop, str) else prop if isinstance(prop, PropertySyntax) else None
     if syntax is not None and isinstance(syntax.argument, Expression):
         refuse_variables(syntax.argument, subject.pipeline)
+        domains = [part for domain in flatten(subject).domains.values() for part in within(domain)]
+        if not any(isinstance(part, Texts) for part in domains):  # a model has texts as labels
+            check_names(syntax.argument, subject.pipeline, labels_within(domains))
     if syntax is not None:
         prop = make_question(syntax, subject if isinstance(subject, Loaded) else None)
     if not isinstance(prop, Property | Equivalence):
