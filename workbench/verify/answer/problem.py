@@ -116,6 +116,7 @@ class Problem:
     @cached_property
     def fitting(self) -> Settings:
         """The settings adjusted to the question: with enough integers, and capacities for queues side by side."""
+        self._check_names()
         settings = replace(self.settings, abstract=()).fit(*self.sides, properties=[self.syntax])
         try:
             settings = replace(settings, abstract=self._choose_calls(settings))
@@ -123,6 +124,13 @@ class Problem:
         except DomainError as error:
             settings, pipeline = self._with_enough_values(settings, error)
         return settings if len(self.sides) == 1 else _with_spread_capacities(settings, pipeline)
+
+    def _check_names(self) -> None:
+        """Raise LanguageError for an unknown name in the property, which a model that is refused would hide."""
+        e = self.syntax and self.syntax.argument
+        domains = [part for domain in flatten(self.subject).domains.values() for part in within(domain)]
+        if isinstance(e, Expression) and not any(isinstance(part, Texts) for part in domains):  # else texts are labels
+            check_names(e, self.subject.pipeline, labels_within(domains))
 
     def _with_enough_values(self, settings: Settings, error: DomainError) -> tuple[Settings, Pipeline]:
         """Return the pipeline, and settings with the N that a constant needs, if the verdict is the same for every N.
@@ -229,9 +237,6 @@ def problem(
     syntax = parse_property(prop) if isinstance(prop, str) else prop if isinstance(prop, PropertySyntax) else None
     if syntax is not None and isinstance(syntax.argument, Expression):
         refuse_variables(syntax.argument, subject.pipeline)
-        domains = [part for domain in flatten(subject).domains.values() for part in within(domain)]
-        if not any(isinstance(part, Texts) for part in domains):  # a model has texts as labels
-            check_names(syntax.argument, subject.pipeline, labels_within(domains))
     if syntax is not None:
         prop = make_question(syntax, subject if isinstance(subject, Loaded) else None)
     if not isinstance(prop, Property | Equivalence):
