@@ -1,7 +1,7 @@
 """Pipelines written in Python.
 
-    @pipeline(x=INT)
-    def sum_of_odds(x):
+    @pipeline
+    def sum_of_odds(x: int):
         count = Cumulate(ADD)(TurnInto(1)(x))
         odd = Filter()(count, EVEN(Trim(1)(count)))
         return Cumulate(ADD)(odd)
@@ -15,14 +15,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
-from workbench.core.domain import INT, Domain
-from workbench.core.function import Function, as_function
-from workbench.core.pipeline import Node, Pipeline
+from workbench.core.domain import INT, Domain, see_domain
+from workbench.core.function import Function, as_function, is_part
+from workbench.core.pipeline import Node, Pipeline, type_node
 from workbench.core.processor import Processor
 from workbench.core.term import TRUTH, Overloaded, python_value, refuse
-from workbench.errors import Location, PipelineError, TypingError, did_you_mean
+from workbench.core.types import python_domain
+from workbench.errors import Location, PipelineError, TypingError, UnknownAttribute, did_you_mean
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import Group
 
@@ -56,15 +57,26 @@ class BuiltStream(Overloaded):
 
     def feed(self, processor: Processor, streams: Sequence[Any]) -> Any:
         """Return the output stream (or tuple of streams) of `processor` on `streams`."""
-        return self.builder.add(processor, streams)
+        return self.builder.apply(processor, streams)
 
     def lift(self, function: Any, arguments: Sequence[Any]) -> Any:
         """Apply a function to streams; literals among its arguments become part of the function."""
         streams = [a for a in arguments if isinstance(a, BuiltStream)]
-        return self.builder.add(ApplyFunction(partial(as_function(function), arguments)), streams)
+        return self.builder.apply(ApplyFunction(partial(as_function(function), arguments)), streams)
 
     def __repr__(self) -> str:
         return f"<stream {self.pipe} of pipeline {self.builder.name}>"
+
+    if not TYPE_CHECKING:  # type checkers would take any name for one of ours
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("__"):  # a protocol of Python
+                raise AttributeError(name)
+            from workbench.processors import PROCESSORS
+
+            words = {cls.keyword: cls.__name__ for cls in PROCESSORS.values()}
+            example = f"wb.processors.{words.get(name.lower(), 'Window')}(...)({self.pipe})"
+            raise UnknownAttribute(f"{self!r} has no attribute '{name}'", hint=f"apply a processor to it: {example}")
 
     def named(self, name: str) -> BuiltStream:
         """Rename this stream, with its pipe and processor, to `name`."""
@@ -189,12 +201,17 @@ class Builder:
         self.inputs: list[tuple[str, Domain]] = []
         self.nodes: list[Node] = []
         self._names = Names()
+        self._domains: dict[str, Domain] = {}
+        """The domains of the inputs, and of the outputs of the nodes that are typed."""
+        self._typed = 0
         self._touching: dict[str, list[int]] = {}
         """For each pipe, the positions of the nodes that read or write it."""
 
     def input(self, name: str, domain: Domain = INT) -> BuiltStream:
         """Add an open input pipe, and return its stream."""
+        see_domain(domain, name)
         self.inputs.append((name, domain))
+        self._domains[name] = domain
         self._names.take(name)
         return self.stream(name)
 
@@ -224,6 +241,14 @@ class Builder:
         if processor.results_named:
             return NamedStreams(results, self, len(self.nodes) - 1)
         return results if len(results) > 1 else results[0]
+
+    def apply(self, processor: Processor | Pipeline, streams: Sequence[Any]) -> Any:
+        """Add a node as `add` does, and type it, so that an error occurs at the user's line."""
+        output = self.add(processor, streams)
+        for node in self.nodes[self._typed :]:
+            type_node(self.name, node, self._domains)
+            self._typed += 1
+        return output
 
     def _with_time(self, processor: Processor, streams: Sequence[Any]) -> Sequence[Any]:
         """Return the streams that a processor reads, with the stream `time` for its clock if none is given."""
@@ -266,6 +291,8 @@ class Builder:
             self._names.take(called)
             self._touching.setdefault(name, []).append(position)
         self._names.take(name)
+        if pipe in self._domains:
+            self._domains[name] = self._domains.pop(pipe)
 
     def build(
         self, outputs: Mapping[str, BuiltStream] | Sequence[BuiltStream] | BuiltStream, doc: str = ""
@@ -310,16 +337,63 @@ def _short(processor: Processor) -> str:
     return processor.keyword or type(processor).__name__.lower()
 
 
-def pipeline(**domains: Domain) -> Callable[[Callable[..., Any]], Pipeline]:
-    """Turn a Python function over streams into a `Pipeline` (a decorator); keywords give the input domains."""
+@overload
+def pipeline(define: Callable[..., Any], /, **domains: Domain | type) -> Pipeline: ...
+@overload
+def pipeline(**domains: Domain | type) -> Callable[[Callable[..., Any]], Pipeline]: ...
+def pipeline(define: Callable[..., Any] | None = None, /, **domains: Domain | type) -> Any:
+    """Turn a Python function over streams into a `Pipeline` (a decorator).
 
-    def decorate(define: Callable[..., Any]) -> Pipeline:
-        builder = Builder(define.__name__)
-        names = list(inspect.signature(define).parameters)
-        unknown = set(domains) - set(names)
-        if unknown:
-            raise PipelineError(f"pipeline {define.__name__} has no input '{sorted(unknown)[0]}'")
-        streams = [builder.input(name, domains.get(name, INT)) for name in names]
-        return builder.build(define(*streams), doc=inspect.getdoc(define) or "")
+    Annotations or keywords give the types of the inputs, `int` by default: `x: float`, `x: wb.Range(0, 7)`, or
+    `@wb.pipeline(x=wb.Range(0, 7))`. An annotation of the result is checked if it is a type.
 
-    return decorate
+    Raises
+    ------
+    TypingError: an annotation or a keyword is no type, they differ, or the result has another type.
+    """
+    if define is None:
+        return lambda function: pipeline(function, **domains)
+    if not callable(define):
+        raise PipelineError(f"expected a function, not {define!r}", hint="write @wb.pipeline above def name(x): ...")
+    builder = Builder(define.__name__)
+    signature = inspect.signature(define)
+    unknown = set(domains) - set(signature.parameters)
+    if unknown:
+        hint = did_you_mean(name := min(unknown), signature.parameters, "its inputs are: ")
+        raise PipelineError(f"pipeline {define.__name__} has no input '{name}'", hint=hint)
+    for name, parameter in signature.parameters.items():
+        annotated = _read_annotation(define, name, parameter.annotation)
+        domain: Any = domains.get(name, INT if annotated is None else annotated)
+        builder.input(name, domain := python_domain(domain) or domain)
+        if annotated not in (None, domain):
+            what = f"pipeline {builder.name} has the annotation {name}: {annotated}, and the keyword {name}={domain}"
+            raise TypingError(what, hint="write the type once")
+    built = builder.build(define(*map(builder.stream, signature.parameters)), doc=inspect.getdoc(define) or "")
+    declared = python_domain(_evaluate(define, signature.return_annotation))
+    if declared is not None and not (built.out_arity == 1 and is_part(built.output_domains[0], declared)):
+        returned = ", ".join(map(str, built.output_domains))
+        what = f"pipeline {builder.name} is annotated to return {declared}, but it returns {returned}"
+        raise TypingError(what, hint="change the annotation, or leave it out")
+    return built
+
+
+def _evaluate(define: Callable[..., Any], annotation: Any) -> Any:
+    """Return the object that an annotation stands for; its text if it cannot be evaluated."""
+    try:
+        return eval(annotation, define.__globals__) if isinstance(annotation, str) else annotation
+    except Exception:
+        return annotation
+
+
+def _read_annotation(define: Callable[..., Any], name: str, annotation: Any) -> Domain | None:
+    """Return the domain that an annotation declares; None if it only declares a stream."""
+    hint = _evaluate(define, annotation)
+    word = getattr(hint, "__name__", str(hint)).rpartition(".")[2]
+    if hint is inspect.Parameter.empty or word in ("Any", "BuiltStream"):
+        return None
+    domain = python_domain(hint)
+    if domain is None:
+        what = f"pipeline {define.__name__} has the annotation {name}: {annotation!r}, which is no type"
+        example = f"{name}: wb.Range(0, 50), or @wb.pipeline({name}=wb.Range(0, 50))"
+        raise TypingError(what, hint=f"write {name}: int, bool, float or str, {example}")
+    return domain

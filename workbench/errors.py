@@ -61,10 +61,11 @@ def check_count(what: str, count: object, *, least: int, hint: str = "") -> None
         raise PipelineError(f"{what} is a whole number of at least {least}, not {count!r}", hint=hint)
 
 
-def check_kind(value: object, kind: type, hint: str) -> None:
-    """Raise InputError if an argument is not of a type."""
+def check_kind(value: object, kind: type, hint: str, name: str = "") -> None:
+    """Raise InputError if an argument, of this name, is not of a type."""
     if not isinstance(value, kind):
-        raise InputError(f"expected a {kind.__name__}, not {value!r}", hint=hint)
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise InputError(f"{name}{': ' * bool(name)}expected {article} {kind.__name__}, not {value!r}", hint=hint)
 
 
 class Location(NamedTuple):
@@ -166,15 +167,19 @@ class WorkbenchError(Exception):
         return f"<{type(self).__name__}: {self.message}>"
 
     def _render_traceback_(self) -> list[str]:
-        """Format the error for a notebook: the user's line and the message; with WORKBENCH_DEBUG=1 the traceback."""
+        """Format the error for a notebook: the user's line and the message; with WORKBENCH_DEBUG=1 the traceback.
+
+        The line is the last one in the user's cell, which may define a pipeline that is being built.
+        """
         import os
         import traceback
 
         if os.environ.get("WORKBENCH_DEBUG", "0") not in ("", "0"):
             return traceback.format_exception(self)
         ours = os.path.dirname(__file__)
-        outside = takewhile(lambda frame: not frame.filename.startswith(ours), traceback.extract_tb(self.__traceback__))
-        lines = [f"line {frame.lineno}: {frame.line}" for frame in outside][-1:]
+        frames = traceback.extract_tb(self.__traceback__)
+        outside = [frame.filename for frame in takewhile(lambda frame: not frame.filename.startswith(ours), frames)]
+        lines = [f"line {frame.lineno}: {frame.line}" for frame in frames if frame.filename in outside[-1:]][-1:]
         return [*lines, f"{type(self).__name__}: {self.message}", *getattr(self, "__notes__", ())]
 
 
@@ -195,6 +200,10 @@ class TypingError(WorkbenchError, TypeError):
 
 class PipelineError(WorkbenchError, ValueError):
     """A pipeline is not a well-formed graph: arity, unknown name, duplicate name, cycle."""
+
+
+class UnknownAttribute(WorkbenchError, AttributeError):
+    """An object or a module has no attribute of this name."""
 
 
 class LanguageError(WorkbenchError, ValueError):

@@ -40,7 +40,9 @@ def lazy_names(module: str) -> tuple[Callable[[str], object], Callable[[], list[
         if name == "__all__":
             member: object = sorted(find_homes())
         elif name.startswith("__") or name not in find_homes():
-            raise AttributeError(f"{module} has no '{name}'", name=name, obj=sys.modules[module])
+            from workbench.errors import UnknownAttribute, did_you_mean
+
+            raise UnknownAttribute(f"{module} has no '{name}'", hint=did_you_mean(name, find_homes()))
         else:
             home, own = homes[name]
             is_part = home == module

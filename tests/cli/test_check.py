@@ -1,5 +1,6 @@
 """`workbench check` and `workbench equiv`."""
 
+import json
 import os
 import pty
 import re
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import workbench as wb
 from tests.cli.conftest import BANNER, MODELS, Run, busy, command, script
 from workbench.cli.main import main
 
@@ -133,6 +135,21 @@ def test_quiet_says_the_bounds(workbench: Run) -> None:
     assert done.out.endswith("of sum_of_odds  (Q = 2, N = 4)\n")
 
 
+@pytest.mark.parametrize(("body", "count"), [("x", 5), ("trim(x, 1)", 10)])
+def test_states_are_counted_on_request(workbench: Run, pipe: Callable[[str], Path], body: str, count: int) -> None:
+    """An input of five values, and whether an event has come."""
+    file = pipe(f"pipeline p(x: 0..4) -> 0..4 {{ return {body} }}")
+    for engine in ("explicit", "nusmv"):
+        options = ("check", file, "-p", "always (out < 4)", "--engine", engine)
+        assert f", {count} reachable states\n" in workbench(*options, "--count-states").out
+        assert json.loads(workbench(*options, "--count-states", "--json").out)["reachable_states"] == count
+        assert "reachable" not in workbench(*options).out + workbench(*options, "--json").out
+    verdict = wb.check(f"{file}:p", "always (out < 4)", wb.Settings(count_states=True))
+    assert f"\n- {count} reachable states\n" in str(verdict)
+    assert f"<li>{count} reachable states</li>" in verdict._repr_html_()
+    assert "reachable" not in str(wb.check(f"{file}:p", "always (out < 4)"))
+
+
 def test_vacuity_is_said_and_can_count_as_undecided(workbench: Run, pipe: Callable[[str], Path]) -> None:
     file = pipe("pipeline p(t: float) -> bool { return t > 30.0 }")
     asked = ("check", file, "-p", "always (not out)", "--values", "float=0..6")
@@ -215,7 +232,7 @@ def test_several_at_a_time_are_printed_in_order(workbench: Run, tmp_path: Path) 
     one, two = (workbench(*asked, "--quiet", "--jobs", jobs) for jobs in (1, 2))
     assert one == two
     assert workbench(*asked, "--jobs", 2, "--to-test", tmp_path / "test_it.py").out.count("confirmed by execution") == 1
-    assert "def test_no_full_queues" in (tmp_path / "test_it.py").read_text()
+    assert "def test_shows_that_no_full_queues" in (tmp_path / "test_it.py").read_text()
 
 
 def test_capacities_of_a_pipeline_reach_its_comparisons(workbench: Run) -> None:

@@ -35,7 +35,7 @@ def test_the_test_that_is_written_makes_the_faults_strike_again(
     file = tmp_path / "test_runs.py"
     done = workbench("check", FAULTS / model, "-p", "tolerates", "--fault", fault, "--to-test", file, "--quiet")
     assert done.code == 1
-    assert passing(file) == [f"test_tolerates_of_{model.partition(':')[2]}"]
+    assert passing(file) == [f"test_shows_that_tolerates_of_{model.partition(':')[2]}_fails"]
     text = file.read_text()
     assert f'wb.faults.faulty(wb.parse(SOURCE).get("{model.partition(":")[2]}").pipeline, "{fault}")' in text
     assert "wb.faults.faultless(" in text
@@ -44,7 +44,7 @@ def test_the_test_that_is_written_makes_the_faults_strike_again(
 def test_a_test_of_one_pipeline(workbench: Run, tmp_path: Path) -> None:
     file = tmp_path / "test_runs.py"
     workbench("check", FAULTS / "zeros.pipe:compared", "-p", "never-false", "--to-test", file)
-    assert passing(file) == ["test_never_false_of_compared"]
+    assert passing(file) == ["test_shows_that_never_false_of_compared_fails"]
     assert '"second.lost": "lost"' in file.read_text()
 
 

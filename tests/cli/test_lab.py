@@ -35,6 +35,15 @@ WRONG = """
 def judge(how):
     return {"y": 1 if how == "right" else 2}
 """
+UNDECIDED = """
+import workbench as wb
+@suite.experiment(Region(which=["same", "other"]), verdict=Output("the outcome", kind=str))
+def decide(which):
+    one, two = (wb.parse(f"pipeline p(x: int) -> int {{ return {text} }}").get() for text in ("x * 2", "x + x"))
+    if which == "same":
+        return {"verdict": wb.equiv(one, one)}
+    return {"verdict": wb.equiv(one, two, "sequence", wb.Settings(seconds=SECONDS))}
+"""
 REFUSING = """
 from workbench.errors import EngineMissing
 @suite.experiment(Region(i=[1, 2]), repeat=3)
@@ -178,6 +187,25 @@ def test_exit_codes(lab, tmp_path):
     assert lab("report", "tiny").code == 1
 
 
+@pytest.mark.parametrize(("seconds", "status", "code"), [(60.0, "2 ok", 0), (0.0, "1 ok, 1 undecided", 3)])
+def test_an_undecided_verdict_is_no_normal_measurement(lab, tmp_path, seconds, status, code):
+    more(tmp_path, UNDECIDED.replace("SECONDS", str(seconds)))
+    run = lab("run", "tiny", "--only", "decide")
+    assert (run.code, status in run.out) == (code, True), run.out
+    assert ("undecided: decide(which=other): verdict is unknown: " in run.out) == (code == 3)
+    row = json.loads(lab("run", "tiny", "--only", "decide", "--where", "which=same", "--again", "--json").out)
+    assert row["outputs"] == {"verdict": "holds"}
+
+
+def test_a_list_counts_what_did_not_end_well_and_shows_limits(lab, tmp_path):
+    more(tmp_path, CRASHING)
+    lab("run", "tiny", "--only", "crash", "--where", "i=1,2")
+    assert re.search(r"tiny +2 of +16 measured \(2 crash\)  A suite", lab("list").out)
+    listed = lab("list", "tiny").out
+    assert "2 of 16 measured (2 crash) with the code as it is now" in listed
+    assert "12 points; limits of a point: 60 s, 2048 MB" in listed
+
+
 def test_a_crash_in_the_store_is_not_forgotten_by_what_goes_on(lab, tmp_path):
     """As where a sweep is interrupted after a point that crashed."""
     more(tmp_path, CRASHING.replace("raise", "if i == 3: raise") + "    return {}\n")
@@ -214,6 +242,7 @@ def test_what_does_not_end_well_is_told_once_with_what_to_do(lab, tmp_path):
         (["run", "tiny", "--where", "q=1"], "there are n, kind"),
         (["run", "tiny", "--where", "n=3"], "it is 1, 2"),
         (["run", "tiny", "--where", "kidn=a"], "did you mean 'kind'?"),
+        (["run", "tiny", "--where", "n=1,2,kind=a"], "repeat the option for each axis: --where n=1,2 --where kind=a"),
         (["run", "tiny", "--only", "x"], "it has: measure"),
         (["run", "tiny", "--retry", "sad"], "time-out"),
         (["run", "tiny", "--retry", "crsh"], "did you mean 'crash'?"),

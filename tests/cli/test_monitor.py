@@ -117,7 +117,7 @@ def test_a_run_of_rules_over_a_system_is_a_test_of_its_own(workbench: Run, tmp_p
     assert workbench(*asked, "--to-test", test, "--quiet").code == 0
     found: dict[str, Any] = {"__file__": str(test)}
     exec(test.read_text(), found)
-    found["test_can_of_freezer"]()
+    found["test_shows_that_can_of_freezer_holds"]()
 
 
 @pytest.mark.parametrize("command", ["analyse", "buffers"])

@@ -108,6 +108,18 @@ def test_it_passes_as_it_is_written_and_says_what_is_wrong(cases: dict[str, Verd
     assert CASES[name][1] in text, text
 
 
+@pytest.mark.parametrize(
+    ("name", "of", "outcome"),
+    [("overflow", "no_overflow_of_late", "fails"), ("witness", "always_of_late", "holds_within_bounds"),
+     ("sequence", "sequence_equivalent_of_twice_thrice", "fails")],
+)  # fmt: skip
+def test_the_name_states_what_is_shown(cases: dict[str, Verdict], name: str, of: str, outcome: str) -> None:
+    """It passes as long as the fault is there."""
+    text = to_test(cases[name])
+    assert f"def test_shows_that_{of}_{outcome}():\n" in text
+    assert '; this test passes until that changes."""\n' in text
+
+
 @pytest.mark.slow
 def test_pytest_runs_a_file_of_many(cases: dict[str, Verdict], tmp_path: Path) -> None:
     path = tmp_path / "test_runs.py"
@@ -209,7 +221,7 @@ def test_texts_that_need_care() -> None:
     found = to_test([replace(verdict, pipeline="a b-c")])
     play(found)
     assert str(executed(found)["SOURCE"]).strip() == text.strip()
-    assert "def test_always_of_a_b_c():" in found
+    assert "def test_shows_that_always_of_a_b_c_fails():" in found
 
 
 @pytest.mark.parametrize(

@@ -153,23 +153,15 @@ def test_messages_end_without_traces_of_python():
     assert not re.search(r"\(<|object at|Traceback", str(caught.value))
 
 
-@pytest.mark.parametrize(
-    ("none", "value", "shown", "domain"),
-    [
-        (int, 1, "int", "INT"), (bool, True, "bool", "BOOL"), (float, 0.5, "float", "FLOAT"), (str, "a", "str", "STR"),
-        (5, 1, "5", "INT"), ({"a": INT}, 1, "{'a': Integers()}", "INT"),
-    ],
-)  # fmt: skip
-def test_a_type_of_python_is_no_domain(none, value, shown, domain):
+@pytest.mark.parametrize("none", [5, {"a": INT}, "0..50", range(3), list])
+def test_another_object_is_no_domain(none):
     """Who follows the hint has a pipeline that runs, and the mistake is found where it is made."""
 
     def copy(x):
         return x
 
-    with pytest.raises(
-        TypingError, match=re.escape(f"={shown} is not a domain\n  hint: write a domain: x=wb.{domain}")
-    ):
+    with pytest.raises(TypingError, match=r"^x=.* is not a domain\n  hint: write a domain: x=wb.INT$"):
         wb.pipeline(x=none)(copy)
-    assert wb.run(wb.pipeline(x=getattr(wb, domain))(copy), {"x": [value]}) == {"out": [value]}
+    assert wb.run(wb.pipeline(x=wb.INT)(copy), {"x": [1]}) == {"out": [1]}
     with pytest.raises(TypingError, match="domain=int is not a domain"):
         wb.processors.Cast(int)  # type: ignore[arg-type]

@@ -58,6 +58,31 @@ def test_mistakes_are_named(mistake, word):
         mistake()
 
 
+@pytest.mark.parametrize(
+    ("mistake", "what", "hint"),
+    [
+        (lambda: make(timeout=5), "timeout: expected an Output, not 5", "a limit limits=lab.Limits(seconds=60)"),
+        (lambda: make(limits=5), "limits: expected a Limits, not 5", "write limits=lab.Limits(seconds=60)"),
+        (lambda: make(repaet=3), "repaet: expected an Output", "did you mean 'repeat'"),
+        (lambda: make(zzz=1), "zzz: expected an Output", "options are: limits, repeat, persistent, warm_up, needs"),
+        (lambda: make(outputs=[Output("y")]), "outputs: expected a Mapping", "write outputs={'seconds'"),
+        (lambda: make(region={"k": [1]}), "region: expected a Region, not {'k'", "write lab.Region(k=["),
+        (lambda: make().plot("p", of="square", x="n", y="y"), "plot 'p': expected a Statistic", "y=lab.median('y')"),
+        (lambda: make().table("t", of="square", rows="n", cells=median("y")), "cells: expected a Mapping", "cells={"),
+        (lambda: make().table("t", of="square", rows="n", cells="y"), "cells: expected a Mapping", "cells={"),
+        (lambda: make().table("t", of="square", rows="n", cells={"y": "y"}), "table 't': expected a", "median('y')"),
+        (lambda: make().table("t", of="square", rows="n", cells={}, where="n"), "where: expected a Ma", "where={'k'"),
+        (lambda: make().table("t", of="square", rows="n", cells={}, z=1), "no option 'z'", "of, rows, cells, columns,"),
+        (lambda: make().plot("p", of="square", x="n", y=median("y"), z=1), "no option 'z'", "series, kind, log, where"),
+    ],
+)
+def test_an_argument_of_another_type_has_a_hint(mistake, what, hint):
+    with pytest.raises(InputError) as error:
+        mistake()
+    assert what in error.value.what
+    assert hint in error.value.hint
+
+
 def test_an_option_that_is_misspelt_is_an_error():
     with pytest.raises(InputError, match=r"no option 'titel'\n  hint: did you mean 'title'"):
         make().table("t", of="square", rows="n", cells={}, titel="Squares")
@@ -129,6 +154,12 @@ def test_a_missing_suite_names_those_that_there_are(make_lab, tmp_path):
         find_suite(tmp_path / "experiments", "two")
     with pytest.raises(SuiteError, match="no such folder"):
         find_suite(tmp_path / "elsewhere", "two")
+
+
+def test_limits_are_shown():
+    assert str(Limits()) == "60 s, 2048 MB"
+    assert str(Limits(0.5, 2.0, None)) == "0.5 s, 2 s of CPU time"
+    assert str(Limits(None, None, None)) == "no limits"
 
 
 def test_limits_have_defaults():

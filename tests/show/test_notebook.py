@@ -85,6 +85,16 @@ def test_an_error_is_its_message_and_the_line_of_the_user(monkeypatch: pytest.Mo
     line = 'wb.run(late(), [{"x": 1}, {"x": "seven"}])'
     place, *said = found.value._render_traceback_()
     assert (place.partition(": ")[2], said, repr(found.value)) == (line, [message], f"<{message}>")
+    with pytest.raises(wb.WorkbenchError) as found:
+
+        @wb.pipeline(x=wb.STR)
+        def ratio(x):
+            first = wb.processors.Trim(1)(x).named("first")
+            return first / 2
+
+    place, *said = found.value._render_traceback_()
+    assert place.partition(": ")[2] == "return first / 2"
+    assert said[0].startswith("TypingError: pipeline ratio: processor 'ratio' on first: str: '/' needs numbers")
     monkeypatch.setenv("WORKBENCH_DEBUG", "1")
     assert len(found.value._render_traceback_()) > 3
 

@@ -86,6 +86,19 @@ def test_settings_bound_models_of_rules() -> None:
     assert wb.check(needs_three, "never(D)", fractions).outcome is wb.Outcome.FAILS
 
 
+@pytest.mark.parametrize("function", [*FUNCTIONS[:-3], lambda p, **more: wb.check(p, "liveness", **more),
+                                      lambda p, **more: wb.equiv(p, p, **more), wb.problems])  # fmt: skip
+def test_settings_are_no_keywords_of_their_own(function: Callable[..., Any]) -> None:
+    program = wb.parse(TEXT).get()
+    with pytest.raises(InputError, match=r" has no option 'engine'\n  hint: write settings=wb.Settings") as refused:
+        function(program, q=1, engine="explicit")
+    settings = eval(refused.value.hint.removeprefix("write settings="))
+    assert settings == wb.Settings(q=1, engine="explicit")
+    function(program, settings=settings)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
+        function(program, foo=1)
+
+
 def test_other_arguments_of_a_wrong_kind_are_refused() -> None:
     program = wb.parse(TEXT).get()
     wrong: Any

@@ -65,7 +65,7 @@ WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
     "an arithmetic": (lambda _: wb.Settings(integers="cheked"), "did you mean 'checked'"),  # type: ignore[arg-type]
     "an environment": (lambda _: wb.Environment("alway"), "did you mean 'always'"),  # type: ignore[arg-type]
     "a device": (lambda p: wb.executors.Batch(p, device="cpuu"), "did you mean 'cpu'"),  # type: ignore[arg-type]
-    "a name": (lambda _: wb.chek, "did you mean|no 'chek'"),  # type: ignore[attr-defined]
+    "a name": (lambda _: wb.chek, "did you mean 'check'"),  # type: ignore[attr-defined]
 }
 
 

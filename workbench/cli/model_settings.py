@@ -57,9 +57,9 @@ def rule_settings(args: argparse.Namespace) -> Settings:
 
 
 def _decision(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the engine, its limits, and the strictness of verdicts, as arguments of `Settings`."""
+    """Return the engine, its work and limits, and the strictness of verdicts, as arguments of `Settings`."""
     names = {"engine": "engine", "seconds": "timeout", "memory_mb": "memory", "grow": "grow", "strict": "strict",
-             "strict_vacuity": "strict_vacuity"}  # fmt: skip
+             "strict_vacuity": "strict_vacuity", "count_states": "count_states"}  # fmt: skip
     arguments = {name: getattr(args, option, None) for name, option in names.items()}
     return {name: value for name, value in arguments.items() if value is not None}
 

@@ -144,8 +144,9 @@ def strictness_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict-vacuity", action="store_true", help="exit with 3 if a property holds vacuously")
 
 
-def examine_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option for examining verdicts."""
+def examination_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for examining verdicts."""
+    parser.add_argument("--count-states", action="store_true", help="also count the reachable states")
     parser.add_argument(
         "--rests-on", action="store_true",
         help="examine each verdict thoroughly: whether it is vacuous, and whether it holds for every N and Q",

@@ -105,7 +105,7 @@ def block(verdict: Verdict, *, brief: bool = True) -> str:
     if verdict.examined and not brief:
         lines.append(f"{INDENT}examined:")
         lines += [f"{INDENT}{item}" for item in verdict.examined]
-    lines.append(f"{INDENT}{verdict.seconds:.2f} s, {verdict.engine}")
+    lines.append(INDENT + ", ".join(filter(None, [f"{verdict.seconds:.2f} s", verdict.engine, verdict.size])))
     lines += [f"{INDENT}so far: {text}" for text in verdict.reached]
     lines += [f"{INDENT}try {text}" for text in verdict.advice]
     if verdict.counterexample:

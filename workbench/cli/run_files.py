@@ -24,7 +24,11 @@ NOTHING = "no run to show, so {} is not written"
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options for files with runs."""
     parser.add_argument("--html", metavar="FILE", help="write a page on which the runs can be walked through")
-    parser.add_argument("--to-test", metavar="FILE", help="write a pytest file that reproduces the runs")
+    parser.add_argument(
+        "--to-test",
+        metavar="FILE",
+        help="write a pytest file that reproduces the runs: it passes until they are repaired",
+    )
 
 
 def certificate_option(parser: argparse.ArgumentParser) -> None:

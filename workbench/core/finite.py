@@ -9,8 +9,8 @@ from workbench.core.domain import Anything, Domain, Integers, Reals, Texts
 from workbench.core.fields import MAX_KEYS, Map, Nullable, within
 
 FRACTION = (
-    "a model has no fractions: compare them inside one function, function f(v) = v / 2 > 0.5; or divide whole numbers"
-    " with div"
+    "a model has no fractions: divide whole numbers with div (// in Python); or compare them inside one function,"
+    ' function f(v) = v / 2 > 0.5 (wb.functions.Function("f", 1, lambda v: v / 2 > 0.5) in Python)'
 )
 """The advice about fractions, which models have only inside functions."""
 ADVICE: tuple[tuple[type[Domain], str], ...] = (

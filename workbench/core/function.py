@@ -16,6 +16,7 @@ from typing import Any, overload
 
 from workbench.core import maps, ops
 from workbench.core.domain import (
+    Anything,
     Bool,
     Domain,
     Integer,
@@ -354,6 +355,16 @@ def fits(result: Domain, domain: Domain) -> bool:
     if isinstance(result, Tuple) and isinstance(domain, Tuple) and len(result.fields) == len(domain.fields):
         return all(map(fits, result.fields, domain.fields))
     return False
+
+
+def is_part(carried: Domain, declared: Domain) -> bool:
+    """Whether a domain is the declared one, up to ranges of whole numbers that are narrower."""
+    if isinstance(declared, Anything):
+        return True
+    if isinstance(carried, Tuple) and isinstance(declared, Tuple):
+        return len(carried.fields) == len(declared.fields) and all(map(is_part, carried.fields, declared.fields))
+    narrower = isinstance(declared, Range | Integers) and isinstance(carried, Range) and fits(carried, declared)
+    return narrower or same_domain(carried, declared)
 
 
 def _fit(value: Any, domain: Domain, conditions: Sequence[Term], checked: bool) -> Any:

@@ -496,6 +496,6 @@ def describe_other_object(item: object) -> PipelineError:
     """Return the error for an object that is not a program."""
     hint = "pass a pipeline: wb.load(FILE), or wb.parse(TEXT).get(); or rules: wb.rules.parse_rules(TEXT)"
     if callable(item):
-        hint = "declare the inputs: @wb.pipeline(x=wb.INT) above def name(x): return ..."
+        hint = "declare the inputs: @wb.pipeline above def name(x: int): return ..."
     kind = "the processor " if isinstance(item, Processor) else ""
     return PipelineError(f"expected a program, not {kind}{item!r}", hint=hint)

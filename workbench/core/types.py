@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import types
 from dataclasses import dataclass
+from typing import Any, Literal, Union, get_args, get_origin
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts
+from workbench.core.fields import Nullable
 from workbench.errors import TypingError
 
 
@@ -56,3 +59,19 @@ def type_row(domain: Domain) -> TypeRow:
     if domain not in _ROWS:
         raise TypingError(f"no attribute has the type {domain}")
     return _ROWS[domain]
+
+
+def python_domain(hint: Any) -> Domain | None:
+    """Return the domain of a type in Python; None for what is no type.
+
+    Types are domains, bool, int, float, str, `Literal["a", "b"]`, and these `| None`.
+    """
+    if isinstance(hint, Domain):
+        return hint
+    if get_origin(hint) is Literal and all(isinstance(each, str) for each in get_args(hint)):
+        return Enum(get_args(hint))
+    if get_origin(hint) in (Union, types.UnionType):
+        inner = [each for each in get_args(hint) if each is not type(None)]
+        domain = python_domain(inner[0]) if len(inner) == 1 else None
+        return domain and Nullable(domain)
+    return LITERALS.get(hint) if isinstance(hint, type) else None

@@ -25,6 +25,11 @@ def list_required(function: Callable[..., Any]) -> frozenset[str]:
     return frozenset(name for name in names_of(function) if parameters[name].default is inspect.Parameter.empty)
 
 
+def list_keywords(function: Callable[..., Any]) -> list[str]:
+    """Return the names of the parameters that are passed by name only."""
+    return [name for name, each in inspect.signature(function).parameters.items() if each.kind is each.KEYWORD_ONLY]
+
+
 @cache
 def takes_all(function: Callable[..., Any]) -> bool:
     """Whether the function has a `**rest`."""

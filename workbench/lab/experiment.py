@@ -49,6 +49,10 @@ class Limits:
     cpu_seconds: float | None = None
     memory_mb: int | None = 2048
 
+    def __str__(self) -> str:
+        parts = {"{:g} s": self.seconds, "{:g} s of CPU time": self.cpu_seconds, "{} MB": self.memory_mb}
+        return ", ".join(form.format(limit) for form, limit in parts.items() if limit is not None) or "no limits"
+
 
 @dataclass(frozen=True)
 class Prerequisite:

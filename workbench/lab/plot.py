@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.errors import SuiteError
+from workbench.errors import SuiteError, check_kind
 from workbench.lab import sql
 from workbench.lab.experiment import Experiment
 from workbench.lab.result import OF_GPUS
@@ -67,6 +67,7 @@ class Plot:
                 raise SuiteError(f"{where}: experiment '{self.experiment.name}' has no axis '{axis}'")
         if self.x is not None:
             check_column(self.experiment, self.x, where)
+        check_kind(self.y, Statistic, f"write y=lab.median({str(self.y)!r})", where)
         if self.is_grouped and not self.y.word:
             raise SuiteError(f"{where}: `only` may find several values", hint="use median")
         check_statistic(self.experiment, replace(self.y, of_numbers=self.y.word != "number"), where)

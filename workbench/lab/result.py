@@ -18,6 +18,7 @@ class Status(StrEnum):
     WRONG = "wrong verdict"
     TIMEOUT = "time-out"
     MEMORY = "out of memory"
+    UNDECIDED = "undecided"
     CRASH = "crash"
     REFUSED = "refused"
 
@@ -87,7 +88,8 @@ class Result:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value for JSON: numbers that are not finite become texts, numpy values become Python values."""
+    """Convert a value for JSON: verdicts and numbers that are not finite become texts, numpy values those of Python."""
+    value = getattr(value, "outcome", value)
     if hasattr(value, "item") and not isinstance(value, bool | int | float | str):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

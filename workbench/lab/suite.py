@@ -22,7 +22,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypedDict, TypeVar, Unpack
 
-from workbench.errors import SuiteError, refuse_unknown
+from workbench.errors import SuiteError, check_kind, did_you_mean, refuse_unknown
+from workbench.lab.calls import list_keywords
 from workbench.lab.claim import Claim, Judge, Macro
 from workbench.lab.experiment import Experiment, Limits, Output, Prerequisite
 from workbench.lab.plot import Plot
@@ -83,12 +84,20 @@ class Suite:
         **more_outputs: Output,
     ) -> Callable[[F], F]:
         """Decorate a function that is measured at each point of the region; see `Experiment`."""
+        limits = Limits() if limits is None else limits
+        check_kind(region, Region, "write lab.Region(k=[1, 2, 3])", "region")
+        check_kind(limits, Limits, "write limits=lab.Limits(seconds=60)", "limits")
+        check_kind(outputs or {}, Mapping, "write outputs={'seconds': lab.Output('time', 's')}", "outputs")
+        named = {**(outputs or {}), **more_outputs}
+        for name, output in named.items():
+            hint = did_you_mean(name, list_keywords(Suite.experiment), "options are: ")
+            hint += f"; an output is {name}=lab.Output('description'), and a limit limits=lab.Limits(seconds=60)"
+            check_kind(output, Output, hint, name)
 
         def add(function: F) -> F:
             prerequisites = [needs] if callable(needs) else list(needs)
-            named = {**(outputs or {}), **more_outputs}
             self._add(self.experiments, Experiment(
-                function.__name__, function, region, named, limits or Limits(), repeat, expected, persistent, warm_up,
+                function.__name__, function, region, named, limits, repeat, expected, persistent, warm_up,
                 tuple(self._prerequisite(make) for make in prerequisites), page, (function.__doc__ or "").strip(),
             ), _IDENTIFIER)  # fmt: skip
             return function
@@ -121,8 +130,9 @@ class Suite:
         **options: Unpack[DisplayFields],
     ) -> Table:
         """Add a table of results; see `Table`."""
-        title, where, doc = _complete(name, options)
+        title, where, doc = _complete(name, Suite.table, options)
         axes = (rows,) if isinstance(rows, str) else tuple(rows)
+        check_kind(cells, Mapping, "write cells={'seconds': lab.median('cpu_seconds')}", "cells")
         table = Table(name, title, self.get(of), axes, dict(cells), columns, where, tuple(beside), doc)
         return self._add(self.tables, table)
 
@@ -139,7 +149,7 @@ class Suite:
         **options: Unpack[DisplayFields],
     ) -> Plot:
         """Add a plot of results; see `Plot`."""
-        title, where, doc = _complete(name, options)
+        title, where, doc = _complete(name, Suite.plot, options)
         return self._add(self.plots, Plot(name, title, self.get(of), y, x, series, kind, log, where, doc))
 
     def claim(self, text: str) -> Callable[[Judge], Judge]:
@@ -193,8 +203,10 @@ class Suite:
         return item
 
 
-def _complete(name: str, options: DisplayFields) -> tuple[str, Chosen, str]:
+def _complete(name: str, method: Callable[..., Any], options: DisplayFields) -> tuple[str, Chosen, str]:
     """Return the title, the selection and the text of a table or plot; the title defaults to its name."""
     for each in options:
-        refuse_unknown("option", each, DisplayFields.__annotations__)
-    return options.get("title") or name, dict(options.get("where") or {}), options.get("doc", "")
+        refuse_unknown("option", each, [*list_keywords(method), *DisplayFields.__annotations__])
+    where = options.get("where") or {}
+    check_kind(where, Mapping, "write where={'k': [1, 2]}", "where")
+    return options.get("title") or name, dict(where), options.get("doc", "")

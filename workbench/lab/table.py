@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.errors import SuiteError
+from workbench.errors import SuiteError, check_kind
 from workbench.lab import sql
 from workbench.lab.experiment import Experiment
 from workbench.lab.region import Scalar
@@ -273,6 +273,7 @@ def check_statistic(experiment: Experiment, statistic: Statistic, where: str) ->
     ------
     SuiteError: the statistic does not fit.
     """
+    check_kind(statistic, Statistic, f"write lab.median({str(statistic)!r})", where)
     column = statistic.column
     check_column(experiment, column, where)
     texts = {**dict.fromkeys(MEASURES, float), **dict.fromkeys(("id", "status"), str)}

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.builder import BuiltStream
-from workbench.core.domain import Anything, Domain, Enum, Integers, Range, Reals, Texts, Value
-from workbench.core.fields import Tuple
-from workbench.core.function import LIBRARY, Function, fits, same_domain
+from workbench.core.domain import Domain, Enum, Reals, Texts, Value
+from workbench.core.function import LIBRARY, Function, is_part
 from workbench.core.mistakes import FollowUp, Mistakes
 from workbench.core.pipeline import Pipeline
 from workbench.core.readable import plural
@@ -243,7 +242,7 @@ def _output_names(syntax: s.PipelineSyntax) -> list[str]:
 def _check_output(
     syntax: s.PipelineSyntax, port: s.PortSyntax, declared: Domain, carried: Domain, returned: str
 ) -> None:
-    if isinstance(declared, Anything) or _is_part(carried, declared):
+    if is_part(carried, declared):
         return
     hint = f"declare {f'{port.name}: ' if port.name else '-> ' * (len(syntax.outputs) == 1)}{carried}"
     if declared.numeric and carried.numeric:
@@ -253,14 +252,6 @@ def _check_output(
     if isinstance(declared, Enum) and isinstance(carried, Texts):
         hint = f"several types have such constants: write the 'if' in the pipeline, or {hint}"
     raise port.error(f"pipeline {syntax.name} is declared to return {declared}, but it returns {carried}", hint)
-
-
-def _is_part(carried: Domain, declared: Domain) -> bool:
-    """Whether a domain is the declared one, up to ranges of whole numbers that are narrower."""
-    if isinstance(carried, Tuple) and isinstance(declared, Tuple):
-        return len(carried.fields) == len(declared.fields) and all(map(_is_part, carried.fields, declared.fields))
-    narrower = isinstance(declared, Range | Integers) and isinstance(carried, Range) and fits(carried, declared)
-    return narrower or same_domain(carried, declared)
 
 
 def _list_names(hint: str, known: list[str]) -> str:

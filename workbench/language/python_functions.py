@@ -8,17 +8,15 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
-from workbench.core.domain import FLOAT, Domain, Enum
-from workbench.core.fields import Nullable
+from workbench.core.domain import FLOAT, Domain
 from workbench.core.function import Function
 from workbench.core.mistakes import FollowUp, Mistakes
 from workbench.core.term import python_value
-from workbench.core.types import LITERALS
+from workbench.core.types import python_domain
 from workbench.errors import did_you_mean
 from workbench.language import syntax as s
 from workbench.named_files import find_named
@@ -98,12 +96,7 @@ def _domain(name: str, hint: Any) -> Domain:
     """Return the domain of an annotation; raise TypeError for one that the language does not have."""
     if hint is None:
         raise TypeError(f"'{name}' has none")
-    if get_origin(hint) is Literal and all(isinstance(each, str) for each in get_args(hint)):
-        return Enum(get_args(hint))
-    if get_origin(hint) in (Union, types.UnionType):
-        inner = [each for each in get_args(hint) if each is not type(None)]
-        if len(inner) == 1:
-            return Nullable(_domain(name, inner[0]))
-    if isinstance(hint, type) and hint in LITERALS:
-        return LITERALS[hint]
+    domain = python_domain(hint)
+    if domain is not None:
+        return domain
     raise TypeError(f"'{name}' is {getattr(hint, '__name__', hint)}, which the language does not have")

@@ -67,11 +67,16 @@ def _(program: Loaded) -> str:
 @html.register
 def _(verdict: Verdict) -> str:
     """Return the page of `--html` in a frame, with the run as text below it."""
-    lines = "".join(f"<li>{escape(line)}</li>" for line in verdict.rests_on)
+    lines = "".join(f"<li>{escape(line)}</li>" for line in _list_grounds(verdict))
     summary = f"<p><b>{escape(repr(verdict).strip('<>'))}</b></p><ul>{lines}</ul>"
     if verdict.run is None:
         return summary
     return summary + _frame(explorer([verdict]), render_timeline(verdict.run, width=WIDTH))
+
+
+def _list_grounds(verdict: Verdict) -> list[str]:
+    """Return what the verdict rests on, and the number of states if it was counted."""
+    return [*verdict.rests_on, *filter(None, [verdict.size])]
 
 
 @html.register
@@ -82,7 +87,7 @@ def _(run: Trace) -> str:
 
 def text(item: Verdict | Trace) -> str:
     """Return what `print` shows: what the verdict rests on, and the run as a timeline."""
-    grounds = [f"- {line}" for line in item.rests_on] if isinstance(item, Verdict) else []
+    grounds = [f"- {line}" for line in _list_grounds(item)] if isinstance(item, Verdict) else []
     run = item.run if isinstance(item, Verdict) else item
     timeline = [] if run is None else ["", render_timeline(run, width=WIDTH)]
     return "\n".join([repr(item).strip("<>"), *grounds, *timeline]).rstrip()

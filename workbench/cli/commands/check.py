@@ -38,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     run_files.options(parser)
     run_files.certificate_option(parser)
-    o.examine_option(parser)
+    o.examination_options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -37,7 +37,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--compat", choices=("trex",), help="for rules: give the second rules the semantics of T-Rex")
     run_files.options(parser)
     run_files.certificate_option(parser)
-    o.examine_option(parser)
+    o.examination_options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from workbench.cli.lab.suites import open_lab, place_options, warn
@@ -43,10 +44,14 @@ def execute(args: argparse.Namespace) -> int:
 
 def _state(lab: Lab, program: str = "") -> str:
     from workbench.lab.plan import SweepPlan
+    from workbench.lab.result import Status
 
     plan = SweepPlan.of(lab, program=program)
     warn(plan.broken)
-    return f"{plan.measured:>6} of {len(plan.wanted):>6} measured"
+    failures = Counter(plan.done.get(task.id, Status.OK) for task in plan.wanted)
+    del failures[Status.OK]
+    ended = ", ".join(f"{count} {status}" for status, count in failures.items())
+    return f"{plan.measured:>6} of {len(plan.wanted):>6} measured{f' ({ended})' if ended else ''}"
 
 
 def _show_suite(lab: Lab) -> None:
@@ -60,7 +65,7 @@ def _show_suite(lab: Lab) -> None:
             text = ", ".join(map(str, values[:8])) + (", ..." if len(values) > 8 else "")
             print(f"    {axis}: {text}")
         times = f", each measured {experiment.repeat} times" if experiment.repeat > 1 else ""
-        print(f"    {plural(len(experiment.region), 'point')}{times}")
+        print(f"    {plural(len(experiment.region), 'point')}{times}; limits of a point: {experiment.limits}")
         for name, output in experiment.outputs.items():
             print(f"    -> {name}{f' ({output.unit})' if output.unit else ''}: {output.description}")
     products = {what: ", ".join(getattr(suite, what)) for what in ("tables", "plots", "claims", "macros")}

@@ -32,7 +32,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("suite", help="its name")
     engine_options(parser)
     parser.add_argument("--only", action="append", default=[], metavar="EXPERIMENT", help="only this one (repeatable)")
-    parser.add_argument("--where", action="append", default=[], metavar="AXIS=VALUE,...", help="only these points")
+    parser.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="AXIS=VALUE,...",
+        help="only these points (repeat it for each axis)",
+    )
     parser.add_argument(
         "--id", action="append", default=[], metavar="KEY", help="only this result's point (repeatable)"
     )
@@ -190,6 +196,9 @@ def select_values(lab: Lab, conditions: Sequence[str]) -> dict[str, tuple[Scalar
         for value in value_texts:
             if value not in axes[axis]:
                 hint = did_you_mean(value, axes[axis], "it is ")
+                if value.partition("=")[0] in axes:
+                    repeated = text.replace(f",{value}", f" --where {value}")
+                    hint = f"repeat the option for each axis: --where {repeated}"
                 raise InputError(f"--where {text}: '{axis}' is never {value}", hint=hint)
         selection[axis] = (*selection.get(axis, ()), *(axes[axis][value] for value in value_texts))
     return selection

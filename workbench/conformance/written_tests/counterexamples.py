@@ -62,8 +62,10 @@ def _add(file: WrittenFile, verdict: Verdict, folder: str | Path) -> None:
     else:
         lines = _of_pipelines(file, run, verdict, folder)
     word = "holds only within its bounds" if verdict.outcome is Outcome.WITHIN_BOUNDS else str(verdict.outcome)
-    name = f"test_{identifier(verdict.property.partition('(')[0])}_of_{identifier(verdict.pipeline)}"
-    file.test(name, f"{verdict.property} {word}{f': {run.shows}' if run.shows else ''}", lines)
+    words = (verdict.property.partition("(")[0], "of", verdict.pipeline, verdict.outcome)
+    name = f"test_shows_that_{'_'.join(map(identifier, words))}"
+    shows = f": {run.shows}" if run.shows else ""
+    file.test(name, f"{verdict.property} {word}{shows}; this test passes until that changes", lines)
 
 
 def _of_pipelines(file: WrittenFile, run: Trace, verdict: Verdict, folder: str | Path) -> Iterator[str]:

@@ -105,8 +105,13 @@ def _measure(experiment: Experiment, task: Frame) -> dict[str, Any]:
         for name, expectation in experiment.expectation(task["point"]).items()
         if outputs.get(name) != plain(expectation)
     ]
-    status = Status.WRONG if differing else Status.OK
-    return {"status": str(status), "outputs": outputs, "reason": "; ".join(differing)}
+    undecided = [
+        f"{name} is unknown: {value.reason}"
+        for name, value in result.items()
+        if getattr(value, "outcome", "") == "unknown"  # a verdict, whose class takes long to import
+    ]
+    status = Status.UNDECIDED if undecided else Status.WRONG if differing else Status.OK
+    return {"status": str(status), "outputs": outputs, "reason": "; ".join(undecided or differing)}
 
 
 def check_outputs(experiment: Experiment, result: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import NOTHING, Emission, Machine, Maybe, Processor, Slot, State, slots_of
 from workbench.core.strict_values import mark_computed, strictly
 from workbench.core.term import FALSE, TRUE, var
-from workbench.errors import PipelineError, TypingError
+from workbench.errors import PipelineError, TypingError, check_kind
 from workbench.processors.held.group import Group
 from workbench.processors.prefix import Prefix
 
@@ -62,6 +62,8 @@ class SingleHolder(Holder):
 def wrap(where: str, inner: Processor | Pipeline) -> Processor:
     """Return the inner processor of `where`, which must have one output; a pipeline becomes a group."""
     processor = Group(inner) if isinstance(inner, Pipeline) else inner
+    hint = "write a processor, such as wb.processors.Cumulate(wb.functions.ADD), or a pipeline"
+    check_kind(processor, Processor, hint, f"the inner processor of a {where}")
     if isinstance(processor, Group) and processor.faults:
         raise PipelineError(
             f"pipeline {processor.body.name} has faults, and is used in a {where}",

@@ -24,7 +24,7 @@ from workbench.language import AnyProgram, program_of
 from workbench.processors.held.group import flatten
 from workbench.processors.held.history import History
 from workbench.verify.answer.problem import equiv
-from workbench.verify.answer.settings import Settings, require_settings
+from workbench.verify.answer.settings import Settings, refuse_loose_settings, require_settings
 from workbench.verify.answer.trace import Trace, TraceStep
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
@@ -46,6 +46,7 @@ class NotCertified(Refused):
         self.verdict = verdict
 
 
+@refuse_loose_settings
 def certify(pipeline: AnyProgram, history: int | None = None, settings: Settings | None = None) -> Certificate:
     """Certify that a pipeline (of one input, or of one processor) may be pipelined.
 

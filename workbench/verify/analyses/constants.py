@@ -21,7 +21,7 @@ from workbench.language import AnyProgram, program_of
 from workbench.verify.analyses.sampling import Sampled
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import events_of, replay_inputs
-from workbench.verify.answer.settings import Settings, require_settings
+from workbench.verify.answer.settings import Settings, refuse_loose_settings, require_settings
 from workbench.verify.answer.trace import Trace, plain
 from workbench.verify.answer.verdict import Outcome, Verdict, discount_early
 from workbench.verify.ask.properties import Property, invariant, pipe_named
@@ -63,6 +63,7 @@ def always_carries(pipe: str, value: Value) -> Property:
     return invariant(f"{pipe} is constant", term, f"'{pipe}' carries another value")
 
 
+@refuse_loose_settings
 def constants(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[Finding, ...]:
     """Find the `PipeBehaviour` of every pipe that a processor feeds, in topological order.
 

@@ -40,7 +40,7 @@ from workbench.verify.analyses.truncate import (
 )
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import events_of
-from workbench.verify.answer.settings import Settings, require_settings
+from workbench.verify.answer.settings import Settings, refuse_loose_settings, require_settings
 from workbench.verify.answer.verdict import BOUNDS_EARLY, Outcome, Verdict, discount_early
 from workbench.verify.finding import BEFORE_OVERFLOW, Finding
 
@@ -188,6 +188,7 @@ def _list_lines(paths: DeadPaths, needed: Sequence[Finding]) -> Iterator[str]:
         yield _report_reduced(paths.reduced).line
 
 
+@refuse_loose_settings
 def dead_paths(pipeline: AnyProgram, settings: Settings | None = None) -> DeadPaths:
     """Find everything that can be deleted without changing the output, and a counterexample for everything else.
 

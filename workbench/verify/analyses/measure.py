@@ -33,7 +33,7 @@ from workbench.processors.held.group import flatten
 from workbench.verify.analyses.tagging import FIRST, tag_events
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import replay_inputs
-from workbench.verify.answer.settings import Settings, require_settings
+from workbench.verify.answer.settings import Settings, refuse_loose_settings, require_settings
 from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.formula import Formula, atom, build
@@ -161,6 +161,7 @@ def latency_below(source: str, output: str, k: int) -> Property:
     return Property(f"latency({source}, {output}) < {k}", question)
 
 
+@refuse_loose_settings
 def latency(pipeline: AnyProgram, source: str, output: str, settings: Settings | None = None) -> Finding:
     """Measure the maximum number of steps from an event of an input to an output event that it causes.
 
@@ -194,6 +195,7 @@ def _untag(pipeline: Pipeline, source: str, trace: Trace, shows: str) -> Trace:
     return replace(run, replay=trace.replay) if trace.gap else run
 
 
+@refuse_loose_settings
 def latencies(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[Finding, ...]:
     """Measure the latency from every input to every output that depends on it."""
     pipeline = program_of(pipeline).pipeline
@@ -226,6 +228,7 @@ def silent_steps() -> Property:
     return make_property("longest-silence", "longest", falls_silent, "no output comes, whatever the loop feeds")
 
 
+@refuse_loose_settings
 def longest_silence(pipeline: AnyProgram, settings: Settings | None = None, output: str | None = None) -> Finding:
     """Measure the maximum number of consecutive steps that carry an input event and no output event.
 

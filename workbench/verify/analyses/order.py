@@ -18,7 +18,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.language import AnyProgram, program_of
 from workbench.verify.answer.problem import check, refuse_full_columns
-from workbench.verify.answer.settings import Settings, require_settings
+from workbench.verify.answer.settings import Settings, refuse_loose_settings, require_settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.properties import Property, invariant, overflow_of, queue_named
@@ -46,6 +46,7 @@ def fits(queue: str) -> Property:
     )
 
 
+@refuse_loose_settings
 def order(pipeline: AnyProgram, settings: Settings | None = None) -> Finding:
     """Find what depends on the order in which the inputs' events arrive.
 

@@ -19,7 +19,7 @@ from workbench.language import AnyProgram, program_of
 from workbench.processors.held.group import flatten
 from workbench.processors.moore import Moore
 from workbench.verify.answer.problem import check
-from workbench.verify.answer.settings import Settings, require_settings
+from workbench.verify.answer.settings import Settings, refuse_loose_settings, require_settings
 from workbench.verify.answer.verdict import Outcome, Verdict, discount_early
 from workbench.verify.ask.properties import Property, invariant
 from workbench.verify.finding import BEFORE_OVERFLOW, Finding
@@ -36,6 +36,7 @@ def has_machines(pipeline: Program) -> bool:
     return any(isinstance(node.processor, Moore) for node in flatten(pipeline).nodes)
 
 
+@refuse_loose_settings
 def states(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[Finding, ...]:
     """Find the possible steps of a pipeline's machines, also in groups, but not inside slices and the like.
 

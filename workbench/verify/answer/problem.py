@@ -9,7 +9,9 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from workbench.budget import Budget, remaining
+from workbench.core.domain import Texts
 from workbench.core.fault import Fault
+from workbench.core.fields import within
 from workbench.core.kinds import Deferring, Keeping
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.program import Program
@@ -19,14 +21,15 @@ from workbench.ir.compose import outline
 from workbench.language import AnyProgram, Loaded, PropertySyntax, Source, parse_property, read_file
 from workbench.language.faults import faulty
 from workbench.language.properties import PROPERTIES
-from workbench.language.source import refuse_variables
+from workbench.language.source import check_names, refuse_variables
 from workbench.language.syntax import Expression
+from workbench.language.types import labels_within
 from workbench.processors.held.group import flatten
 from workbench.processors.held.warnings import report_warnings
 from workbench.tesla.rule_set import RuleSet, rules_or_program
 from workbench.verify.answer.check import NO_RUN, decide, make_undecided
 from workbench.verify.answer.prepare import prepare
-from workbench.verify.answer.settings import Settings, require_settings
+from workbench.verify.answer.settings import Settings, refuse_loose_settings, require_settings
 from workbench.verify.answer.verdict import Outcome, Verdict, grow
 from workbench.verify.ask.abstraction import find_calls
 from workbench.verify.ask.contracts import ContractHolds
@@ -113,6 +116,7 @@ class Problem:
     @cached_property
     def fitting(self) -> Settings:
         """The settings adjusted to the question: with enough integers, and capacities for queues side by side."""
+        self._check_names()
         settings = replace(self.settings, abstract=()).fit(*self.sides, properties=[self.syntax])
         try:
             settings = replace(settings, abstract=self._choose_calls(settings))
@@ -120,6 +124,13 @@ class Problem:
         except DomainError as error:
             settings, pipeline = self._with_enough_values(settings, error)
         return settings if len(self.sides) == 1 else _with_spread_capacities(settings, pipeline)
+
+    def _check_names(self) -> None:
+        """Raise LanguageError for an unknown name in the property, which a model that is refused would hide."""
+        e = self.syntax and self.syntax.argument
+        domains = [part for domain in flatten(self.subject).domains.values() for part in within(domain)]
+        if isinstance(e, Expression) and not any(isinstance(part, Texts) for part in domains):  # else texts are labels
+            check_names(e, self.subject.pipeline, labels_within(domains))
 
     def _with_enough_values(self, settings: Settings, error: DomainError) -> tuple[Settings, Pipeline]:
         """Return the pipeline, and settings with the N that a constant needs, if the verdict is the same for every N.
@@ -206,6 +217,7 @@ def _with_spread_capacities(settings: Settings, pipeline: Pipeline) -> Settings:
     return replace(settings, q=spread)
 
 
+@refuse_loose_settings
 def problem(
     subject: AnyProgram | RuleSet,
     prop: Property | Equivalence | PropertySyntax | str,
@@ -232,6 +244,7 @@ def problem(
     return Problem(subject, prop, require_settings(settings), syntax)
 
 
+@refuse_loose_settings
 def problems(
     source: AnyProgram | RuleSet, settings: Settings | None = None, more: Sequence[str] = ()
 ) -> tuple[Problem, ...]:
@@ -257,6 +270,7 @@ def problems(
     return tuple(problem(source, syntax, settings) for syntax in properties)
 
 
+@refuse_loose_settings
 def check(
     program: AnyProgram | RuleSet,
     prop: Property | Equivalence | PropertySyntax | str,
@@ -285,6 +299,7 @@ def check(
     return question.decide()
 
 
+@refuse_loose_settings
 def comparison(
     left: AnyProgram | RuleSet,
     right: AnyProgram | RuleSet,
@@ -306,6 +321,7 @@ def comparison(
     )
 
 
+@refuse_loose_settings
 def equiv(
     left: AnyProgram | RuleSet,
     right: AnyProgram | RuleSet,
@@ -325,6 +341,7 @@ def equiv(
     return comparison(left, right, mode, settings).decide()
 
 
+@refuse_loose_settings
 def tolerates(
     pipeline: AnyProgram,
     settings: Settings | None = None,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from numbers import Real
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 
 from workbench.core.domain import FLOAT, Integer, ModelScope, Overflowing, SomeFloats
 from workbench.core.pipeline import Pipeline
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from workbench.language import PropertySyntax
     from workbench.tesla.model.build import RuleBounds
 
+P = ParamSpec("P")
+R = TypeVar("R")
 MORE = (2, 4, 8, 16, 32)
 """Factors by which larger models multiply the initial capacity of queues."""
 GROWING = 5.0
@@ -151,6 +154,21 @@ class Settings:
             bounds = replace(bounds, capacity=self.q)
         still = bounds.still or self.environment.row.together
         return model_pipelines(programs, self.domain, bounds, still=still)
+
+
+def refuse_loose_settings(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function that refuses settings as keywords of its own with a hint."""
+
+    @wraps(function)
+    def call(*args: P.args, **options: P.kwargs) -> R:
+        if loose := options.keys() & Settings.__dataclass_fields__.keys():
+            settings = ", ".join(f"{name}={options[name]!r}" for name in options if name in loose)
+            raise InputError(
+                f"{function.__name__} has no option '{min(loose)}'", hint=f"write settings=wb.Settings({settings})"
+            )
+        return function(*args, **options)
+
+    return call
 
 
 def require_settings(settings: Settings | None) -> Settings:

@@ -266,6 +266,11 @@ class Verdict(Displayed):
         return len(self.witness.steps) - 1 if self.witness is not None and shortest else None
 
     @builtins.property
+    def size(self) -> str:
+        """The number of reachable states in words, if an engine counted them."""
+        return "" if self.reachable_states is None else plural(self.reachable_states, "reachable state")
+
+    @builtins.property
     def words(self) -> str:
         """The outcome, and whether it is vacuous."""
         is_vacuous = self.vacuity is not None and self.outcome is not Outcome.UNKNOWN

@@ -34,7 +34,7 @@ from workbench.verify.answer.grounds import (
 )
 from workbench.verify.answer.problem import refuse_full_columns
 from workbench.verify.answer.replay import show_growth, show_overflow
-from workbench.verify.answer.settings import Settings, require_settings
+from workbench.verify.answer.settings import Settings, refuse_loose_settings, require_settings
 from workbench.verify.answer.trace import ROUNDS, Trace
 from workbench.verify.answer.verdict import Outcome, worst_exit_code
 from workbench.verify.ask.properties import under_assumptions
@@ -183,6 +183,7 @@ class Buffers(Displayed):
         }
 
 
+@refuse_loose_settings
 def buffers(pipeline: AnyProgram, settings: Settings | None = None, max: int = MAXIMUM) -> Buffers:
     """Find the smallest capacity of each queue of a pipeline.
 

@@ -19,7 +19,7 @@ from workbench.ir.compose import outline
 from workbench.language import PROPERTIES, AnyProgram, PropertySyntax, program_of
 from workbench.smv.system import SmvSystem, read_system
 from workbench.verify.answer.problem import Problem, problem
-from workbench.verify.answer.settings import Settings, require_settings
+from workbench.verify.answer.settings import Settings, refuse_loose_settings, require_settings
 from workbench.verify.answer.verdict import Ground, Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import Equivalence
@@ -29,6 +29,7 @@ from workbench.verify.monitor.binding import Undecided, drive
 from workbench.verify.monitor.driven_inputs import Driven
 
 
+@refuse_loose_settings
 def monitor(
     system: SmvSystem | str,
     pipeline: AnyProgram,
