@@ -7,7 +7,7 @@ rows of these backends (`table`), and are None where they are not given.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
 from os import PathLike
@@ -243,7 +243,7 @@ class RunOptions:
             clock=self.clock(), dated=self.time_format is not None, header=tuple(map(str.strip, header)),
             pattern=self.pattern, xml=self.xml, nulls=nulls, delimiter=self.delimiter, quote=self.quote,
             decimal=self.decimal, thousands=self.thousands, encoding=self.encoding, skip_lines=self.skip_lines,
-            comment=self.comment, follow=follower or self._follower(),
+            comment=self.comment, follow=follower or (self.follower() if self.follow else None),
         )  # fmt: skip
         reading = resolve_reading(reading)
         if self.time is None or program is None:
@@ -251,12 +251,11 @@ class RunOptions:
         times = {port.name: self.time for port in program.ports.inputs if port.clock}
         return replace(reading, columns={**times, **reading.columns})
 
-    def _follower(self) -> Follower | None:
-        if not self.follow:
-            return None
+    def follower(self, report: Callable[[str], object] = bool) -> Follower:
+        """Return the reader of a log that is followed from its beginning."""
         from workbench.events.follow import Follower, find_followed_file
 
-        return Follower(find_followed_file(self.input))
+        return Follower(find_followed_file(self.input), report=report)
 
     def clock(self, late: str | int | float | None = None) -> Clock:
         """Return the parser of event times in the log; see `Clock`."""
