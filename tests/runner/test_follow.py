@@ -216,6 +216,18 @@ def test_a_pipeline_that_is_stopped_before_its_file_has_a_byte(log, tmp_path, mo
     assert resume(log, out, 2) == "total\n1\n3\n"
 
 
+def test_a_note_reports_that_the_run_follows(log, tmp_path, monkeypatch, caplog) -> None:
+    """It comes after the rows that were there, and once."""
+    append(log, 1)
+    with caplog.at_level("INFO", "workbench"):
+        stop(monkeypatch, log, tmp_path / "out.csv")
+        assert caplog.messages.count(f"following {log}") == 1
+        caplog.clear()
+        append(log, 2)
+        resume(log, tmp_path / "out.csv", 1)
+        assert f"following {log}" not in caplog.messages
+
+
 def test_a_stop_before_there_is_a_file_saves_nothing(tmp_path, monkeypatch) -> None:
     out = tmp_path / "out.csv"
     for program in (SUMS, rule_set(tmp_path)):

@@ -129,6 +129,7 @@ class Follower:
     file: FollowedFile | None = field(default=None, init=False, compare=False)
     waiting: deque[FollowedFile] = field(default_factory=deque, init=False, compare=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False, compare=False, repr=False)
+    _has_rested: bool = field(default=False, init=False, compare=False)
 
     def files(self) -> Iterator[FollowedFile]:
         """Yield the files, one after the other."""
@@ -168,7 +169,10 @@ class Follower:
             return any(each.has_content() for each in self.waiting)
 
     def rest(self) -> None:
-        """Wait for new bytes."""
+        """Wait for new bytes; the first time, report that all rows so far have been read."""
+        if self.file is not None and not self._has_rested:
+            self._has_rested = True
+            self.report(f"following {self.path}")
         checkpoint()
         time.sleep(POLL)
 
