@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 AUTO = "auto"
 """The value of `backend` that selects one by the program and the log."""
 PIPELINES, RULES, TIMES = "pipelines", "rules", "rules and pipelines with a clock"
+TWO_COLUMNS = (
+    "for a key of two columns, first write one that joins them, with --carry for the columns that are needed then:"
+    ' pipeline joint(a: str, b: str) -> key: str { return a + "/" + b }'
+)
+"""The advice for a key of two columns."""
 CLOCKS, FACTS = "rules and pipelines with rules in them", "programs that query facts"
 """The kinds of programs that an option may be restricted to; rules have a clock, and may query facts."""
 
@@ -289,7 +294,7 @@ def check_value(name: str, value: Any) -> None:
     allowed = tuple(each for kind in kinds for each in KINDS[kind][0])
     if not isinstance(value, allowed) or (isinstance(value, bool) and "bool" not in kinds):
         words = " or ".join(dict.fromkeys(KINDS[kind][1] for kind in kinds if kind != "None"))
-        more = "; a key of two columns needs a column with both" * (name == "key")
+        more = f"; {TWO_COLUMNS}" if name == "key" else ""
         raise InputError(f"the option {name} cannot be {value!r}", hint=f"expected {words}{more}")
     if name in LEAST and value is not None and value < LEAST[name]:
         raise InputError(f"the option {name} cannot be {value!r}", hint=f"expected a number of at least {LEAST[name]}")
