@@ -82,6 +82,8 @@ class RunOptions:
     """The format of the output, whatever its name."""
     output_delimiter: str = ""
     """The separator of CSV cells in the output: a character, or `tab`; default: a comma."""
+    output_decimal: str = ""
+    """The decimal mark of CSV cells in the output: `,` or `.`, the default; with a comma, semicolons separate cells."""
     header: str | Sequence[str] = ()
     """The columns of a CSV file without a header line."""
     pattern: str = ""

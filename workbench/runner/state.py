@@ -50,7 +50,7 @@ DECISIVE = (
     "columns", "null", "header", "pattern", "xml", "delimiter", "quote", "decimal", "thousands",
     "encoding", "skip_lines", "comment", "integers", "steps", "key", "with_row", "carry", "only_true", "time",
     "time_unit", "time_format", "year", "late", "compat", "with_sources", "passed", "output_format",
-    "output_delimiter",
+    "output_delimiter", "output_decimal",
 )  # fmt: skip
 """The options that determine the output, besides those that change the program."""
 AFRESH = "name another --state, or remove this one to start afresh"
