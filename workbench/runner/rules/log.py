@@ -91,6 +91,11 @@ class RuleLog:
             raise InputError(what, hint=did_you_mean(name, self.rules.events))
         return declared, path
 
+    def named_types(self, logs: Sequence[LogSource]) -> set[str]:
+        """Return the types that are given for the logs; none if one log has a column of types."""
+        types = {declared.name if declared else None for declared, _ in (self.named(each.name) for each in logs)}
+        return set() if None in types else {name for name in types if name}
+
     def _log(self, log: LogSource) -> Iterator[EventPiece]:
         declared, path = self.named(log.name)
         log = log if declared is None else source_of(path)

@@ -176,7 +176,9 @@ class OpenedRules:
         if self.key is not None:
             self.rules = with_key(self.rules, self.key, source, options)
         self.clock, self.reading = options.clock(options.late), options.reading(follower=start.follower)
-        self.late = late_events(start, self.rules, self.clock, state)
+        self.late = late_events(
+            start, self.rules, self.clock, state, cache(lambda: self.log.named_types(source.logs()))
+        )
         self.log = RuleLog(
             self.rules, self.clock, self.reading, start.reporter, key=self.key or "", late=self.late, state=state
         )
