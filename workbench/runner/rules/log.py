@@ -58,7 +58,7 @@ class RuleLog:
     types: set[str] = field(default_factory=set)
     warned: bool = field(default=False, init=False)
     key: str = ""
-    late: Callable[[Occurrence, str], object] = lambda *_: None
+    late: Callable[[Occurrence, int, str], object] = lambda *_: None
     state: RunState | None = None
 
     def __post_init__(self) -> None:
@@ -112,7 +112,9 @@ class RuleLog:
         if self.clock.late is None:
             return pieces
         ends = (lambda: True) if self.state is None else self.state.end_log
-        hold_back = HoldBack(event_form(self.rules), self.clock, lambda event: self.late(event, log_name), ends)
+        hold_back = HoldBack(
+            event_form(self.rules), self.clock, lambda event, number: self.late(event, number, log_name), ends
+        )
         if self.state is not None:
             self.state.hold_back(hold_back)
         return hold_back.order_pieces(pieces)
