@@ -219,6 +219,17 @@ def test_interrupting_a_live_run(number: int, backend: str, options: list[str], 
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_the_rows_before_an_error_are_named_on_a_line_of_their_own(workbench: Run, tmp_path: Path) -> None:
+    log, target = tmp_path / "log.csv", tmp_path / "out.csv"
+    log.write_text("x\n1\n?\n")
+    done = workbench("run", MODELS / "passthrough.pipe", "--input", log, "--output", target)
+    hint, note = done.err.splitlines()[-2:]
+    assert hint.startswith("  hint: ")
+    assert "rows so far" not in hint
+    (beside,) = set(tmp_path.iterdir()) - {log}
+    assert note == f"workbench: the output is not complete; its rows so far are in {beside}"
+
+
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "arrows"])
 @pytest.mark.parametrize(("number", "bad"), [(2, False), (15, False), (0, True)])

@@ -141,7 +141,7 @@ def test_late_events_are_waited_for(run, tmp_path):
     assert "--late 10" in told
     assert run(late, "--late", "10")[0] == TOLD
     _, told = run([event("A", 30, x=1), event("A", 45, x=1), *PAIR], "--late", "10", code=2)
-    assert "an event of type A of 1 came later than --late 10" in told
+    assert "an event of type A of 1 (event 3) came later than --late 10" in told
     kept = tmp_path / "late.jsonl"
     rows, told = run(
         [event("A", 30, x=1), event("A", 45, x=1), *PAIR], "--late", "10", "--late-output", kept

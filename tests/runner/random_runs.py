@@ -70,7 +70,7 @@ WRITTEN = ["csv", "csv", "tsv", "jsonl", "parquet", "arrow", "arrows", "logfmt"]
 LEFT = "out", "bad", "late", "unfinished"
 """What the files that a run leaves are called."""
 SPEED = re.compile(
-    r"\d+\.\d\d s, [\d,]+ rows a second|.*: (engine|backend) \w+: .*\n|.*running the log.*\n"
+    r"\d+\.\d\d s, [\d,]+ rows? a second|.*: (engine|backend) \w+: .*\n|.*running the log.*\n"
     r"|.*: (chose backend .*|the \w+ backend is now called \w+)\n|.*--backend instead of --engine\n"
 )
 """What is measured, or chosen by an estimate, and names that are old."""

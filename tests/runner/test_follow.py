@@ -13,7 +13,7 @@ from tests.cli.conftest import command
 from workbench import parse, run
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import follow
-from workbench.events.follow import FollowedFile, Follower, files_since
+from workbench.events.follow import FileMark, Follower, list_files
 from workbench.runner import state
 from workbench.runner.answers import rows_of
 from workbench.runner.options import make_start
@@ -62,7 +62,7 @@ def rotate(path, *rows) -> None:
 
 
 def test_the_bytes_of_a_file_end_when_another_one_with_its_name_has_some(log) -> None:
-    file, older = FollowedFile(str(log)), log.with_name("older")
+    file, older = next(Follower(str(log)).files()), log.with_name("older")
     assert file.read(9) == b"x\n"
     log.rename(older)
     append(older, 1)  # whoever writes it has not seen that it was renamed
@@ -216,6 +216,18 @@ def test_a_pipeline_that_is_stopped_before_its_file_has_a_byte(log, tmp_path, mo
     assert resume(log, out, 2) == "total\n1\n3\n"
 
 
+def test_a_note_reports_that_the_run_follows(log, tmp_path, monkeypatch, caplog) -> None:
+    """It comes after the rows that were there, and once."""
+    append(log, 1)
+    with caplog.at_level("INFO", "workbench"):
+        stop(monkeypatch, log, tmp_path / "out.csv")
+        assert caplog.messages.count(f"following {log}") == 1
+        caplog.clear()
+        append(log, 2)
+        resume(log, tmp_path / "out.csv", 1)
+        assert f"following {log}" not in caplog.messages
+
+
 def test_a_stop_before_there_is_a_file_saves_nothing(tmp_path, monkeypatch) -> None:
     out = tmp_path / "out.csv"
     for program in (SUMS, rule_set(tmp_path)):
@@ -233,7 +245,7 @@ def test_a_new_file_with_the_inode_of_the_old_one(run_rows, rows, log, tmp_path,
     sums = list(accumulate([*run_rows, *rows]))
     with caplog.at_level("INFO", "workbench"):
         assert resume(log, out, len(rows)).split()[1:] == list(map(str, sums))
-    assert any("the previous file is gone" in each for each in caplog.messages) == bool(run_rows)
+    assert any("the file that was read last is gone" in each for each in caplog.messages) == bool(run_rows)
 
 
 def test_a_row_of_a_followed_file_is_mended(log, tmp_path) -> None:
@@ -252,7 +264,7 @@ def test_a_state_without_the_first_lines_of_its_file(log, tmp_path, monkeypatch)
     out = tmp_path / "out.csv"
     append(log, 1)
     with monkeypatch.context() as patched:
-        patched.setattr(state.RunState, "_identify", lambda _, file, __: {"followed": (file.inode, file.count)})
+        patched.setattr(state.RunState, "_identify", lambda _, mark, __: {"followed": (mark.inode, mark.length)})
         resume(log, out, 1)
     append(log, 2)
     assert resume(log, out, 1) == "total\n1\n3\n"
@@ -269,12 +281,180 @@ def test_files_that_are_rotated_faster_than_they_are_polled(log) -> None:
     assert [next(files).read(9) for _ in range(3)] == [b"x\n2\n", b"x\n3\n", b"x\n4\n"]
 
 
+def replace_older(log, row) -> None:
+    """Rename a file in place of an older one, and begin a new one."""
+    log.rename(log.with_name("log.csv.1"))
+    log.write_text(f"x\n{row}\n")
+
+
+def follow_by_hand(log) -> tuple[Follower, list[str]]:
+    """Return a follower of a file that was last written long ago, and the list of its notes."""
+    os.utime(log, (1, 1))
+    notes = list[str]()
+    return Follower(str(log), report=notes.append), notes
+
+
+def read_files(files, count) -> list[bytes]:
+    return [next(files).read(99) for _ in range(count)]
+
+
+GONE = "%s: the file that was read last is gone: the run goes on with %s; rows in between may be missing"
+
+
+@pytest.mark.parametrize("is_begun", [True, False], ids=["being read", "at the start"])
+def test_new_files_are_opened_while_an_older_one_is_read(is_begun, log) -> None:
+    append(log, 1)
+    follower, notes = follow_by_hand(log)
+    files = follower.files()
+    first = [next(files)] if is_begun else []
+    for row in (2, 3, 4):
+        assert follower.look()
+        replace_older(log, row)
+    texts = [file.read(99) for file in first]
+    assert [*texts, *read_files(files, 4 - len(first))] == [b"x\n1\n", b"x\n2\n", b"x\n3\n", b"x\n4\n"]
+    assert notes == []
+
+
+@pytest.mark.parametrize("rows", [(2, 3), (2, 3, 4)])
+def test_a_note_reports_that_the_next_file_is_not_certain(rows, log) -> None:
+    """A file that was never seen is newer than the one that was read, so it is read."""
+    append(log, 1)
+    follower, notes = follow_by_hand(log)
+    files = follower.files()
+    first = next(files)
+    for row in rows:
+        replace_older(log, row)
+    texts = [b"x\n%d\n" % row for row in rows[-2:]]
+    assert [first.read(99), *read_files(files, 2)] == [b"x\n1\n", *texts]
+    assert notes == [GONE % (log, f"{log}.1")]
+
+
+def test_a_file_that_is_older_than_the_one_that_was_read_is_not_read(log) -> None:
+    rotate(log, 1)
+    os.utime(log.with_name("log.csv.1"), (0, 0))
+    follower, notes = follow_by_hand(log)
+    files = follower.files()
+    assert read_files(files, 0) == []
+    first = next(files)
+    log.unlink()
+    assert follower.look()
+    assert notes == []
+    log.write_text("x\n2\n")
+    assert [first.read(99), *read_files(files, 1)] == [b"x\n1\n", b"x\n2\n"]
+    assert notes == [GONE % (log, log)]
+
+
+def test_an_empty_file_between_two_others_is_left_out_but_not_its_note(log) -> None:
+    append(log, 1)
+    follower, notes = follow_by_hand(log)
+    files = follower.files()
+    first = next(files)
+    log.unlink()
+    log.touch()
+    assert follower.look()
+    rotate(log, 2)
+    assert [first.read(99), *read_files(files, 1)] == [b"x\n1\n", b"x\n2\n"]
+    assert notes == [GONE % (log, log)]
+
+
+def test_a_file_that_is_read_is_not_read_again(log) -> None:
+    """Its writer writes to it after it was renamed, so that it seems to be newer than the next one."""
+    log.write_text("")
+    follower, notes = follow_by_hand(log)
+    first = next(follower.files())
+    assert not follower.waiting
+    append(log, "x", 1)
+    assert first.read(99) == b"x\n1\n"
+    rotate(log, 2)
+    os.utime(log, (2, 2))
+    assert follower.look()
+    rotate(log, 3)
+    os.utime(log, (3, 3))
+    assert follower.look()
+    assert [file.readall() for file in follower.waiting] == [b"x\n2\n", b"x\n3\n"]
+    for name in ("log.csv.1", "log.csv"):
+        log.with_name(name).unlink()
+    assert follower.look()
+    assert len(follower.waiting) == 2
+    assert notes == []
+
+
+def test_files_that_are_renamed_during_a_look_are_seen_by_the_next_one(log, monkeypatch) -> None:
+    append(log, 1)
+    follower, notes = follow_by_hand(log)
+    files = follower.files()
+    first = next(files)
+    rotate(log, 2)
+
+    def list_before_a_rotation(path):
+        monkeypatch.setattr(follow, "list_files", list_files)
+        entries = list_files(path)
+        rotate(log, 3)
+        return entries
+
+    monkeypatch.setattr(follow, "list_files", list_before_a_rotation)
+    assert not follower.look()
+    assert [first.read(99), *read_files(files, 2)] == [b"x\n1\n", b"x\n2\n", b"x\n3\n"]
+    assert notes == []
+
+
+def test_a_file_that_is_truncated_before_it_was_read(log) -> None:
+    append(log, 1)
+    follower, notes = follow_by_hand(log)
+    files = follower.files()
+    assert next(files).read(9) == b"x\n1\n"
+    append(log, 20)
+    assert follower.look()
+    log.write_text("x\n")
+    assert next(files).read(9) == b"x\n"
+    assert notes == [f"{log}: truncated before all of it was read: rows are missing"]
+
+
+def test_a_run_that_is_busy_looks_for_new_files(log) -> None:
+    append(log, 1)
+    running = open_pipeline(SUMS, make_start(log, None, {"follow": True}))
+    follower, until = running.start.follower, time.monotonic() + 30
+    for row in (2, 3):
+        replace_older(log, row)
+        while len(follower.waiting) < row - 1:
+            assert time.monotonic() < until
+            time.sleep(0.001)
+    rows = (
+        row["total"] for part in running.answers() for row in rows_of(part, running.session.outputs.outputs_by_name)
+    )
+    with running.start.closing:
+        assert list(islice(rows, 3)) == [1, 3, 6]
+        rows.close()
+
+
+@pytest.mark.parametrize(
+    ("is_copy", "sums", "note"),
+    [(False, [1, 3, 6], GONE % ("{0}", "{0}.1")), (True, [1, 4], GONE % ("{0}", "{0}") + " ({0}.1 may have them)")],
+    ids=["rotated twice", "copied and truncated"],
+)
+def test_the_file_in_which_the_last_run_stopped_is_gone(is_copy, sums, note, log, tmp_path, monkeypatch, caplog):
+    out = tmp_path / "out.csv"
+    append(log, 1)
+    os.utime(log, (1, 1))
+    stop(monkeypatch, log, out)
+    append(log, 9)
+    if is_copy:
+        log.with_name("log.csv.1").write_text(log.read_text())
+        log.write_text("x\n3\n")
+    else:
+        replace_older(log, 2)
+        replace_older(log, 3)
+    with caplog.at_level("INFO", "workbench"):
+        assert resume(log, out, len(sums) - 1).split()[1:] == list(map(str, sums))
+    assert [each for each in caplog.messages if "gone" in each] == [note.format(log)]
+
+
 def test_the_last_of_several_files_is_read_until_the_next_one_has_content(log) -> None:
     append(log, 1)
     older = log.with_name("log.csv.1")
     log.rename(older)
     log.touch()
-    file = next(Follower(str(log), [str(older)]).files())
+    file = next(Follower(str(log), FileMark(older.stat().st_ino)).files())
     assert file.read(9) == b"x\n1\n"
     append(older, 2)
     assert file.read(9) == b"2\n"
@@ -309,15 +489,21 @@ def test_rules(tmp_path) -> None:
 
 def test_older_files_are_found_by_what_they_are(log) -> None:
     append(log, 1)
-    inode = os.stat(log).st_ino
-    assert files_since(log, inode, 4) == []
-    assert files_since(log, inode, 5) is None  # it has been truncated
+    mark = FileMark(os.stat(log).st_ino, 4)
+
+    def resume(mark: FileMark) -> list[str] | None:
+        follower = Follower(str(log), mark)
+        return [file.path for file in follower.waiting] if follower.resume() else None
+
+    assert resume(mark) == [str(log)]
+    assert resume(mark._replace(length=5)) is None  # it has been truncated
+    assert resume(mark._replace(head=b"y\n")) is None
     rotate(log, 2)
     for other in ("log.csv.3.gz", "log.csv.state", "log.csv-old"):
         (log.parent / other).write_text("x\n9\n")
-    assert files_since(log, inode, 4) == [f"{log}.1"]
+    assert resume(mark) == [f"{log}.1", str(log)]
     log.with_name("log.csv.1").rename(log.with_name("log.csv-20261124"))
-    assert files_since(log, inode, 4) == [f"{log}-20261124"]
+    assert resume(mark) == [f"{log}-20261124", str(log)]
 
 
 @pytest.mark.parametrize(

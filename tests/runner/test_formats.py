@@ -337,6 +337,38 @@ def test_cells_of_the_output_are_separated_as_the_user_says(rows, name, least, b
         assert list(csv.reader(file, delimiter=own)) == [["x", "out"], *([row[0], row[3]] for row in wanted)]
 
 
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+@pytest.mark.parametrize(("program", "carry", "delimiter"), [("as_it_is", (), ""), ("text", ("f", "x"), "|")])
+def test_decimal_commas_in_the_output(program, carry, delimiter, backend, tmp_path):
+    """Only floats have one: texts with points stay as they are, and semicolons separate cells, as they are read."""
+    values = [float(value) for value in FLOATS if math.isfinite(value)]
+    rows = [{"x": at, "f": value, "b": True, "s": f"{at}.5"} for at, value in enumerate(values)]
+    log, output = tmp_path / "log.jsonl", tmp_path / "out.csv"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options: dict[str, Any] = {"output": output, "output_decimal": ",", "backend": backend}
+    wb.run(PROGRAMS.get(program), log, **options, **({"output_delimiter": delimiter} if delimiter else {}), carry=carry)
+    with output.open(newline="") as file:
+        written = list(csv.DictReader(file, delimiter=delimiter or ";"))
+    assert [row["f"] for row in written] == [repr(value).replace(".", ",") for value in values]
+    assert [row["s" if program == "as_it_is" else "out"] for row in written] == [row["s"] for row in rows]
+
+
+def test_a_single_column_with_decimal_commas(tmp_path):
+    total = wb.parse("pipeline total(x: float) -> float { return cumulate(x, +) }").get()
+    log, again = tmp_path / "log.csv", tmp_path / "again.csv"
+    log.write_text("x\n1.5\n2.25\n")
+    wb.run(total, log, output=tmp_path / "out.tsv", output_decimal=",")
+    assert (tmp_path / "out.tsv").read_text() == "out\n1,5\n3,75\n"
+    wb.run(total, log, output=again, output_decimal=",")
+    assert list(wb.run(total, again, decimal=",", columns={"x": "out"})) == [{"out": 1.5}, {"out": 5.25}]
+    with pytest.raises(InputError, match="--output-decimal ;: the decimal mark is a point or a comma"):
+        wb.run(total, log, output=again, output_decimal=";")
+    with pytest.raises(InputError, match="--output-delimiter ',': numbers contain it"):
+        wb.run(total, log, output=again, output_decimal=",", output_delimiter=",")
+    with pytest.raises(InputError, match="--output-decimal does not apply"):
+        wb.run(total, log, output=again.with_suffix(".jsonl"), output_decimal=",")
+
+
 def test_a_delimiter_of_the_output_that_is_refused(tmp_path):
     log, output = tmp_path / "log.csv", tmp_path / "out.csv"
     log.write_text("x\n1\n")

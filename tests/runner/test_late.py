@@ -35,9 +35,26 @@ def test_a_row_below_the_watermark_is_late_whatever_has_been_released(tmp_path):
     assert [json.loads(line)["time"] for line in kept.read_text().splitlines()] == [12]
 
 
+def test_the_late_rows_of_a_file_of_one_type_have_its_columns(tmp_path, caplog):
+    """They are read like the file: neither a column of types nor attributes of other types are ignored."""
+    rules = wb.rules.parse_rules(
+        "declare C(n: int)\ndeclare Sum(n: int, total: int)\nfrom C emit Sum(n = 1, total = 2)"
+    )
+    (tmp_path / "a.csv").write_text("time,n\n10,1\n20,2\n12,3\n")
+    (tmp_path / "b.csv").write_text("time,n,total\n30,4,1\n11,5,2\n")
+    late, both = tmp_path / "late.csv", tmp_path / "both.csv"
+    wb.run(rules, f"C={tmp_path / 'a.csv'}", late="5", late_output=late)
+    assert late.read_text() == "time,n\n12,3\n"
+    with caplog.at_level("INFO", "workbench"):
+        assert times_of(wb.run(rules, f"C={late}")) == [12]
+    assert caplog.messages == []
+    wb.run(rules, [f"C={tmp_path / 'a.csv'}", f"Sum={tmp_path / 'b.csv'}"], late="5", late_output=both)
+    assert sorted(both.read_text().splitlines()) == ["C,12,3,", "Sum,11,5,2", "type,time,n,total"]
+
+
 def test_a_row_at_the_watermark_is_in_time(tmp_path):
     assert times_of(wb.run(SEEN, log(tmp_path / "a.csv", 20, 15), late="5")) == [15, 20]
-    with pytest.raises(InputError, match=r"a\.csv: an event of type C of 14 came later than --late 5"):
+    with pytest.raises(InputError, match=r"a\.csv: an event of type C of 14 \(event 2\) came later than --late 5"):
         wb.run(SEEN, log(tmp_path / "a.csv", 20, 14), late="5")
 
 
@@ -57,7 +74,7 @@ def test_each_log_has_a_watermark(tmp_path):
 def test_what_comes_before_a_late_row_is_there(tmp_path):
     """Behind 40 the watermark is 35, and has passed 10 and 30."""
     output = tmp_path / "out.jsonl"
-    with pytest.raises(InputError, match="of 34 came later"):
+    with pytest.raises(InputError, match=r"of 34 \(event 4\) came later"):
         wb.run(SEEN, log(tmp_path / "a.csv", 10, 30, 40, 34, 41), output=output, late="5")
     (unfinished,) = (each for each in tmp_path.iterdir() if each.name.endswith(".out.jsonl"))
     assert [json.loads(line)["time"] for line in unfinished.read_text().splitlines()] == [10, 30]

@@ -83,7 +83,7 @@ def test_any_number_of_threads(case, monkeypatch, tmp_path):
     for each in found:
         for name in [name for name in each if name.startswith("unfinished")]:
             del each[name]
-        each["err"] = re.sub("(; |\n  hint: )the output is not complete.*", "", each["err"])
+        each["err"] = re.sub("workbench: the output is not complete.*\n", "", each["err"])
     assert found[0] == found[1] == found[2]
 
 

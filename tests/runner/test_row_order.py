@@ -56,7 +56,7 @@ def test_late_rows_go_to_a_file_or_are_an_error(backend: str, tmp_path: Path) ->
     found = wb.run(SUMS, path, time="t", late="2", late_output=str(kept), backend=backend)
     assert found.to_dict() == {"t": [5, 9], "out": [1, 101]}
     assert kept.read_text() == "t,x\n2,10\n"
-    with pytest.raises(InputError, match=r"a\.csv: a row of 2 came later than --late 2"):
+    with pytest.raises(InputError, match=r"a\.csv: a row of 2 \(row 2\) came later than --late 2"):
         wb.run(SUMS, path, time="t", late="2", backend=backend)
 
 

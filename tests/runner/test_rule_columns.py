@@ -109,7 +109,7 @@ def write(rows: list[dict[str, object]], path, random: Random) -> None:
     path.write_text(text, "utf-8")
 
 
-def refuse(event, _):
+def refuse(event, *_):
     raise InputError(f"late: {event}")
 
 
@@ -127,7 +127,7 @@ def read(given, time_unit, late, bad_rows, keep=True, several=False):
     reporter.keep = told.append
     source = RuleLog(RULES, clock, Reading(bad_rows=bad_rows), reporter)
     try:
-        source.late = (lambda event, _: lates.append(event)) if keep else refuse
+        source.late = (lambda event, *_: lates.append(event)) if keep else refuse
         told += map(repr, singly(given(source), event_form(RULES)))
     except WorkbenchError as error:
         return [*told, *([] if several else [lates]), str(error)]  # whatever has been read beyond that

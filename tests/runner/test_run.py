@@ -476,7 +476,7 @@ def test_an_iterator_without_rows_has_no_key() -> None:
     [
         (
             {"key": ["x", "y"]},
-            "the option key cannot be .*\n.*expected a text; a key of two columns needs a column with both",
+            "the option key cannot be .*\n.*expected a text; for a key of two columns, first write one that joins them",
         ),
         ({"head": "1"}, "the option head cannot be '1'\n.*a whole number"),
         ({"head": -1}, "the option head cannot be -1\n.*expected a number of at least 0$"),

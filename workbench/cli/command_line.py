@@ -321,7 +321,8 @@ def _fail(error: WorkbenchError, argv: Sequence[str]) -> int:
         sys.stdout.flush()
     except OSError:  # the message and the exit code are ours, not Python's
         _close_output()
-    print(f"workbench: {error.message}", file=sys.stderr)
+    for text in (error.message, *getattr(error, "__notes__", ())):
+        print(f"workbench: {text}", file=sys.stderr)
     return error.exit_code
 
 

@@ -84,7 +84,9 @@ class _StoreOnce(argparse.Action):
     ) -> None:
         flag = self.option_strings[-1] if spelling else ""  # the canonical spelling: -o is --output
         if flag and isinstance(parser, PagedParser) and parser.once.setdefault(flag, values) != values:
-            hint = "leave out one" + "; a key of two columns needs a column with both" * (flag == "--key")
+            from workbench.executors.run_options import TWO_COLUMNS
+
+            hint = f"leave out one; {TWO_COLUMNS}" if flag == "--key" else "leave out one"
             raise UsageError(f"{flag} is given twice: {parser.once[flag]} and {values}", hint=hint)
         setattr(namespace, self.dest, values)
 

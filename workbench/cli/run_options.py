@@ -51,6 +51,10 @@ def log_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output-delimiter", metavar="CHAR", help="the separator of CSV cells in the output (default: a comma)"
     )
+    parser.add_argument(
+        "--output-decimal", metavar="CHAR",
+        help="the decimal mark of CSV cells in the output (default: a point); with a comma, semicolons separate cells",
+    )  # fmt: skip
 
 
 def reading_options(parser: argparse.ArgumentParser) -> None:

@@ -30,11 +30,14 @@ class CsvWriter(RowWriter):
 
     between = ","
 
-    def __init__(self, program: Ported, stream: IO[str], *, file_name: str = "", between: str = "") -> None:
+    def __init__(
+        self, program: Ported, stream: IO[str], *, file_name: str = "", between: str = "", decimal: str = ""
+    ) -> None:
         super().__init__(program, stream, file_name=file_name)
-        self.between = between or self.between
+        usual = ";" if decimal == self.between else self.between
+        self.between, self._decimal = between or usual, decimal or "."
         self.csv, self.begun = csv.writer(stream, lineterminator="\n", delimiter=self.between), False
-        self._texts = {name: _text_of(domain) for name, domain in self.domains.items()}
+        self._texts = {name: _text_of(domain, self._decimal) for name, domain in self.domains.items()}
 
     def end(self) -> None:
         if not self.begun:
@@ -59,7 +62,7 @@ class CsvWriter(RowWriter):
             self.stream.write("\n")
 
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
-        if len(self._texts) > 1:
+        if len(self._texts) > 1 or self._decimal != ".":
             super().write(outputs)
             return
         ((name, text),) = self._texts.items()
@@ -90,7 +93,7 @@ class CsvWriter(RowWriter):
         from workbench.events.texts import cell_texts, is_quoted, join_texts, line_texts
 
         arrays = list(map(one_piece, table.columns))
-        columns = [cell_texts(column, self.between) for column in arrays]
+        columns = [cell_texts(column, self.between, self._decimal) for column in arrays]
         if any(column is None for column in columns):
             return None
         if not any(map(is_quoted, columns, arrays)):  # Arrow refuses quotation marks that are there
@@ -114,8 +117,11 @@ _PLAIN: Mapping[type[Domain], Callable[[Value], str]] = {
 """Functions that format values whose texts are never quoted, by domain."""
 
 
-def _text_of(domain: Domain) -> Callable[[Value], Any]:
+def _text_of(domain: Domain, decimal: str) -> Callable[[Value], Any]:
     """Return a function that formats a cell: the fastest with the result of `to_text`."""
+    if decimal != ".":
+        point = _text_of(domain, ".")
+        return lambda value: point(value).replace(".", decimal) if isinstance(value, float) else point(value)
     if isinstance(domain, Bool | Range | Reals | Integer):
         return _PLAIN[type(domain)]
     if isinstance(domain, Integers):

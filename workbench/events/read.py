@@ -101,9 +101,8 @@ def _files(
     if reading.follow is None:
         streams = ((file, open_bytes(file, stdin)) for file in log_files(path))
     else:
-        # between a rotation and the next line there is no file of that name
-        (name,) = [reading.follow.path] if reading.follow.older else log_files(path)
-        streams = ((name, io.BufferedReader(file, BUFFER)) for file in reading.follow.files())
+        followed = reading.follow
+        streams = ((followed.path, io.BufferedReader(file, BUFFER)) for file in followed.files())
     while not enough(reading, account) and (entry := next(streams, None)) is not None:
         yield entry
 

@@ -65,19 +65,24 @@ class FormatRow:
     spark: str = ""
     rank: int = 5
 
-    def delimited(self, delimiter: str) -> FormatRow:
-        """Return the format with another delimiter between the cells that are written; empty: its own.
+    def delimited(self, delimiter: str, decimal: str = "") -> FormatRow:
+        """Return the format with another delimiter between the cells, and decimal mark, that are written.
+
+        Parameters
+        ----------
+        delimiter, decimal: empty: those of the format.
 
         Raises
         ------
         InputError: the format has no delimiter.
         """
-        if not delimiter:
+        if not (delimiter or decimal):
             return self
         if self.writer is None or "delimiter" not in self.takes:
-            hint = "--output-format csv writes cells with a delimiter"
-            raise InputError(f"--output-delimiter does not apply to the output: it is {self.name}", hint=hint)
-        return replace(self, writer=functools.partial(self.writer, between=delimiter))
+            flag = "delimiter" if delimiter else "decimal"
+            hint = "--output-format csv writes cells of text"
+            raise InputError(f"--output-{flag} does not apply to the output: it is {self.name}", hint=hint)
+        return replace(self, writer=functools.partial(self.writer, between=delimiter, decimal=decimal))
 
 
 @functools.cache

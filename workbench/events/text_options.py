@@ -48,12 +48,21 @@ def delimiter_of(text: str, option: str = "--delimiter") -> str:
     return delimiter
 
 
-def written_delimiter(text: str) -> str:
-    """Return the delimiter that a user names for the output, or ""; InputError as in `delimiter_of`."""
+def written_marks(text: str, decimal: str) -> tuple[str, str]:
+    """Return the delimiter and the decimal mark that a user names for the output, or ""; InputError as for those read.
+
+    The delimiter may be a name.
+    """
+    _check_decimal(decimal, "--output-decimal")
     delimiter = delimiter_of(text, "--output-delimiter") if text else ""
-    if delimiter and delimiter in "+-.":
+    if delimiter and delimiter in f"+-.{decimal}":
         raise InputError(f"--output-delimiter {text!r}: numbers contain it", hint="name another one")
-    return delimiter
+    return delimiter, decimal
+
+
+def _check_decimal(mark: str, option: str) -> None:
+    if mark not in ("", ".", ","):
+        raise InputError(f"{option} {mark}: the decimal mark is a point or a comma", hint=f"write {option} ,")
 
 
 def check_marks(reading: Reading) -> None:
@@ -61,8 +70,7 @@ def check_marks(reading: Reading) -> None:
     quote, decimal, thousands = reading.quote or "", reading.decimal, reading.thousands
     if len(quote) > 1 or not quote.isascii() or (quote and quote == reading.delimiter):
         raise InputError(f"--quote {quote!r}: expected another character, or '' for none")
-    if decimal not in ("", ".", ","):
-        raise InputError(f"--decimal {decimal}: the decimal mark is a point or a comma", hint="write --decimal ,")
+    _check_decimal(decimal, "--decimal")
     if len(thousands) > 1 or thousands.isalnum() or (thousands and thousands in "+-\r\n"):
         raise InputError(f"--thousands {thousands!r}: expected one character", hint="for example --thousands ,")
     if thousands and thousands == (decimal or "."):

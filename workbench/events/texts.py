@@ -37,15 +37,16 @@ def float_texts(column: Any) -> Any:
     return pc.replace_with_mask(texts, odd, text_array(map(repr, column.filter(odd).to_pylist())))
 
 
-def cell_texts(column: Any, between: str) -> Any:
-    """Format the cells of a column, quoted where a delimiter requires it.
+def cell_texts(column: Any, between: str, decimal: str = ".") -> Any:
+    """Format the cells of a column with a decimal mark, quoted where a delimiter requires it.
 
     None where some cell must be written singly.
     """
     if not is_plain_type(column.type):
         return None
     if pa.types.is_floating(column.type):
-        return float_texts(column)
+        texts = float_texts(column)
+        return texts if decimal == "." else pc.replace_substring(texts, ".", decimal)
     if not pa.types.is_string(column.type):
         return column
     letters = Letters(column)

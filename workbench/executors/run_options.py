@@ -7,7 +7,7 @@ rows of these backends (`table`), and are None where they are not given.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
 from os import PathLike
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 AUTO = "auto"
 """The value of `backend` that selects one by the program and the log."""
 PIPELINES, RULES, TIMES = "pipelines", "rules", "rules and pipelines with a clock"
+TWO_COLUMNS = (
+    "for a key of two columns, first write one that joins them, with --carry for the columns that are needed then:"
+    ' pipeline joint(a: str, b: str) -> key: str { return a + "/" + b }'
+)
+"""The advice for a key of two columns."""
 CLOCKS, FACTS = "rules and pipelines with rules in them", "programs that query facts"
 """The kinds of programs that an option may be restricted to; rules have a clock, and may query facts."""
 
@@ -77,6 +82,8 @@ class RunOptions:
     """The format of the output, whatever its name."""
     output_delimiter: str = ""
     """The separator of CSV cells in the output: a character, or `tab`; default: a comma."""
+    output_decimal: str = ""
+    """The decimal mark of CSV cells in the output: `,` or `.`, the default; with a comma, semicolons separate cells."""
     header: str | Sequence[str] = ()
     """The columns of a CSV file without a header line."""
     pattern: str = ""
@@ -243,7 +250,7 @@ class RunOptions:
             clock=self.clock(), dated=self.time_format is not None, header=tuple(map(str.strip, header)),
             pattern=self.pattern, xml=self.xml, nulls=nulls, delimiter=self.delimiter, quote=self.quote,
             decimal=self.decimal, thousands=self.thousands, encoding=self.encoding, skip_lines=self.skip_lines,
-            comment=self.comment, follow=follower or self._follower(),
+            comment=self.comment, follow=follower or (self.follower() if self.follow else None),
         )  # fmt: skip
         reading = resolve_reading(reading)
         if self.time is None or program is None:
@@ -251,12 +258,11 @@ class RunOptions:
         times = {port.name: self.time for port in program.ports.inputs if port.clock}
         return replace(reading, columns={**times, **reading.columns})
 
-    def _follower(self) -> Follower | None:
-        if not self.follow:
-            return None
+    def follower(self, report: Callable[[str], object] = bool) -> Follower:
+        """Return the reader of a log that is followed from its beginning."""
         from workbench.events.follow import Follower, find_followed_file
 
-        return Follower(find_followed_file(self.input))
+        return Follower(find_followed_file(self.input), report=report)
 
     def clock(self, late: str | int | float | None = None) -> Clock:
         """Return the parser of event times in the log; see `Clock`."""
@@ -290,7 +296,7 @@ def check_value(name: str, value: Any) -> None:
     allowed = tuple(each for kind in kinds for each in KINDS[kind][0])
     if not isinstance(value, allowed) or (isinstance(value, bool) and "bool" not in kinds):
         words = " or ".join(dict.fromkeys(KINDS[kind][1] for kind in kinds if kind != "None"))
-        more = "; a key of two columns needs a column with both" * (name == "key")
+        more = f"; {TWO_COLUMNS}" if name == "key" else ""
         raise InputError(f"the option {name} cannot be {value!r}", hint=f"expected {words}{more}")
     if name in LEAST and value is not None and value < LEAST[name]:
         raise InputError(f"the option {name} cannot be {value!r}", hint=f"expected a number of at least {LEAST[name]}")

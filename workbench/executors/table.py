@@ -10,7 +10,7 @@ import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,7 +78,7 @@ class Start:
     oracle: decides when faults strike.
     closing: resources to close at the end of the run.
     stays: returns the number of bytes of an output file to keep: those of the earlier runs that this run resumes.
-    follower: reads the followed log from where earlier runs have read it, when this run resumes from them.
+    follower: reads the log that is followed, from where earlier runs have read it if this run resumes from them.
     report: shows the user a message, apart from the output.
     warn: shows a message that the output may not be the intended one.
     strike: reports a fault that has struck.
@@ -110,12 +110,18 @@ class Start:
             yield
             unless.pop_all()
 
-    def await_log(self) -> None:
-        """Wait until the file to follow exists, unless there are older ones to read."""
-        if self.options.follow and not (self.follower and self.follower.older):
-            from workbench.events.follow import await_followed_file
+    def follow(self) -> Start:
+        """Begin to watch the log, if it is followed, until the run closes; return the start that reads it."""
+        if not self.options.follow:
+            return self
+        follower = self.follower or self.options.follower(self.report)
+        self.closing.enter_context(follower.watch())
+        return replace(self, follower=follower)
 
-            await_followed_file(self.options.input, self.report)
+    def await_log(self) -> None:
+        """Wait until there is a file to follow."""
+        if self.follower is not None:
+            self.follower.await_file()
 
     def progress_context(self) -> Any:
         """Return a context that shows progress, unless output goes to a terminal without `--progress`."""

@@ -198,14 +198,14 @@ class LogRun:
     def _writer(self) -> Iterator[EventWriter]:
         """Open the writer of the outputs."""
         from workbench.events.table import FormatRow, format_row
-        from workbench.events.text_options import written_delimiter
+        from workbench.events.text_options import written_marks
         from workbench.events.write import output_format, write_events
 
         options, outputs, live, stays = self.start.options, self.session.outputs, self.start.live, self.start.stays
-        delimiter = written_delimiter(options.output_delimiter)
+        marks = written_marks(options.output_delimiter, options.output_decimal)
 
         def format(file: str) -> FormatRow:
-            return format_row(output_format(file, *self._format, wanted=options.output_format)).delimited(delimiter)
+            return format_row(output_format(file, *self._format, wanted=options.output_format)).delimited(*marks)
 
         if not options.outputs:
             with write_events(options.output, outputs, format=format(options.output), live=live, stays=stays) as writer:

@@ -34,6 +34,7 @@ class RunKeywords(TypedDict, total=False):
     format: str
     output_format: str
     output_delimiter: str
+    output_decimal: str
     header: str | Sequence[str]
     pattern: str
     xml: str

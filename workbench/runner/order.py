@@ -194,13 +194,14 @@ class LateRows(Generic[R]):
         self._format = None if path is None else writable_format(path, "--late-output")
         self._writer: RowWriter | None = None
 
-    def __call__(self, row: R, where: str = "") -> None:
-        """Handle a late row; `where` is the log that it is from."""
+    def __call__(self, row: R, number: int, where: str) -> None:
+        """Handle a late row of the log `where`; its number counts the rows that could be read, from 1 on."""
         if self._state is not None and not self._state.position.is_new_late(self._start.reporter.account):
             return
         path, time = self._start.options.late_output, self._clock.show(row.time)
         if path is None:
-            what = f"{self._name(row)} of {time} came later than --late {self._clock.late} allows"
+            numbered = f" ({self._noun} {number:,})" if self._start.options.bad_rows == "error" else ""
+            what = f"{self._name(row)} of {time}{numbered} came later than --late {self._clock.late} allows"
             raise InputError(
                 what, where=where, hint="a greater --late waits for it; --late-output FILE saves such rows instead"
             )
@@ -229,7 +230,7 @@ class HoldBack(Generic[B, R]):
 
     Parameters
     ----------
-    late: takes the late rows, which are left out.
+    late: takes the late rows, which are left out, and their numbers in the log.
     ends: called at the end of the log; returns whether the rows that still wait are then yielded.
     """
 
@@ -237,13 +238,13 @@ class HoldBack(Generic[B, R]):
         self,
         form: PieceForm[B, R],
         clock: Clock,
-        late: Callable[[R], object],
+        late: Callable[[R, int], object],
         ends: Callable[[], bool] = lambda: True,
     ) -> None:
         self._ends = ends
         self._form, self._clock, self._late = form, clock, late
         self._newest: int | None = None
-        self._count = 0
+        self._count = self._read = 0
         self._waiting: B | list[tuple[int, int, R]] = []
 
     def order_pieces(self, pieces: Iterator[B | Iterator[R]]) -> Iterator[B | Iterator[R]]:
@@ -295,9 +296,10 @@ class HoldBack(Generic[B, R]):
         if len(late):
             first = int(late[0])
             waiting = yield from self._pass_watermark(waiting, block.part(0, first))
-            for row in self._form.singly(block.take(late)):
-                self._late(row)
+            for row, at in zip(self._form.singly(block.take(late)), late.tolist(), strict=True):
+                self._late(row, self._read + at + 1)
             block = block.take(np.setdiff1d(np.arange(first, len(block)), late))
+        self._read += len(times)
         yield from self._pass_watermark(waiting, block)
 
     def _pass_watermark(self, waiting: B, block: B) -> Generator[B, None, B]:
@@ -330,8 +332,9 @@ class HoldBack(Generic[B, R]):
         heap = self._waiting
         assert isinstance(heap, list)
         for row in rows:
+            self._read += 1
             if self._newest is not None and row.time < self._newest - self._lateness:
-                self._late(row)
+                self._late(row, self._read)
                 continue
             self._newest = row.time if self._newest is None else max(self._newest, row.time)
             self._count += 1

@@ -116,7 +116,7 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
     state = run_state(start)
     start = start if state is None else state.adopt(start)
     with nullcontext() if state is None else state.saving_position(), start.opening():
-        twice = source.rereadable and state is None
+        start, twice = start.follow(), source.rereadable and state is None
         opened = OpenedPipeline(program, start, columns=source.columns, twice=twice)
         start.await_log()
         until, partition = opened.until(), opened.partition(source)

@@ -121,7 +121,9 @@ class RowOrder:
         pieces = self._pieces(blocks, None if self._is_clock else times, log, reporter.account)
         if self._clock.late is None:
             return pieces
-        return HoldBack(self._form, self._clock, lambda row: late(row, log.log_name)).order_pieces(pieces)
+        return HoldBack(self._form, self._clock, lambda row, number: late(row, number, log.log_name)).order_pieces(
+            pieces
+        )
 
     def _pieces(
         self, blocks: Iterator[LogBlock], times: Times | None, log: LogSource, account: Account

@@ -12,6 +12,7 @@ output of a killed run holds beyond its state is cut off. The file is
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,7 +27,7 @@ from workbench.core.program import Program
 from workbench.errors import InputError, LimitMet, LostRows, StateError, WorkbenchError
 from workbench.events.batch import LogBatch
 from workbench.events.files import replacing, unwritten
-from workbench.events.follow import FollowedFile, Follower, files_since, find_followed_file
+from workbench.events.follow import FileMark, Follower, find_followed_file
 from workbench.events.inputs import list_named_files, read_files
 from workbench.events.reading_options import columns_of
 from workbench.executors.run_options import AUTO, FLAGS, RunOptions
@@ -49,7 +50,7 @@ DECISIVE = (
     "columns", "null", "header", "pattern", "xml", "delimiter", "quote", "decimal", "thousands",
     "encoding", "skip_lines", "comment", "integers", "steps", "key", "with_row", "carry", "only_true", "time",
     "time_unit", "time_format", "year", "late", "compat", "with_sources", "passed", "output_format",
-    "output_delimiter",
+    "output_delimiter", "output_decimal",
 )  # fmt: skip
 """The options that determine the output, besides those that change the program."""
 AFRESH = "name another --state, or remove this one to start afresh"
@@ -117,16 +118,16 @@ class RunState:
         """Return the reader of the log, from the file that the previous run has read, whatever its name is now."""
         if options.late is not None:
             raise InputError("--follow, --state and --late cannot be combined", hint="leave one out")
-        path, (inode, count) = find_followed_file(options.input), self._notes.get("followed", (0, 0))
-        older = files_since(path, inode, count, self._notes.get("head", "").encode("latin-1")) if inode else []
-        self._start.reporter.last_days = dict(self._days if older is not None else self._notes.get("last_days", {}))
-        if older is None:
-            self._start.report(
-                f"{path}: the previous file is gone, and this is another one: all of its rows are run, but not the rows"
-                " that came in between, if they are in other files"
-            )
+        notes, mark = self._notes, None
+        if "followed" in notes:
+            inode, length = notes["followed"]
+            mark = FileMark(inode, length, notes.get("head", "").encode("latin-1"), notes.get("written", math.inf))
+        follower = Follower(find_followed_file(options.input), mark, self._forget_file, self._start.report)
+        is_there = follower.resume()
+        self._start.reporter.last_days = dict(self._days if is_there else notes.get("last_days", {}))
+        if not is_there:
             self._forget_file()
-        return Follower(path, older or (), self._forget_file)
+        return follower
 
     def _forget_file(self) -> None:
         """Forget a followed file of which all rows have been run, before the next one is read."""
@@ -160,7 +161,7 @@ class RunState:
         for file in sorted((position.rows.keys() | position.bad) & self.files):
             run, bad = position.rows.get(file, 0), position.bad.get(file, 0)
             parts = f" ({run:,} run, {bad:,} bad)" if bad else ""
-            name = follower.older[0] if follower and follower.older else file
+            name = follower.file.path if follower and follower.file else file
             self._start.report(f"{name}: resuming after row {run + bad:,}{parts}")
 
     def _restore(self, session: Session) -> None:
@@ -365,15 +366,15 @@ class RunState:
             position["undeclared"] = self.undeclared - undeclared + Counter(self.position.undeclared)
         position["read"] |= read
         held = None if ended or self._held is None else self._held.save()
-        followed = {} if follower is None or follower.file is None else self._identify(follower.file, position)
+        followed = {} if follower is None or follower.file is None else self._identify(follower.file.mark, position)
         return {**self._notes, **followed, "position": position, "ended": ended, "held": held}
 
-    def _identify(self, file: FollowedFile, position: Mapping[str, Any]) -> dict[str, Any]:
+    def _identify(self, mark: FileMark, position: Mapping[str, Any]) -> dict[str, Any]:
         """Return what identifies a followed file, without a row that may be mended, and the days of its dates."""
-        lines = file.head.splitlines(keepends=True)
+        lines = mark.head.splitlines(keepends=True)
         lines = lines[: sum(position["rows"].values())] if self._has_failed else lines
-        days = {"days": self._days, "last_days": self._start.reporter.last_days}
-        return {"followed": (file.inode, file.count), "head": b"".join(lines).decode("latin-1"), **days}
+        notes = {"days": self._days, "last_days": self._start.reporter.last_days, "written": mark.written}
+        return {"followed": (mark.inode, mark.length), "head": b"".join(lines).decode("latin-1"), **notes}
 
 
 def _read(path: Path) -> tuple[dict[str, Any], bytes]:

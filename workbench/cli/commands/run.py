@@ -97,10 +97,8 @@ def execute(args: argparse.Namespace) -> int:
         with reporter.doing:
             _run(program, args, options, reporter)
     except BaseException as error:
-        notes = [*getattr(error, "__notes__", ())]
-        if isinstance(error, WorkbenchError):
-            error.hint = "; ".join(filter(None, (error.hint, *notes)))
-        else:
+        if not isinstance(error, WorkbenchError):  # its notes are printed after it
+            notes = [*getattr(error, "__notes__", ())]
             if isinstance(error, KeyboardInterrupt) and (reached := reporter.account.progress()):
                 _note_bad_rows(reporter, args)
                 notes.insert(0, f"stopped after {reached}")

@@ -33,6 +33,7 @@ _LACKS = (
     "--comment",
     "--follow",
     "--output-delimiter",
+    "--output-decimal",
 )
 
 ROW = BackendRow(

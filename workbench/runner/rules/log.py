@@ -58,7 +58,7 @@ class RuleLog:
     types: set[str] = field(default_factory=set)
     warned: bool = field(default=False, init=False)
     key: str = ""
-    late: Callable[[Occurrence, str], object] = lambda *_: None
+    late: Callable[[Occurrence, int, str], object] = lambda *_: None
     state: RunState | None = None
 
     def __post_init__(self) -> None:
@@ -91,6 +91,11 @@ class RuleLog:
             raise InputError(what, hint=did_you_mean(name, self.rules.events))
         return declared, path
 
+    def named_types(self, logs: Sequence[LogSource]) -> set[str]:
+        """Return the types that are given for the logs; none if one log has a column of types."""
+        types = {declared.name if declared else None for declared, _ in (self.named(each.name) for each in logs)}
+        return set() if None in types else {name for name in types if name}
+
     def _log(self, log: LogSource) -> Iterator[EventPiece]:
         declared, path = self.named(log.name)
         log = log if declared is None else source_of(path)
@@ -107,7 +112,9 @@ class RuleLog:
         if self.clock.late is None:
             return pieces
         ends = (lambda: True) if self.state is None else self.state.end_log
-        hold_back = HoldBack(event_form(self.rules), self.clock, lambda event: self.late(event, log_name), ends)
+        hold_back = HoldBack(
+            event_form(self.rules), self.clock, lambda event, number: self.late(event, number, log_name), ends
+        )
         if self.state is not None:
             self.state.hold_back(hold_back)
         return hold_back.order_pieces(pieces)

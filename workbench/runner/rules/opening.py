@@ -111,8 +111,9 @@ def prepare_rules(rules: RuleSet, start: Start, make: MakesSession) -> LogRun:
     row = rule_backends(rules, start.options)[0]
     if row.engine is None:
         raise InputError(f"the {row.name} backend reads a file and writes one", hint="name input and output")
-    opened = OpenedRules(rules, start, source, state)
     with nullcontext() if state is None else state.saving_position(), start.opening():
+        start = start.follow()
+        opened = OpenedRules(rules, start, source, state)
         start.await_log()
         start.closing.enter_context(keep_bad_rows(opened.reading, start.reporter, live=start.live, stays=start.stays))
         opened.begin()
@@ -175,7 +176,9 @@ class OpenedRules:
         if self.key is not None:
             self.rules = with_key(self.rules, self.key, source, options)
         self.clock, self.reading = options.clock(options.late), options.reading(follower=start.follower)
-        self.late = late_events(start, self.rules, self.clock, state)
+        self.late = late_events(
+            start, self.rules, self.clock, state, cache(lambda: self.log.named_types(source.logs()))
+        )
         self.log = RuleLog(
             self.rules, self.clock, self.reading, start.reporter, key=self.key or "", late=self.late, state=state
         )

@@ -5,11 +5,13 @@ The rule of this module: events that come one by one are taken before the next p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING
 
+from workbench.core.program import Ports
 from workbench.errors import WorkbenchError
 from workbench.events.batch import LogBatch, take
 from workbench.events.clock import Clock
@@ -17,8 +19,8 @@ from workbench.executors.session import Session
 from workbench.executors.table import Start
 from workbench.runner.batching import BatchPace
 from workbench.runner.order import LateRows, PieceForm
-from workbench.runner.rules.columns import pack_events
-from workbench.runner.rules.composites import event_columns, event_row
+from workbench.runner.rules.columns import TYPE, pack_events
+from workbench.runner.rules.composites import RuleRow, event_columns, event_row
 from workbench.tesla.event_block import EventBlock, join_blocks
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
@@ -36,13 +38,26 @@ def event_form(rules: RuleSet) -> PieceForm[EventBlock, Occurrence]:
     return PieceForm(methodcaller("occurrences", rules), partial(pack_events, rules), join_blocks, data, Occurrence)
 
 
-def late_events(start: Start, rules: RuleSet, clock: Clock, state: RunState | None) -> LateRows[Occurrence]:
-    """Return the handling of late events."""
+def late_events(
+    start: Start, rules: RuleSet, clock: Clock, state: RunState | None, types: Callable[[], Collection[str]]
+) -> LateRows[Occurrence]:
+    """Return the handling of late events; `types` returns those that are given for all files of the log."""
+
+    def columns() -> Ports:
+        ports = event_columns(rules, clock, types() or rules.events)
+        return replace(ports, outputs=ports.outputs[len(types()) == 1 :])  # all have one type, as in the file
+
+    def row(event: Occurrence) -> RuleRow:
+        cells = event_row(event, rules, clock)
+        if len(types()) == 1:
+            del cells[TYPE]
+        return cells
+
     return LateRows(
         start,
         clock,
-        lambda: event_columns(rules, clock, rules.events),
-        lambda event: event_row(event, rules, clock),
+        columns,
+        row,
         lambda event: f"an event of type {event.type}",
         "event",
         state,
