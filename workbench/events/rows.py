@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import IO, Any, ClassVar, cast
 
 from workbench.core.domain import Domain, Value
-from workbench.core.fields import Nullable, Tuple
-from workbench.core.program import Ported
+from workbench.core.fields import Nullable, Tuple, without_null
+from workbench.core.program import Port, Ported
 from workbench.errors import InputError, listed
 from workbench.events.account import BLANK, BadRow, Reporter
 from workbench.events.batch import Columns, EventArray, batches
@@ -29,6 +29,7 @@ from workbench.events.text_streams import DroppedLines
 from workbench.events.values import (
     DATE_REMEDY,
     CopiedCells,
+    KeyTexts,
     UnreadableError,
     date_to_seconds,
     limit_to_64_bits,
@@ -59,6 +60,12 @@ class LogBlock:
     columns: Callable[[], Columns | None] = lambda: None
     rows: int | None = None
     file: str = ""
+
+
+def zero_event(port: Port) -> Value | None:
+    """Return the event of an empty cell of an input with `--null zero`; None: it has none, as an empty record."""
+    domain = without_null(port.domain)
+    return None if port.copied or port.clock or isinstance(domain, Tuple | KeyTexts) else padding(domain)
 
 
 class RowReader(ABC):
@@ -102,6 +109,8 @@ class RowReader(ABC):
         for domain in self.domains.values():
             if isinstance(domain, Times) and reporter is not None:
                 self._attach(domain.clock, in_order=not domain.kind)
+        zeros = {port.name: zero_event(port) for port in self.ports.inputs} if self.pads else {}
+        self._zeros = {name: zero for name, zero in zeros.items() if zero is not None}
         self.only = next(iter(self.domains)) if len(self.domains) == 1 else None
         self.columns: ColumnMap | None = None
         self._clocks: dict[str, Clock] = {}
@@ -168,6 +177,8 @@ class RowReader(ABC):
             event = take(cells)
             if event is not None:
                 events[name] = event
+        for name, zero in self._zeros.items():
+            events.setdefault(name, zero)
         if len(events) < len(self.domains) and self.reading.null == "error":
             for port in self.ports.inputs:
                 if port.name not in events and not port.copied:
@@ -384,11 +395,14 @@ class RowReader(ABC):
         columns = columns or self.columns
         assert columns is not None
         arrays = columns.arrays(column_events, self.pads)
-        if arrays and (lacking := self._lacking(columns)):  # consumers of columns need those of all inputs
+        lacking = {*self._lacking(columns), *self._zeros}.difference(columns.inputs)
+        if arrays and lacking:  # consumers of columns need those of all inputs
             from workbench.events.input_columns import decode_nulls
 
             rows = next(iter(arrays.values())).rows
             arrays |= {name: decode_nulls(self.domains[name], rows) for name in lacking}
+        if arrays:
+            arrays |= {name: arrays[name].padded() for name in self._zeros}
         needed = [port.name for port in self._required]
         if self.reading.null == "error":
             needed += [port.name for port in self.ports.inputs if not port.copied]
@@ -398,7 +412,7 @@ class RowReader(ABC):
 
     @property
     def pads(self) -> bool:
-        """Whether an empty field of a record is read as 0, false or the empty text."""
+        """Whether an empty cell is read as 0, false or the empty text."""
         return self.reading.null == "zero"
 
     @property
