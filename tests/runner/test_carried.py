@@ -416,3 +416,15 @@ def test_an_empty_cell_that_is_copied_is_no_missing_event(name: str, backend: st
     wb.run(total, log, output=out, null="error", carry=["note"], backend=backend)
     shown = [json.loads(line) for line in out.read_text().splitlines()]
     assert [(row.get("note"), row["out"]) for row in shown] == [("a", 1), (None, 3), ("b", 6)]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    "options", [{"carry": "sec"}, {"time": "sec"}, {"key": "sec"}, {"time": "sec", "carry": "sec"}]
+)
+def test_a_copied_column_may_be_a_field_of_a_record(options: dict[str, Any], form: str, tmp_path: Path) -> None:
+    program = wb.parse("pipeline p(row: {sec: int, agent: str}) -> str { return row.agent }").get()
+    csv_text, lines = "sec,agent,host\n0,a,x\n2,b,x\n", '{"sec": 0, "agent": "a"}\n{"sec": 2, "agent": "b"}\n'
+    (tmp_path / f"in.{form}").write_text(csv_text if form == "csv" else lines)
+    rows = [(int(row["sec"]), row["out"]) for row in wb.run(program, tmp_path / f"in.{form}", **options)]
+    assert rows == [(0, "a"), (2, "b")]

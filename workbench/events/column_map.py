@@ -150,7 +150,7 @@ def see_inputs(ports: Ports, reading: Reading) -> list[str]:
     ------
     InputError: the user chooses one for another name.
     """
-    paths = [path for name, domain in ports.domains.items() for path in _paths(name, domain)]
+    paths = [path for name, domain in ports.domains.items() for path in list_paths(name, domain)]
     for name, column in reading.columns.items():
         if name not in paths:
             raise InputError(f"there is no input '{name}' for column '{column}'", hint=did_you_mean(name, paths))
@@ -163,7 +163,8 @@ class _Matching:
         self.places = {name: i for i, name in enumerate(names)}
         self.paths = see_inputs(ports, reading)
         self.shared = {port.name for port in ports.inputs if port.shared}
-        self.short = Counter(path.rpartition(".")[2] for path in self.paths)
+        own = [path for port in ports.inputs if not port.copied for path in list_paths(port.name, port.domain)]
+        self.short = Counter(path.rpartition(".")[2] for path in own)
 
     def match(self) -> ColumnMap:
         domains = self.ports.domains
@@ -250,8 +251,9 @@ def column_option(path: str, column: str, paths: Sequence[str]) -> str:
     return f"--column {path}={column}" + (f", or as its field: --column {fields[0]}={column}" if fields else "")
 
 
-def _paths(name: str, domain: Domain) -> Iterator[str]:
+def list_paths(name: str, domain: Domain) -> Iterator[str]:
+    """Yield the names for which a column can be chosen: that of an input, and of its fields."""
     yield name
     if isinstance(domain, Tuple):
         for label, field in zip(domain.names(), domain.fields, strict=True):
-            yield from _paths(f"{name}.{label}", field)
+            yield from list_paths(f"{name}.{label}", field)
