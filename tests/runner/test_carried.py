@@ -390,8 +390,8 @@ def test_a_key_that_no_row_has_is_reported(tmp_path: Path, caplog: pytest.LogCap
     (tmp_path / "in.jsonl").write_text('{"x": 1, "user": {"name": "ann"}}\n')
     program = wb.parse("pipeline p(x: int) -> int { return x }").get()
     for key, hint in (
-        ("user.nam", "did you mean 'user.name'?"),
-        ("usr", "did you mean 'user'?"),
+        ("user.nam", "did you mean 'user.name'? If so, name the column to copy: --carry user.name"),
+        ("usr", "did you mean 'user'? If so, name the column to copy: --carry user"),
         ("z", "there are: x, user"),
     ):
         with caplog.at_level("INFO", "workbench"):

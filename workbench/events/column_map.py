@@ -14,7 +14,7 @@ from typing import TypeVar
 from workbench.core.domain import Domain
 from workbench.core.fields import Record, Tuple
 from workbench.core.program import Ports
-from workbench.errors import InputError, did_you_mean, listed
+from workbench.errors import InputError, did_you_mean, listed, suggest_option
 from workbench.events.batch import EventArray
 from workbench.events.clock import Times
 from workbench.events.columns import as_json, has_array
@@ -213,7 +213,8 @@ class _Matching:
             return self.position(column)
         if self.what != "column" or path in self.shared:
             return None
-        raise InputError(f"there is no column '{column}' for '{path}'", hint=did_you_mean(column, self.names))
+        hint = suggest_option(column, self.names, f"write --column {path}=NAME", "there are: ")
+        raise InputError(f"there is no column '{column}' for '{path}'", hint=hint)
 
     def position(self, name: str) -> int:
         if len(self.places) < len(self.names) and self.names.count(name) > 1:
@@ -235,7 +236,7 @@ def missing(path: str, names: Sequence[str], paths: Sequence[str], what: str, re
     if likely.startswith("did"):
         close = likely.split("'")[1]
         usual = f"read it as '{path}': {column_option(path, close, paths)}"
-        hint = f"{likely} If so, {remedy or usual}"
+        hint = f"{likely} If so, {remedy.replace('NAME', close) or usual}"
     else:
         own = f"name it in a pattern of your own, (?P<{path}>...), or " if what == "group" else ""
         usual = f"{own}read one of them as '{path}': {column_option(path, 'NAME', paths)}"

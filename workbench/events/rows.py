@@ -17,7 +17,7 @@ from typing import IO, Any, ClassVar, cast
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Nullable, Tuple, without_null
 from workbench.core.program import Port, Ported
-from workbench.errors import InputError, listed
+from workbench.errors import InputError, listed, suggest_option
 from workbench.events.account import BLANK, BadRow, Reporter
 from workbench.events.batch import Columns, EventArray, batches
 from workbench.events.clock import Clock, Times, with_clock
@@ -187,8 +187,11 @@ class RowReader(ABC):
             if port.name not in events and port.required is not None and port.required(events):
                 in_python = port.remedy and port.remedy == port.data_remedy
                 skip = 'bad_rows="skip"' if in_python else "--bad-rows skip"
-                hint = f"{port.remedy}{'; ' * bool(port.remedy)}{skip} leaves out such rows"
-                raise InputError(f"this row has no '{self.reading.columns.get(port.name, port.name)}'", hint=hint)
+                name = self.reading.columns.get(port.name, port.name)
+                others = [each for each in (self.columns.names if self.columns else ()) if each not in self.domains]
+                remedy = suggest_option(name, others, port.remedy) or port.remedy
+                hint = f"{remedy}{'; ' * bool(remedy)}{skip} leaves out such rows"
+                raise InputError(f"this row has no '{name}'", hint=hint)
         return events
 
     def open(self, columns: ColumnMap) -> None:

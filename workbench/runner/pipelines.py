@@ -304,7 +304,9 @@ class OpenedPipeline:
             if name != options.key and (time is None or name not in (time, self.clock.column)):
                 domain = ports.domains.get(name) or source.cell_domain(name, self.reading)
                 is_input = name in ports.domains
-                columns.append(CarriedColumn(Port(name, domain, copied=not is_input), name, is_input))
+                remedy, data_remedy = (f"name the column to copy: {each}" for each in ("--carry NAME", 'carry="NAME"'))
+                port = Port(name, domain, copied=not is_input, remedy=remedy, data_remedy=data_remedy)
+                columns.append(CarriedColumn(port, name, is_input))
         return CarriedColumns(ports, columns, options.with_row, options.only_true, options.key)
 
     def order(self, ports: Ports, source: LogSource) -> RowOrder | None:
