@@ -624,3 +624,11 @@ def test_no_row_is_lost(text: str, options: list[str], workbench: Run, tmp_path:
     (tmp_path / "p.pipe").write_text("pipeline p(x: int, y: int) -> int, int { return x, y }")
     (tmp_path / "in.csv").write_text(text)
     assert workbench("run", tmp_path / "p.pipe", "--input", tmp_path / "in.csv", *options).err == ""
+
+
+def test_dates_that_are_read_as_numbers_are_no_error_of_their_column(workbench: Run, tmp_path: Path) -> None:
+    (tmp_path / "p.pipe").write_text("pipeline p(at: int) -> int { return at }")
+    (tmp_path / "in.csv").write_text("at\n2026-11-29T09:00:07\n2026-11-29T09:00:30\n")
+    inspect = ("run", tmp_path / "p.pipe", "--input", tmp_path / "in.csv", "--columns")
+    assert workbench(*inspect, "--time-format", "auto").out.endswith("at      texts  0      at: int\n")
+    assert "at: int (row 1: expected a whole number, not '2026-11-29T09:00:07')" in workbench(*inspect).out

@@ -254,13 +254,9 @@ class RowReader(ABC):
                     return read(cells[columns], domain)
                 except UnreadableError as error:
                     try:
-                        if (seconds := self._seconds(whose, cells[columns], domain)) is not None:
-                            return seconds
-                    except UnreadableError as other:
-                        error = other if error.hint in ("", DATE_REMEDY) else error
-                    if self.reading.dated and error.hint == DATE_REMEDY:
-                        error.hint = "within objects and arrays dates are texts: declare it as str"
-                    raise error.refusal(whose, describe(cells[columns])) from error
+                        return self.read_date(cells[columns], domain, whose, error)
+                    except UnreadableError as final:
+                        raise final.refusal(whose, describe(cells[columns])) from error
 
             return leaf
         if columns is None:  # the key is missing
@@ -290,6 +286,23 @@ class RowReader(ABC):
             return tuple(fill[i] if part is None else part for i, part in enumerate(parts))
 
         return event
+
+    def read_date(self, cell: Any, domain: Domain, whose: str, error: UnreadableError) -> Value:
+        """Return the seconds of a date that stands in place of a number, where the user allows that.
+
+        Parameters
+        ----------
+        whose: the column, for reports.
+        error: the error of the cell; it, or a better one, is raised where the cell is no such date.
+        """
+        try:
+            if (seconds := self._seconds(whose, cell, domain)) is not None:
+                return seconds
+        except UnreadableError as other:
+            error = other if error.hint in ("", DATE_REMEDY) else error
+        if self.reading.dated and error.hint == DATE_REMEDY:
+            error.hint = "within objects and arrays dates are texts: declare it as str"
+        raise error
 
     def _seconds(self, whose: str, cell: Any, domain: Domain) -> Value | None:
         """Return a date as seconds, where the user allows dates in place of numbers; UnreadableError if it is none."""
