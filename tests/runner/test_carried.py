@@ -15,6 +15,7 @@ import pytest
 import workbench as wb
 from workbench.cli.main import main
 from workbench.errors import InputError
+from workbench.events import lines
 from workbench.executors.reference.executor import Reference
 
 TEXT = """
@@ -428,3 +429,17 @@ def test_a_copied_column_may_be_a_field_of_a_record(options: dict[str, Any], for
     (tmp_path / f"in.{form}").write_text(csv_text if form == "csv" else lines)
     rows = [(int(row["sec"]), row["out"]) for row in wb.run(program, tmp_path / f"in.{form}", **options)]
     assert rows == [(0, "a"), (2, "b")]
+
+
+@pytest.mark.parametrize("least", [0, 1 << 20])
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_a_text_that_an_input_reads_as_a_number_is_copied(
+    backend: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where rows are read as columns of numbers."""
+    monkeypatch.setattr(lines, "MIN_COLUMN_BYTES", least)
+    (tmp_path / "in.csv").write_text("a,b,c\n81.30,007,TRUE\n,,\n1.50,03,0\n")
+    program = wb.parse("pipeline p(x: float, y: int, z: bool) -> float, int, bool { return x, y, z }").get()
+    columns = {"x": "a", "y": "b", "z": "c"}
+    rows = wb.run(program, tmp_path / "in.csv", columns=columns, carry=["a", "b", "c"], backend=backend)
+    assert [(row["a"], row["b"], row["c"]) for row in rows] == [("81.30", "007", "TRUE"), ("1.50", "03", "0")]
