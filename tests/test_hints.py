@@ -444,6 +444,7 @@ RULES = [
     "from Smoke(area «<>→!=» 1) emit Smoke(area = 1)",
     "from Smoke emit Smoke(area «:=→=» 1)",
     "from Smoke emit Smoke(area = 1)«;→»",
+    "from Smoke emit Smoke(area = 1)\n«check always (Smoke.area > 1)→»",
     "from Smoke(«!→not »(area == 1)) emit Smoke(area = 1)",
     "from Smoke(area > 1 «&→and» area < 3) emit Smoke(area = 1)",
     "from «3→Smoke» emit Smoke(area = 1)",

@@ -33,6 +33,15 @@ def did_you_mean(
     return otherwise + listed(names) if names else ""
 
 
+def suggest_option(name: str, known: Iterable[str], option: str, otherwise: str = "") -> str:
+    """Return a hint for an unknown name of an option: the option with the closest known name in place of NAME."""
+    likely = did_you_mean(name, known, otherwise)
+    if not likely.startswith("did"):
+        return likely if otherwise else ""
+    close = likely.split("'")[1]
+    return f"{likely} If so, {option.replace('NAME', close)}"
+
+
 def listed(names: Collection[str]) -> str:
     """Return names in one line, of many the first ones; odd ones as Python writes them."""
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""

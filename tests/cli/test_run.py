@@ -592,3 +592,54 @@ def test_rows_that_lack_an_event_of_a_join_are_reported(backend: str, workbench:
         done = workbench("run", *given, "--backend", backend)
         assert done.code == 0
         assert ("1 of 8 events of inputs are missing" in done.err) is reported
+
+
+@pytest.mark.parametrize(
+    ("text", "head", "null", "note"),
+    [
+        (
+            "x: str",
+            "x,c",
+            (),
+            "column x is empty there (--null zero reads an empty cell as the empty text; --null error",
+        ),
+        (
+            "x: str, c: bool",
+            "x,c",
+            (),
+            "columns x, c are empty there (--null zero reads an empty cell as the empty text or false;",
+        ),
+        (
+            "x: {a, b}",
+            "x,c",
+            ("--null", "zero"),
+            "column x is empty there (--null zero has no value for it; --null error",
+        ),
+        ("x: {a, b}", "x,c", (), "column x is empty there (--null error stops"),
+        ("x: {d: int, c: int}", "d,c", (), "input x is empty there (--null error stops"),
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("--backend", "reference"), ("--carry", "t"), ("--key", "t"), ("--time", "t")])
+def test_rows_without_an_event_are_reported(text, head, null, note, options, workbench: Run, tmp_path: Path) -> None:
+    (tmp_path / "p.pipe").write_text(f"pipeline p({text}) -> int {{ return turn(x, 1) }}")
+    row = "4,5" if "d" in head else "a,true"
+    (tmp_path / "in.csv").write_text(f"t,{head}\n1,{row}\n1,,\n1,{row}\n")
+    given = ("--input", tmp_path / "in.csv", "--output", tmp_path / "out.csv")
+    done = workbench("run", tmp_path / "p.pipe", *given, *null, *options)
+    assert (done.code, f"1 of 3 rows has no event: {note}" in done.err) == (0, True), done.err
+
+
+@pytest.mark.parametrize(("text", "options"), [("x,y\n1,\n,3\n5,\n,8\n", []), ("x,y\n1,2\n,\n3,4\n", ["--steps"])])
+def test_no_row_is_lost(text: str, options: list[str], workbench: Run, tmp_path: Path) -> None:
+    """It has an event of another input, or is in the output."""
+    (tmp_path / "p.pipe").write_text("pipeline p(x: int, y: int) -> int, int { return x, y }")
+    (tmp_path / "in.csv").write_text(text)
+    assert workbench("run", tmp_path / "p.pipe", "--input", tmp_path / "in.csv", *options).err == ""
+
+
+def test_dates_that_are_read_as_numbers_are_no_error_of_their_column(workbench: Run, tmp_path: Path) -> None:
+    (tmp_path / "p.pipe").write_text("pipeline p(at: int) -> int { return at }")
+    (tmp_path / "in.csv").write_text("at\n2026-11-29T09:00:07\n2026-11-29T09:00:30\n")
+    inspect = ("run", tmp_path / "p.pipe", "--input", tmp_path / "in.csv", "--columns")
+    assert workbench(*inspect, "--time-format", "auto").out.endswith("at      texts  0      at: int\n")
+    assert "at: int (row 1: expected a whole number, not '2026-11-29T09:00:07')" in workbench(*inspect).out

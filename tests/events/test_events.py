@@ -256,7 +256,7 @@ def test_a_column_in_an_object(tmp_path):
     reading = Reading(columns={"ms": "timing.mss"})
     with pytest.raises(InputError, match=r"no row has a key 'timing\.mss'") as found:
         read(tmp_path, "a.jsonl", '{"timing": {"ms": 950}}', of(ms=FLOAT), reading=reading)
-    assert found.value.hint == "did you mean 'timing.ms'?"
+    assert found.value.hint == "did you mean 'timing.ms'? If so, write --column ms=timing.ms"
     reading = Reading(columns={"ms": "timing.ms"})
     rows = [
         '{"timing": {"ms": 950}}',

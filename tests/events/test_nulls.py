@@ -45,6 +45,8 @@ def expected(row, null):
             return None
     if null == "error" and len(found) < len(CELLS):
         return None
+    if null == "zero":
+        found.setdefault("y", 0.0)
     return {path.replace(".p.0", ".a").replace(".p.1", ".b").removeprefix("e."): each for path, each in found.items()}
 
 
@@ -116,3 +118,24 @@ def test_a_key_of_json_that_is_not_there_is_an_empty_cell(tmp_path):
     path.write_text('{"e.n": null}\n{"e.n": 1, "e.S": "a"}\n')
     with pytest.raises(InputError, match=r"in\.jsonl:2: there is no key 'e\.s'\n.*did you mean 'e\.S'"):
         wb.run(PROGRAM, path, output=tmp_path / "out.jsonl")
+
+
+PORTS = "s: str, n: int, x: float, b: bool, k: {red, green}"
+
+
+@pytest.mark.parametrize("more", ["", ", o: int?"])
+@pytest.mark.parametrize("options", [{"backend": "reference"}, {"backend": "auto"}, {"key": "key"}])
+def test_an_empty_cell_of_a_plain_input_is_zero(options, more, tmp_path, monkeypatch):
+    """A type without 0, and a column that is copied, have no such value."""
+    names = f"s, n, x, b, k{more[:3]}"
+    program = wb.parse(f"pipeline p({PORTS}{more}) -> {PORTS}{more} {{ return {names} }}").get()
+    monkeypatch.setattr(lines_of, "MIN_COLUMN_BYTES", 0)
+    (tmp_path / "in.csv").write_text('s,n,x,b,o,k,c,key\na,1,0.5,true,1,red,c,1\n,,,,,,"",1\n')
+    (tmp_path / "in.jsonl").write_text(
+        '{"s": "a", "n": 1, "x": 0.5, "b": true, "o": 1, "k": "red", "c": "c", "key": 1}\n{"key": 1}\n'
+    )
+    for log in ("in.csv", "in.jsonl"):
+        first, second = wb.run(program, tmp_path / log, null="zero", carry=["c"], **options)
+        assert first["s"] == "a"
+        zeros = {name: event for name, event in second.items() if event is not None and name != "key"}
+        assert zeros == {"s": "", "n": 0, "x": 0.0, "b": False} | ({"o": 0} if more else {})

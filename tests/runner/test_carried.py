@@ -15,6 +15,7 @@ import pytest
 import workbench as wb
 from workbench.cli.main import main
 from workbench.errors import InputError
+from workbench.events import lines
 from workbench.executors.reference.executor import Reference
 
 TEXT = """
@@ -390,8 +391,8 @@ def test_a_key_that_no_row_has_is_reported(tmp_path: Path, caplog: pytest.LogCap
     (tmp_path / "in.jsonl").write_text('{"x": 1, "user": {"name": "ann"}}\n')
     program = wb.parse("pipeline p(x: int) -> int { return x }").get()
     for key, hint in (
-        ("user.nam", "did you mean 'user.name'?"),
-        ("usr", "did you mean 'user'?"),
+        ("user.nam", "did you mean 'user.name'? If so, name the column to copy: --carry user.name"),
+        ("usr", "did you mean 'user'? If so, name the column to copy: --carry user"),
         ("z", "there are: x, user"),
     ):
         with caplog.at_level("INFO", "workbench"):
@@ -416,3 +417,29 @@ def test_an_empty_cell_that_is_copied_is_no_missing_event(name: str, backend: st
     wb.run(total, log, output=out, null="error", carry=["note"], backend=backend)
     shown = [json.loads(line) for line in out.read_text().splitlines()]
     assert [(row.get("note"), row["out"]) for row in shown] == [("a", 1), (None, 3), ("b", 6)]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    "options", [{"carry": "sec"}, {"time": "sec"}, {"key": "sec"}, {"time": "sec", "carry": "sec"}]
+)
+def test_a_copied_column_may_be_a_field_of_a_record(options: dict[str, Any], form: str, tmp_path: Path) -> None:
+    program = wb.parse("pipeline p(row: {sec: int, agent: str}) -> str { return row.agent }").get()
+    csv_text, lines = "sec,agent,host\n0,a,x\n2,b,x\n", '{"sec": 0, "agent": "a"}\n{"sec": 2, "agent": "b"}\n'
+    (tmp_path / f"in.{form}").write_text(csv_text if form == "csv" else lines)
+    rows = [(int(row["sec"]), row["out"]) for row in wb.run(program, tmp_path / f"in.{form}", **options)]
+    assert rows == [(0, "a"), (2, "b")]
+
+
+@pytest.mark.parametrize("least", [0, 1 << 20])
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_a_text_that_an_input_reads_as_a_number_is_copied(
+    backend: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where rows are read as columns of numbers."""
+    monkeypatch.setattr(lines, "MIN_COLUMN_BYTES", least)
+    (tmp_path / "in.csv").write_text("a,b,c\n81.30,007,TRUE\n,,\n1.50,03,0\n")
+    program = wb.parse("pipeline p(x: float, y: int, z: bool) -> float, int, bool { return x, y, z }").get()
+    columns = {"x": "a", "y": "b", "z": "c"}
+    rows = wb.run(program, tmp_path / "in.csv", columns=columns, carry=["a", "b", "c"], backend=backend)
+    assert [(row["a"], row["b"], row["c"]) for row in rows] == [("81.30", "007", "TRUE"), ("1.50", "03", "0")]

@@ -439,7 +439,7 @@ def test_a_misspelt_key_of_json_lines_has_a_hint(backend, tmp_path):
     for misspelt, meant in (("hosst", "host"), ("xx", "x")):
         with pytest.raises(InputError, match="row 1 has no") as caught:
             wb.run(SOURCE.get("sums"), log, output=tmp_path / "out.jsonl", key=misspelt, backend=backend)
-        assert caught.value.hint.startswith(f"did you mean '{meant}'? Otherwise add one, leave out the row")
+        assert caught.value.hint.startswith(f"did you mean '{meant}'? If so, write --key {meant}; otherwise add one")
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

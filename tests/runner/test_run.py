@@ -273,9 +273,9 @@ def test_hints_about_data_are_python() -> None:
     total, frame = wb.parse(TOTAL).get(), pd.DataFrame({"x": [1, 2], "b": ["u", "v"]})
     rules = wb.rules.parse_rules("declare A(x: int) declare B(x: int) from A[$x = x] emit B(x = $x)")
     cases: list[tuple[Any, Any, Any, str]] = [
-        (total, frame[["b"]], {}, "its columns are: b; name the one to read: columns={'x': NAME}"),
-        (total, frame.set_index("b"), {"key": "b"}, "key=NAME (frame.reset_index() makes one of an index)"),
-        (total, frame, {"time": "when"}, "its columns are: x, b; name the column of times: time=NAME"),
+        (total, frame[["b"]], {}, "its columns are: b; name the one to read: columns={'x': 'NAME'}"),
+        (total, frame.set_index("b"), {"key": "b"}, 'key="NAME" (frame.reset_index() makes one of an index)'),
+        (total, frame, {"time": "when"}, 'its columns are: x, b; name the column of times: time="NAME"'),
         (rules, frame, {}, 'add one: frame.assign(type="A")'),
         (total, frame["x"], {}, "give this one column a name: {'x': data}"),
         (total, frame["x"].to_numpy(), {}, "give this one column a name: {'x': data}"),

@@ -70,8 +70,8 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--strict", action="store_true", help="report columns that no input uses as an error")
     group.add_argument(
         "--null", action="append", metavar=f"{'|'.join(get_args(Null))}|TEXT",
-        help="the meaning of an empty cell or a null: no event in a step, or an error; zero: 0, false or the empty text"
-        " where other fields of its record are present (default: absent); any other TEXT: cells with it are empty, too",
+        help="the meaning of an empty cell, a null or a missing key. absent: no event (default). error: an error."
+        " zero: 0, false or the empty text; a record without any field is no event. TEXT: cells with it are empty, too",
     )  # fmt: skip
     group.add_argument(
         "--bad-rows", default="error", metavar="error|skip|FILE",

@@ -58,6 +58,7 @@ class Account:
     computed, bad, late: the rows that a program has run on, that could not be decoded, and that came too late.
     ignored: the rows that nothing runs on, by reason.
     earlier: the rows that earlier runs have computed or reported, if this run continues from a state.
+    empty: the rows without an event of any input of a pipeline.
     events_in, events_out: the input and output events.
     first_bad: the first of the bad rows.
     reasons: the number of bad rows of each kind.
@@ -78,6 +79,7 @@ class Account:
     rows_are_events: bool = False
     earlier: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
+    empty: int = 0
 
     def __add__(self, other: Account) -> Account:
         """Return the account of two successive parts of a log."""
@@ -86,7 +88,7 @@ class Account:
             self.late + other.late, self.ignored + other.ignored, self.events_in + other.events_in,
             self.events_out + other.events_out, self.first_bad or other.first_bad, self.is_exact and other.is_exact,
             self.rows_are_events or other.rows_are_events, self.earlier + other.earlier,
-            self.reasons + other.reasons,
+            self.reasons + other.reasons, self.empty + other.empty,
         )  # fmt: skip
 
     def add(self, other: Account) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
@@ -189,6 +190,17 @@ class LogBatch:
 
         of = self.numbers
         return np.arange(of.start, of.stop) if isinstance(of, range) else np.array(of, np.int64)
+
+    def count_empty(self, inputs: AbstractSet[str]) -> int:
+        """Return the number of rows without an event of these inputs."""
+        if self.rows is not None:
+            return sum(map(inputs.isdisjoint, self.rows))
+        masks = [each.present for name, each in (self.columns or {}).items() if name in inputs]
+        if any(mask is None for mask in masks):
+            return 0
+        import numpy as np
+
+        return len(self) - int(np.logical_or.reduce(masks).sum()) if masks else len(self)
 
     @property
     def events(self) -> int:

@@ -179,7 +179,7 @@ def is_timed(row: Mapping[str, Any]) -> bool:
 
 def time_port(column: str, times: Times, required: Callable[[Mapping[str, Any]], bool] = is_timed) -> Port:
     """Return the port of the column of times, where it is no input."""
-    remedy = WRITE_TIME.replace("--time ", "time=")
+    remedy = WRITE_TIME.replace("--time NAME", 'time="NAME"')
     return Port(column, times, required=required, remedy=WRITE_TIME, data_remedy=remedy)
 
 

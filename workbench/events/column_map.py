@@ -14,7 +14,7 @@ from typing import TypeVar
 from workbench.core.domain import Domain
 from workbench.core.fields import Record, Tuple
 from workbench.core.program import Ports
-from workbench.errors import InputError, did_you_mean, listed
+from workbench.errors import InputError, did_you_mean, listed, suggest_option
 from workbench.events.batch import EventArray
 from workbench.events.clock import Times
 from workbench.events.columns import as_json, has_array
@@ -150,7 +150,7 @@ def see_inputs(ports: Ports, reading: Reading) -> list[str]:
     ------
     InputError: the user chooses one for another name.
     """
-    paths = [path for name, domain in ports.domains.items() for path in _paths(name, domain)]
+    paths = [path for name, domain in ports.domains.items() for path in list_paths(name, domain)]
     for name, column in reading.columns.items():
         if name not in paths:
             raise InputError(f"there is no input '{name}' for column '{column}'", hint=did_you_mean(name, paths))
@@ -163,7 +163,8 @@ class _Matching:
         self.places = {name: i for i, name in enumerate(names)}
         self.paths = see_inputs(ports, reading)
         self.shared = {port.name for port in ports.inputs if port.shared}
-        self.short = Counter(path.rpartition(".")[2] for path in self.paths)
+        own = [path for port in ports.inputs if not port.copied for path in list_paths(port.name, port.domain)]
+        self.short = Counter(path.rpartition(".")[2] for path in own)
 
     def match(self) -> ColumnMap:
         domains = self.ports.domains
@@ -212,7 +213,8 @@ class _Matching:
             return self.position(column)
         if self.what != "column" or path in self.shared:
             return None
-        raise InputError(f"there is no column '{column}' for '{path}'", hint=did_you_mean(column, self.names))
+        hint = suggest_option(column, self.names, f"write --column {path}=NAME", "there are: ")
+        raise InputError(f"there is no column '{column}' for '{path}'", hint=hint)
 
     def position(self, name: str) -> int:
         if len(self.places) < len(self.names) and self.names.count(name) > 1:
@@ -234,7 +236,7 @@ def missing(path: str, names: Sequence[str], paths: Sequence[str], what: str, re
     if likely.startswith("did"):
         close = likely.split("'")[1]
         usual = f"read it as '{path}': {column_option(path, close, paths)}"
-        hint = f"{likely} If so, {remedy or usual}"
+        hint = f"{likely} If so, {remedy.replace('NAME', close) or usual}"
     else:
         own = f"name it in a pattern of your own, (?P<{path}>...), or " if what == "group" else ""
         usual = f"{own}read one of them as '{path}': {column_option(path, 'NAME', paths)}"
@@ -250,8 +252,9 @@ def column_option(path: str, column: str, paths: Sequence[str]) -> str:
     return f"--column {path}={column}" + (f", or as its field: --column {fields[0]}={column}" if fields else "")
 
 
-def _paths(name: str, domain: Domain) -> Iterator[str]:
+def list_paths(name: str, domain: Domain) -> Iterator[str]:
+    """Yield the names for which a column can be chosen: that of an input, and of its fields."""
     yield name
     if isinstance(domain, Tuple):
         for label, field in zip(domain.names(), domain.fields, strict=True):
-            yield from _paths(f"{name}.{label}", field)
+            yield from list_paths(f"{name}.{label}", field)

@@ -20,6 +20,7 @@ from workbench.events.columns import arrow_type
 from workbench.events.input_columns import decode_column, decode_texts
 from workbench.events.reading_options import Reading
 from workbench.events.text_column import StoredTexts
+from workbench.events.values import CopiedCells
 
 ODD_FLOAT = r"^\s*([+-]?inf|nan)\s*$"
 """A pattern for cells that are infinite or NaN: Arrow accepts further spellings."""
@@ -53,6 +54,9 @@ class CsvTables:
 
         def decode(index: int, domain: Domain) -> EventArray | None:
             column = table[str(index)].combine_chunks()
+            if isinstance(domain, CopiedCells) and not is_text_type(column.type):  # an input reads its numbers
+                texts = self._parse_lines(lines, {str(index): pa.string()})
+                return None if texts is None else decode_column(domain, texts[str(index)].combine_chunks())
             apart = type(domain) is Texts and pa.types.is_string(column.type)
             return decode_texts(column) if apart else decode_column(domain, column, stored=True)
 

@@ -132,7 +132,7 @@ def _describe_file(
         inputs = fed.get(i, [])
         plain = cells[name] if reader.typed else [plain_cell(cell, reader.reading) for cell in cells[name]]
         empty = sum(cell is None or (not reader.typed and not cell.strip()) for cell in plain)
-        wrong = next(filter(None, (_wrong(reader, domain, cells[name]) for _, domain in inputs)), "")
+        wrong = next(filter(None, (_wrong(reader, name, domain, cells[name]) for _, domain in inputs)), "")
         input_texts = tuple(f"{path}: {domain}" for path, domain in inputs)
         descriptions.append(
             InspectedColumn(name, kinds.get(name) or guess_type(plain, reader.typed), empty, input_texts, wrong)
@@ -153,12 +153,15 @@ def _inputs(columns: ColumnMap) -> dict[int, list[tuple[str, Domain]]]:
     return inputs
 
 
-def _wrong(reader: RowReader, domain: Domain, cells: Sequence[Any]) -> str:
+def _wrong(reader: RowReader, name: str, domain: Domain, cells: Sequence[Any]) -> str:
     for number, cell in enumerate(cells, 1):
         try:
             reader.cell(cell, domain)
         except UnreadableError as error:
-            return f"row {number}: expected {error}, not {reader.format_cell(cell)}"
+            try:
+                reader.read_date(cell, domain, f"column '{name}'", error)
+            except UnreadableError as final:
+                return f"row {number}: expected {final}, not {reader.format_cell(cell)}"
     return ""
 
 

@@ -13,7 +13,7 @@ from types import EllipsisType
 from typing import IO, cast
 
 from workbench.core.program import Ported
-from workbench.errors import InputError, did_you_mean
+from workbench.errors import InputError, suggest_option
 from workbench.events.account import Reporter
 from workbench.events.column_map import ColumnMap
 from workbench.events.lines import BOM, count_lines, number_lines, whole_lines
@@ -105,7 +105,11 @@ class RecordReader(LineReader):
 
     def suggest(self, key: str) -> str:
         """Return a hint for a key that no row has."""
-        return did_you_mean(key, self.inner.get(key) or self._seen)
+        path = next((path for path, column in self.reading.columns.items() if column == key), key)
+        remedy = next((port.remedy for port in self.ports.inputs if port.name == path), "")
+        return suggest_option(
+            key, self.inner.get(key) or self._seen, remedy or f"write --column {path}=NAME", "there are: "
+        )
 
     def whose(self, column: int, path: str) -> str:
         del column

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from workbench.events.follow import Follower
 
 Null = Literal["absent", "error", "zero"]
-"""The meaning of an empty cell or null: no event, an error, or, in a record with other values, 0 or the empty text."""
+"""The meaning of an empty cell or null: no event, an error, or 0, false or the empty text."""
 CELLS = ("delimiter", "quote", "decimal", "thousands", "nulls")
 """The options about the form of cells."""
 LINES = ("encoding", "skip_lines", "comment")

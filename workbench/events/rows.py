@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from typing import IO, Any, ClassVar, cast
 
 from workbench.core.domain import Domain, Value
-from workbench.core.fields import Nullable, Tuple
-from workbench.core.program import Ported
-from workbench.errors import InputError, listed
+from workbench.core.fields import Nullable, Tuple, without_null
+from workbench.core.program import Port, Ported
+from workbench.errors import InputError, listed, suggest_option
 from workbench.events.account import BLANK, BadRow, Reporter
 from workbench.events.batch import Columns, EventArray, batches
 from workbench.events.clock import Clock, Times, with_clock
@@ -29,6 +29,7 @@ from workbench.events.text_streams import DroppedLines
 from workbench.events.values import (
     DATE_REMEDY,
     CopiedCells,
+    KeyTexts,
     UnreadableError,
     date_to_seconds,
     limit_to_64_bits,
@@ -59,6 +60,12 @@ class LogBlock:
     columns: Callable[[], Columns | None] = lambda: None
     rows: int | None = None
     file: str = ""
+
+
+def zero_event(port: Port) -> Value | None:
+    """Return the event of an empty cell of an input with `--null zero`; None: it has none, as an empty record."""
+    domain = without_null(port.domain)
+    return None if port.copied or port.clock or isinstance(domain, Tuple | KeyTexts) else padding(domain)
 
 
 class RowReader(ABC):
@@ -102,6 +109,8 @@ class RowReader(ABC):
         for domain in self.domains.values():
             if isinstance(domain, Times) and reporter is not None:
                 self._attach(domain.clock, in_order=not domain.kind)
+        zeros = {port.name: zero_event(port) for port in self.ports.inputs} if self.pads else {}
+        self._zeros = {name: zero for name, zero in zeros.items() if zero is not None}
         self.only = next(iter(self.domains)) if len(self.domains) == 1 else None
         self.columns: ColumnMap | None = None
         self._clocks: dict[str, Clock] = {}
@@ -168,6 +177,8 @@ class RowReader(ABC):
             event = take(cells)
             if event is not None:
                 events[name] = event
+        for name, zero in self._zeros.items():
+            events.setdefault(name, zero)
         if len(events) < len(self.domains) and self.reading.null == "error":
             for port in self.ports.inputs:
                 if port.name not in events and not port.copied:
@@ -176,8 +187,11 @@ class RowReader(ABC):
             if port.name not in events and port.required is not None and port.required(events):
                 in_python = port.remedy and port.remedy == port.data_remedy
                 skip = 'bad_rows="skip"' if in_python else "--bad-rows skip"
-                hint = f"{port.remedy}{'; ' * bool(port.remedy)}{skip} leaves out such rows"
-                raise InputError(f"this row has no '{self.reading.columns.get(port.name, port.name)}'", hint=hint)
+                name = self.reading.columns.get(port.name, port.name)
+                others = [each for each in (self.columns.names if self.columns else ()) if each not in self.domains]
+                remedy = suggest_option(name, others, port.remedy) or port.remedy
+                hint = f"{remedy}{'; ' * bool(remedy)}{skip} leaves out such rows"
+                raise InputError(f"this row has no '{name}'", hint=hint)
         return events
 
     def open(self, columns: ColumnMap) -> None:
@@ -240,13 +254,9 @@ class RowReader(ABC):
                     return read(cells[columns], domain)
                 except UnreadableError as error:
                     try:
-                        if (seconds := self._seconds(whose, cells[columns], domain)) is not None:
-                            return seconds
-                    except UnreadableError as other:
-                        error = other if error.hint in ("", DATE_REMEDY) else error
-                    if self.reading.dated and error.hint == DATE_REMEDY:
-                        error.hint = "within objects and arrays dates are texts: declare it as str"
-                    raise error.refusal(whose, describe(cells[columns])) from error
+                        return self.read_date(cells[columns], domain, whose, error)
+                    except UnreadableError as final:
+                        raise final.refusal(whose, describe(cells[columns])) from error
 
             return leaf
         if columns is None:  # the key is missing
@@ -276,6 +286,23 @@ class RowReader(ABC):
             return tuple(fill[i] if part is None else part for i, part in enumerate(parts))
 
         return event
+
+    def read_date(self, cell: Any, domain: Domain, whose: str, error: UnreadableError) -> Value:
+        """Return the seconds of a date that stands in place of a number, where the user allows that.
+
+        Parameters
+        ----------
+        whose: the column, for reports.
+        error: the error of the cell; it, or a better one, is raised where the cell is no such date.
+        """
+        try:
+            if (seconds := self._seconds(whose, cell, domain)) is not None:
+                return seconds
+        except UnreadableError as other:
+            error = other if error.hint in ("", DATE_REMEDY) else error
+        if self.reading.dated and error.hint == DATE_REMEDY:
+            error.hint = "within objects and arrays dates are texts: declare it as str"
+        raise error
 
     def _seconds(self, whose: str, cell: Any, domain: Domain) -> Value | None:
         """Return a date as seconds, where the user allows dates in place of numbers; UnreadableError if it is none."""
@@ -384,11 +411,14 @@ class RowReader(ABC):
         columns = columns or self.columns
         assert columns is not None
         arrays = columns.arrays(column_events, self.pads)
-        if arrays and (lacking := self._lacking(columns)):  # consumers of columns need those of all inputs
+        lacking = {*self._lacking(columns), *self._zeros}.difference(columns.inputs)
+        if arrays and lacking:  # consumers of columns need those of all inputs
             from workbench.events.input_columns import decode_nulls
 
             rows = next(iter(arrays.values())).rows
             arrays |= {name: decode_nulls(self.domains[name], rows) for name in lacking}
+        if arrays:
+            arrays |= {name: arrays[name].padded() for name in self._zeros}
         needed = [port.name for port in self._required]
         if self.reading.null == "error":
             needed += [port.name for port in self.ports.inputs if not port.copied]
@@ -398,7 +428,7 @@ class RowReader(ABC):
 
     @property
     def pads(self) -> bool:
-        """Whether an empty field of a record is read as 0, false or the empty text."""
+        """Whether an empty cell is read as 0, false or the empty text."""
         return self.reading.null == "zero"
 
     @property

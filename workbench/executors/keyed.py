@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Value
 from workbench.core.program import Port, Ports
-from workbench.errors import InputError, WorkbenchError, did_you_mean
+from workbench.errors import InputError, WorkbenchError, suggest_option
 from workbench.events.batch import LogBatch, RowEvents
 from workbench.executors.session import OutputEvents, Session, spread
 from workbench.executors.snapshot import join_states, split_states
@@ -36,9 +36,8 @@ def locate_error(key: str, value: str, row: int | None, log: str, error: Workben
 def keyless(key: str, row: int, log: str, others: Collection[str] = ()) -> InputError:
     """Return the error for a row without a key; `others` are columns of the log."""
     what = f"row {row} has no '{key}', so it belongs to no key"
-    hint = "add one, leave out the row, or name another column: --key NAME"
-    likely = did_you_mean(key, others)
-    return InputError(what, where=log, hint=f"{likely} Otherwise {hint}" if likely.startswith("did") else hint)
+    likely = suggest_option(key, others, "write --key NAME; otherwise add one, or leave out the row")
+    return InputError(what, where=log, hint=likely or "add one, leave out the row, or name another column: --key NAME")
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Partition:
         """The key column."""
         domain = self.ports.domains.get(self.column) or self.domain
         what, index = "name the column that separates the streams: ", "(frame.reset_index() makes one of an index)"
-        remedy, data_remedy = f"{what}--key NAME", f"{what}key=NAME {index}"
+        remedy, data_remedy = f"{what}--key NAME", f'{what}key="NAME" {index}'
         return Port(self.column, domain, copied=self.beside, remedy=remedy, data_remedy=data_remedy)
 
     @property

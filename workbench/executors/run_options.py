@@ -70,8 +70,8 @@ class RunOptions:
     strict: bool = False
     """Whether a column that no input uses is an error."""
     null: str | Sequence[str] = "absent"
-    """`absent`: a null, a None or an empty cell means no event in a step; `error`: it is an error; `zero`: where other
-    fields of its record are there, it is 0, false or the empty text. Any other text: a cell with it is empty, too."""
+    """`absent`: a null, a None or an empty cell means no event in a step; `error`: it is an error; `zero`: it is 0,
+    false or the empty text; a record without any field is no event. Any other text: a cell with it is empty, too."""
     bad_rows: str | Path = "error"
     """The treatment of rows that cannot be read: `error`, `skip`, or the name of a file to write them to."""
     head: int | None = None

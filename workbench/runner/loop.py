@@ -7,6 +7,7 @@ pipe; and each row that has been read is accounted for, or the run ends with an 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from workbench.errors import listed
-from workbench.events.batch import LogBatch
+from workbench.events.batch import LogBatch, RowEvents
 from workbench.events.rows import LogBlock
 from workbench.executors.session import BatchOutput, Session
 from workbench.interrupts import checkpoint
@@ -45,6 +46,7 @@ class LogRows:
     blocks: the blocks of the log, for reading ahead, or for reading rows one by one.
     retain_bad_rows: a context in which bad rows are kept.
     remark: returns a remark on unusual rows, from their account; empty if there are none.
+    inputs: the inputs of a pipeline; rows without an event of any of them are counted.
     """
 
     batches: Callable[[BatchPace, Iterator[LogBlock]], Iterator[LogBatch]]
@@ -52,6 +54,7 @@ class LogRows:
     blocks: Iterator[LogBlock] = iter(())
     retain_bad_rows: Callable[[], AbstractContextManager[None]] = nullcontext
     remark: Callable[[Account], str] = lambda _: ""
+    inputs: AbstractSet[str] = frozenset()
 
 
 class LogRun:
@@ -101,7 +104,7 @@ class LogRun:
             one_by_one = (
                 self._rows.size == 1
                 and self.state is None
-                and session.step_rows(row for block in blocks for row in block.steps())
+                and session.step_rows(self._count_empty(row for block in blocks for row in block.steps()))
             )
             yield from self._row_outputs(one_by_one) if one_by_one else self._batch_outputs(blocks, waited)
             if session.is_done:
@@ -119,6 +122,11 @@ class LogRun:
         yield from self.outputs()
         if self.state is not None:
             self.state.save()
+
+    def _count_empty(self, rows: Iterator[RowEvents]) -> Iterator[RowEvents]:
+        for row in rows:
+            self.start.reporter.account.empty += bool(self._rows.inputs) and self._rows.inputs.isdisjoint(row)
+            yield row
 
     def _row_outputs(self, outputs: Iterator[BatchOutput]) -> Iterator[BatchOutput]:
         """Yield the outputs of each row, before the next one is read."""
@@ -158,6 +166,8 @@ class LogRun:
             yield output
             if output.failed is not None:
                 raise output.failed
+        if self._rows.inputs:
+            self.start.reporter.account.empty += batch.count_empty(self._rows.inputs)
 
     def _end(self) -> Iterator[BatchOutput]:
         """Yield the outputs of the clock's last move, and of the end of the log."""

@@ -15,16 +15,18 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import INT, Integer, Integers, Range
+from workbench.core.domain import INT, Integer, Integers, Range, Value
+from workbench.core.fields import Tuple
 from workbench.core.form import Form
 from workbench.core.program import Port, Ports, Program
-from workbench.errors import InputError, Refused
-from workbench.events.account import Account, Reporter
+from workbench.errors import InputError, Refused, listed
+from workbench.events.account import KEYLESS, Account, Reporter
 from workbench.events.clock import instant
 from workbench.events.column_map import has_arrays, has_columns
 from workbench.events.inputs import list_named_files
 from workbench.events.read import share_columns
-from workbench.events.rows import LogBlock
+from workbench.events.reading_options import Reading
+from workbench.events.rows import LogBlock, zero_event
 from workbench.events.values import KeyTexts
 from workbench.events.write import keep_bad_rows
 from workbench.executors.run_options import AUTO, RunOptions
@@ -77,9 +79,36 @@ def run_pipeline(program: Program, start: Start) -> None:
     open_pipeline(program, start).write()
 
 
+def _describe_rows(program: Program, reading: Reading, account: Account) -> str:
+    """Describe rows that lack events; empty if there are none, or it is intended."""
+    remarks = _describe_empty_rows(program.ports, reading, account), _describe_gaps(program.pipeline, account)
+    return "; ".join(filter(None, remarks))
+
+
+def _describe_empty_rows(ports: Ports, reading: Reading, account: Account) -> str:
+    """Describe rows without an event of any input; empty if there are none."""
+    if not account.empty:
+        return ""
+    names = [reading.columns.get(name, name) for name in ports.domains]
+    noun = "input" if any(isinstance(domain, Tuple) for domain in ports.domains.values()) else "column"
+    rows = f"{account.empty:,} of {account.computed + account.ignored[KEYLESS]:,} rows"
+    zeros = dict.fromkeys(_describe_zero(zero) for port in ports.inputs if (zero := zero_event(port)) is not None)
+    reads = f"--null zero reads an empty cell as {' or '.join(zeros)}; " if zeros and reading.null != "zero" else ""
+    unread = "--null zero has no value for it; " if reading.null == "zero" else ""
+    return (
+        f"{rows} {'has' if account.empty == 1 else 'have'} no event: {noun}{'s' * (len(names) > 1)}"
+        f" {listed(names)} {'are' if len(names) > 1 else 'is'} empty there"
+        f" ({reads}{unread}--null error stops at the first one)"
+    )
+
+
+def _describe_zero(zero: Value) -> str:
+    return "the empty text" if zero == "" else "false" if zero is False else "0"
+
+
 def _describe_gaps(pipeline: Pipeline, account: Account) -> str:
     """Describe rows that lack an event of a joined input; empty where so many do that it is intended."""
-    total = account.computed * len(pipeline.inputs)
+    total = (account.computed - account.empty) * len(pipeline.inputs)
     missing = total - account.events_in
     if not 0 < missing <= total * SPARSE or not _joins_all_inputs(pipeline):
         return ""
@@ -150,7 +179,8 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
             source.size,
             log_blocks,
             bad_row_context,
-            partial(_describe_gaps, program.pipeline),
+            partial(_describe_rows, program, opened.reading),
+            frozenset(() if start.options.steps else program.ports.domains),
         ),
         backend=opened.row.name,
         format=(opened.reading.format, source.format_of),
@@ -274,7 +304,9 @@ class OpenedPipeline:
             if name != options.key and (time is None or name not in (time, self.clock.column)):
                 domain = ports.domains.get(name) or source.cell_domain(name, self.reading)
                 is_input = name in ports.domains
-                columns.append(CarriedColumn(Port(name, domain, copied=not is_input), name, is_input))
+                remedy, data_remedy = (f"name the column to copy: {each}" for each in ("--carry NAME", 'carry="NAME"'))
+                port = Port(name, domain, copied=not is_input, remedy=remedy, data_remedy=data_remedy)
+                columns.append(CarriedColumn(port, name, is_input))
         return CarriedColumns(ports, columns, options.with_row, options.only_true, options.key)
 
     def order(self, ports: Ports, source: LogSource) -> RowOrder | None:

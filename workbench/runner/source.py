@@ -27,7 +27,7 @@ from workbench.events.typed import column_domain
 from workbench.events.values import CopiedCells, KeyTexts
 from workbench.executors.session import BATCH
 
-NAME_COLUMN = "name the one to read: columns={'%s': NAME}"
+NAME_COLUMN = "name the one to read: columns={'%s': 'NAME'}"
 
 
 class LogSource(ABC):

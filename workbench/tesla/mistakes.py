@@ -30,6 +30,7 @@ NO_PARENTHESES = (
     "write a predicate without parentheses around it: from TYPE(...) and each TYPE(...) within 5 min from NAME"
 )
 PHRASES = {
+    r"§check\s+([^\n]+)": r"properties of rules are options of the command: workbench check FILE.tesla -p '\1'",
     r"[(,]\s*\w+\s*:\s*§[\d{]": (
         f"types are {listed(SPELLED.values())}; the numbers of a model are those of check --values TYPE.NAME=0..3"
     ),

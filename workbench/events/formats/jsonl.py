@@ -23,7 +23,7 @@ from workbench.events import lines as lines_of
 from workbench.events.account import Reporter
 from workbench.events.batch import Columns, column_steps
 from workbench.events.clock import Times
-from workbench.events.column_map import ColumnMap
+from workbench.events.column_map import ColumnMap, list_paths
 from workbench.events.columns import arrow_type, as_json
 from workbench.events.line_rows import RecordReader
 from workbench.events.lines import count_braced_lines, is_text
@@ -61,7 +61,10 @@ class JsonReader(RecordReader):
     def __init__(self, program: Ported, reading: Reading | None = None, reporter: Reporter | None = None) -> None:
         super().__init__(program, reading, reporter)
         columns = self.reading.columns
-        self._texts = [columns.get(name, name) for name, each in self.domains.items() if isinstance(each, KeyTexts)]
+        keyed = [name for name, each in self.domains.items() if isinstance(each, KeyTexts)]
+        others = {path for n, each in self.domains.items() if n not in keyed for path in list_paths(n, each)}
+        read = {columns.get(path, path.rpartition(".")[2]) for path in others}
+        self._texts = [key for name in keyed if (key := columns.get(name, name)) not in read]
         keys = [columns.get(name, name) for name in self.domains] + list(columns.values())
         self._paths = {key: split_path(key) for key in keys if "." in key or "[" in key}
         outer = {path[0] for path in self._paths.values()}

@@ -156,7 +156,7 @@ def _form(program: Ported, reading: Reading, key: str, order: str | None, first:
         domain = domains.get(name)
         if domain is None:
             domain = KeyTexts() if first is None else key_domain(first, name, reading)
-        return Port(name, domain)
+        return Port(name, domain, copied=True, remedy=f"name a column: {'--key' if name == key else '--order'} NAME")
 
     inputs = limit_to_64_bits(program.ports).inputs
     domains = {each.name: each.domain for each in inputs}
