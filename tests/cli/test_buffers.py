@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import workbench as wb
 from tests.cli.conftest import MODELS, Run
 
 DELAYED = "pipeline delayed(x: int) -> int { return x + trim(x, 2) }\n"
@@ -29,7 +30,20 @@ def test_what_it_says(workbench: Run) -> None:
     assert "queue kept.data       0! of 0" in done.out
     assert "confirmed by execution; no shorter run shows it" in done.out
     assert "total: 1 event, 2 bits at N = 4" in done.out
+    assert "    - needs 2 in executors that queue each event before it passes\n" in done.out
     assert done.err == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "bits"), [("0..15", "4 bits"), ("int", "2 bits at N = 4"), ("str", "2 bits at N = 4")]
+)
+def test_n_is_named_where_a_size_depends_on_it(
+    workbench: Run, pipe: Callable[[str], Path], kind: str, bits: str
+) -> None:
+    path = pipe(f"pipeline p(x: {kind}) -> bool {{ return x = trim(x, 1) }}")
+    assert workbench("buffers", path, "--quiet").out.endswith(f"total: 1 event, {bits}\n")
+    scope = "" if kind == "0..15" else ", N = 4"
+    assert f"<caption>buffers of p{scope}</caption>" in wb.buffers(f"{path}:p")._repr_html_()
 
 
 def test_unbounded(workbench: Run) -> None:

@@ -254,7 +254,7 @@ def test_a_model_proves_it():
     """In `closed` there are at most two failures: that is no matter of types, nor of the guards there."""
     live, obligation = [each.decide() for each in problems(parse(LOCK).get())]
     assert obligation.outcome is Outcome.HOLDS
-    assert "no run on which a number leaves its range (stays-in-range)" in live.rests_on
+    assert "no number leaves its range on any run (stays-in-range)" in live.rests_on
     assert "range" not in " ".join(obligation.rests_on)
 
 

@@ -23,6 +23,8 @@ def late() -> wb.Loaded:
 
 def test_short_texts() -> None:
     assert repr(late()) == repr(late().pipeline) == "<late(x: int) -> out: int, 2 processors>"
+    assert str(late().pipeline) == str(late()) == repr(late())
+    assert str(wb.processors.Window(3, late().pipeline)) == "Window(3, Group(late))"
     fails = wb.check(late(), "no-overflow", wb.Settings(q=0))
     assert repr(fails) == "<✗ fails: no-overflow of late, shown by a run of 1 step>"
     assert repr(wb.check(late(), "no-overflow")) == "<✓ holds: no-overflow of late>"

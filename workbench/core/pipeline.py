@@ -383,9 +383,6 @@ class Pipeline(Displayed):
             carried.update(zip(node.outputs, results, strict=True))
         return tuple(list(carried[pipe]) for _, pipe in self.outputs)
 
-    def __str__(self) -> str:
-        return self.name
-
     def __repr__(self) -> str:
         inputs, outputs = (
             ", ".join(f"{port.name}: {port.domain}" for port in ports)

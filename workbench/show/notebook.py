@@ -99,7 +99,8 @@ def _(buffers: Buffers) -> str:
     if not buffers.queues:
         return f"<p>{escape(buffers.pipeline)} has no queues</p>"
     rows = ((b.queue, b.answer, "" if b.bits is None else str(b.bits), "; ".join(b.rests_on)) for b in buffers.queues)
-    return table(("queue", "needs", "bits", "rests on"), rows, f"buffers of {buffers.pipeline}, N = {buffers.n}")
+    title = ", ".join(filter(None, [f"buffers of {buffers.pipeline}", buffers.scope]))
+    return table(("queue", "needs", "bits", "rests on"), rows, title)
 
 
 @html.register

@@ -259,6 +259,9 @@ def test_missing_engine(monkeypatch: pytest.MonkeyPatch) -> None:
         get_engine("nuxmv")
     with pytest.raises(EngineMissing, match="there is no engine 'spin'"):
         get_engine("spin")
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(EngineMissing, match="run 'make setup' in a clone"):
+        PynusmvEngine()
 
 
 def test_configured_executable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

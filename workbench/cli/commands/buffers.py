@@ -130,7 +130,7 @@ def _prove(item: Buffer, pipeline: Pipeline) -> list[str]:
 
     lines = list[str]()
     if item.capacity is not None and not item.inside:
-        lines.append(f"- {item.transient_capacity} in executors without steps, where events take a slot as they pass")
+        lines.append(f"- needs {item.transient_capacity} in executors that queue each event before it passes")
     if item.capacity == 0 and item.engine != "none needed":
         lines.append("- no event ever waits")
     lines.append(f"{item.seconds:.2f} s, {item.engine}")
@@ -146,7 +146,8 @@ def _total(report: Buffers) -> str:
     if report.total_bits is None:
         return "total: not bounded" if report.exit_code == 1 else "total: not known"
     events = sum(item.capacity or 0 for item in report.queues if not item.inside)
-    return f"total: {plural(events, 'event')}, {plural(report.total_bits, 'bit')} at N = {report.n}"
+    bits = plural(report.total_bits, "bit")
+    return f"total: {plural(events, 'event')}, {bits}{' at ' * bool(report.scope)}{report.scope}"
 
 
 def _annotate(reference: str, report: Buffers) -> str:

@@ -276,6 +276,9 @@ class Group(Holder):
 
         return Machine(slots, step, finish if self.finishes else None)
 
+    def __str__(self) -> str:
+        return f"Group({self.body.name})"
+
     @cached_property
     def lags(self) -> dict[str, int | None]:
         """The lag of each pipe, as `Processor.lag` of the part that leads to it."""

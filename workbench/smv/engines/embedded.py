@@ -94,7 +94,7 @@ class Worker(FramedProcess):
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
-INSTALL_HINT = "install the extra 'nusmv' (see the installation guide), or put a NuSMV executable on PATH"
+INSTALL_HINT = "run 'make setup' in a clone, which builds NuSMV, or put a NuSMV executable on PATH"
 _EMBEDDED = "NuSMV 2.5.4"  # the version inside pynusmv 1.0rc8, the only release that builds
 _MAX_IDLE_WORKERS = 4  # idle workers; each holds 30 MB, mostly shared
 

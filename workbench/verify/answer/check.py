@@ -21,6 +21,7 @@ from workbench.smv.engines.engine import Answer, EngineLimits, limit_side_questi
 from workbench.verify.answer.advice import describe_state
 from workbench.verify.answer.grounds import (
     beyond,
+    deny,
     depends_on_no_n,
     ending,
     find_number_grounds,
@@ -34,7 +35,7 @@ from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.vacuity import find_vacuity
 from workbench.verify.answer.verdict import Depth, Ground, Outcome, Vacuity, Verdict
 from workbench.verify.ask.abstraction import describe_calls, list_relied_on
-from workbench.verify.ask.properties import Property
+from workbench.verify.ask.properties import LEAVES_RANGE, Property
 from workbench.verify.ask.scope import Adjustable
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.part import Decision, remaining_limits
@@ -45,7 +46,7 @@ PATIENT = "steps without input, while no event is delayed,"
 """Descriptions of the steps that a model omits where that is sound."""
 EXPLAINED_RANGES: Mapping[bool | None, str] = {
     None: "it was not decided whether a number leaves its range, where the run would end (stays-in-range)",
-    False: "no run on which a number leaves its range (stays-in-range)",
+    False: f"{deny(LEAVES_RANGE)} (stays-in-range)",
 }
 PERMITTED = "a run that contracts permit shows the opposite, but the bodies that they replace may not permit it"
 REPLAYING = 2.0
@@ -322,7 +323,7 @@ class _Conclusion:
         overflow_text = {
             True: f"{self.end} on some input; the verdict covers nothing after that",
             None: f"it was not decided whether {self.end}",
-            False: f"no run on which {self.end}",
+            False: deny(self.end),
         }[overflow]
         if not model.queues:
             return overflow_text if overflow is not False else ""

@@ -241,11 +241,11 @@ class _Examination:
     def _argue_for_larger_queues(self) -> Iterator[Ground]:
         if self._looks_at_queues():
             return
-        overflow = self.verdict.ground("overflow")
+        text = "larger queues change nothing"
         if self.verdict.counterexample is not None:
-            yield _report("every Q", Reliance.CONFIRMED, "the same for larger queues: none overflows on the run shown")
-        elif overflow is False:
-            yield _report("every Q", Reliance.CONFIRMED, "the same for larger queues: none overflows on any run")
+            yield _report("every Q", Reliance.CONFIRMED, f"{text}: none overflows on the run shown")
+        elif self.verdict.ground("overflow") is False:
+            yield _report("every Q", Reliance.CONFIRMED, text)
 
     def _looks_at_queues(self) -> bool:
         """Whether the formula itself mentions lengths, capacities or overflow."""

@@ -22,7 +22,12 @@ def beyond(model: Model, *, about_ranges: bool = False) -> str:
     return "a queue overflows" if model.queues or about_ranges else LEAVES_RANGE
 
 
-FOR_EVERY_N = "every N: it does not depend on values of type int"
+def deny(end: str) -> str:
+    """Return the sentence that no run has such an end."""
+    return f"{end.replace('a ', 'no ').replace(', or ', ' and ')} on any run"
+
+
+FOR_EVERY_N = "every N: no value of type int matters"
 
 
 def depends_on_no_n(model: Model, int_domain: Integer) -> bool:

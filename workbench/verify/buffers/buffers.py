@@ -16,8 +16,8 @@ from enum import StrEnum
 from typing import Any, cast
 
 from workbench.budget import Budget, phase, share
-from workbench.core.domain import Domain
-from workbench.core.fields import scalars
+from workbench.core.domain import Domain, Integers, Texts
+from workbench.core.fields import scalars, within
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.program import Program
 from workbench.display import Displayed
@@ -134,6 +134,13 @@ class Buffers(Displayed):
     integers: str
     max_capacity: int
     seconds: float
+    depends_on_n: bool = True
+    """Whether a pipe carries an `int` or a `str`, whose size depends on N."""
+
+    @property
+    def scope(self) -> str:
+        """The N of the model, in words; empty if no size depends on it."""
+        return f"N = {self.n}" if self.depends_on_n else ""
 
     @property
     def capacities(self) -> dict[str, int]:
@@ -219,7 +226,9 @@ def _find_buffers(pipeline: Program, settings: Settings, limit: int) -> Buffers:
     start = time.monotonic()
     queues = tuple(each for each in search.run() if each.queue not in flat.contract_queues)
     elapsed = time.monotonic() - start
-    return Buffers(pipeline.name, queues, settings.n, str(settings.integers), limit, elapsed)
+    domains = (part for domain in flatten(pipeline).domains.values() for part in within(domain))
+    depends_on_n = any(isinstance(part, Integers | Texts) for part in domains)
+    return Buffers(pipeline.name, queues, settings.n, str(settings.integers), limit, elapsed, depends_on_n)
 
 
 class _BufferSearch:
