@@ -242,6 +242,11 @@ def report_interrupt() -> None:
             os.write(2, b"interrupted\n")
 
 
+def omit_report() -> None:
+    """Omit the report of the interrupt, since the program has reported its effect."""
+    _state.reported = _state.program
+
+
 def descendants(pid: int) -> list[int]:
     """List the processes below a process, parents before children; those that have ended meanwhile are left out."""
     pids: list[int] = []

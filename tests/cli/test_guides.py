@@ -48,6 +48,27 @@ def test_guide(guide: Path, tmp_path: Path, workbench: Run, monkeypatch: pytest.
     assert commands
 
 
+def test_the_command_that_follows_a_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = BLOCK.findall((HOWTO / "watch-a-log.md").read_text(encoding="utf-8"))
+    for _, file, text in blocks:
+        if file:
+            Path(file).write_text(text, encoding="utf-8")
+    (command,) = [text for language, _, text in blocks if language == "sh"]
+    in_shell(f"{command.rstrip()} --head 5")
+    assert Path("alerts.jsonl").read_text().count("Guessing") == 2
+    assert Path("guessing.state").exists()
+
+
+def test_the_recipe_for_the_last_up_to_n_rows(tmp_path: Path, workbench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (HOWTO / "watch-a-log.md").read_text(encoding="utf-8")
+    (recipe,) = re.findall(r"`(window\(insert.*?)`", page)
+    Path("recent.pipe").write_text(f"pipeline recent<n = 3>(status: int) -> errors: 0..n {{ return {recipe} }}")
+    Path("log.csv").write_text("status\n500\n200\n502\n503\n200\n")
+    assert workbench("run", "recent.pipe", "--input", "log.csv").out == "errors\n1\n1\n2\n2\n2\n"
+
+
 def output(line: str, workbench: Run, monkeypatch: pytest.MonkeyPatch) -> str:
     """What a command prints: `workbench` runs here, what stands before it or is another program in a shell."""
     before, program, given = line.rpartition("workbench ")

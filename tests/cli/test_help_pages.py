@@ -28,6 +28,7 @@ def test_help_is_one_screen(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     text = shown(capsys)
     assert len(text.splitlines()) <= 60
     assert all(page in text for page in run_parser().pages)
+    assert "may not go back without --late" in " ".join(text.split())
 
 
 def test_every_option_is_on_some_page(capsys: pytest.CaptureFixture[str]) -> None:

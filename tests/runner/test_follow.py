@@ -543,5 +543,6 @@ def test_a_signal_ends_it_with_its_rows_written_and_its_state_saved(log, tmp_pat
         process.send_signal(signal.SIGTERM)
         err = process.communicate(timeout=10)[1]
     assert process.returncode == 128 + signal.SIGTERM
-    assert f"stopped after 3 rows, 3 events out; the state is in {state}: " in err
+    note = f"stopped after 3 rows, 3 events out; the state is in {state}: run the same command again to continue"
+    assert err == f"workbench: following log.csv\nworkbench: {note}\n"
     assert state.exists()

@@ -42,7 +42,7 @@ def add_explain_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGr
     )
     group.add_argument(
         "--time", metavar="COLUMN",
-        help="the column of times: numbers, or dates (default: time); rows of pipelines are sorted by it",
+        help="the column of times: numbers, or dates (default: time); they may not go back without --late",
     )  # fmt: skip
     group.add_argument("--time-unit", metavar="UNIT", help="unit of the numbers in it: us, ms, s, min, h or d")
     group.add_argument(

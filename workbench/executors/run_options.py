@@ -161,7 +161,7 @@ class RunOptions:
     """Maximum number of files that a stream takes at a time."""
 
     time: str | None = None
-    """The time column; rows of pipelines are sorted by it, and output rows begin with it."""
+    """The time column, with which output rows begin; several logs are merged by it, and `late` puts rows in order."""
     time_unit: str | None = _of(TIMES)
     """The unit of numeric times."""
     time_format: str | None = None

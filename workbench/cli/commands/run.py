@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from workbench import interrupts
 from workbench.cli import options as o
 from workbench.cli.help_pages import Page, PagedParser
 from workbench.cli.rule_runs import all_fact_options, logs_of_rules, rule_options, types_of_log
@@ -106,6 +107,8 @@ def execute(args: argparse.Namespace) -> int:
                     notes.append("a run with --state FILE can continue where it stopped")
             if notes:
                 o.note("; ".join(notes))
+            if options.follow and options.state is not None:  # this is how such a run ends
+                interrupts.omit_report()
         raise
     _note_bad_rows(reporter, args)
     if reporter.account.rows and (args.progress or sys.stderr.isatty()):
