@@ -105,7 +105,18 @@ def test_the_model_has_the_texts_of_a_property() -> None:
     chosen = RuleBounds(values={("Temp", "area"): ["a", "b"]})
     with pytest.raises(LanguageError, match="no text of the model is 'zz'") as caught:
         rule_problem(rules, asked, chosen).decide()
-    assert "--values TYPE.ATTRIBUTE=a,b,zz" in caught.value.hint
+    assert "--values Temp.area=a,b,zz" in caught.value.hint
+
+
+def test_a_text_is_compared_with_an_attribute_without_values() -> None:
+    """No such event comes, so the property holds vacuously."""
+    rules = parse_rules(
+        "declare A(s: string) declare B(s: string)\n"
+        "from A and each A as Old within 1 s from A where TIME(A) - TIME(Old) > 2 s emit B(s = A.s)"
+    )
+    for text in ('always (B.s = "x")', 'always (B.s != "x")'):
+        verdict = rule_problem(rules, text).decide()
+        assert (verdict.outcome, verdict.vacuity is not None) == ("holds", True)
 
 
 def test_a_field_may_be_called_value() -> None:

@@ -33,9 +33,15 @@ class ValueEncoding(NamedTuple):
     codes: Mapping[Any, Value]
 
     @classmethod
-    def of(cls, table: ValueTable, *, exact: bool = False) -> ValueEncoding:
-        """Encode numbers as numbers if close together, else by name; `exact`: the domain has no other values."""
-        values = table.values or (0,)
+    def of(cls, table: ValueTable, *, exact: bool = False, texts: bool = False) -> ValueEncoding:
+        """Encode numbers as numbers if close together, else by name.
+
+        Parameters
+        ----------
+        exact: whether the domain has no other values.
+        texts: whether they are texts. A table without values has 0, or null in place of a text.
+        """
+        values: tuple[Value | None, ...] = table.values or ((None,) if texts else (0,))
         if all(isinstance(each, bool) for each in values) and len(values) > exact:
             return cls.of_pairs(table, BOOL, values, values)
         if all(isinstance(each, int | float) and not isinstance(each, bool) and each == each and abs(each) < 1e9

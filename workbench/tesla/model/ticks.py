@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from workbench.core.domain import BOOL, INT, Domain, Enum, ModelScope, Value
+from workbench.core.domain import BOOL, INT, STR, Domain, Enum, ModelScope, Value
 from workbench.core.fields import Record
 from workbench.core.kinds import Keeping, Lacking
 from workbench.core.processor import Emission, State, Stream, emission
@@ -112,8 +112,13 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     @cached_property
     def _output_encodings(self) -> Mapping[tuple[str, str], ValueEncoding]:
-        keys = [(name, each) for name in self.rules.composites for each in self.rules.declarations[name].domains]
-        return {key: ValueEncoding.of(self.outputs[key]) for key in keys if key in self.outputs}
+        declared = {name: self.rules.declarations[name].domains for name in self.rules.composites}
+        return {
+            (name, attribute): ValueEncoding.of(self.outputs[name, attribute], texts=domain == STR)
+            for name, domains in declared.items()
+            for attribute, domain in domains.items()
+            if (name, attribute) in self.outputs
+        }
 
     @property
     def sampling(self) -> tuple[str, ...]:

@@ -12,11 +12,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from workbench.core.domain import Bool, Domain, Enum, Range, SomeNumbers, SomeTexts
+from workbench.core.domain import NULL, Bool, Domain, Enum, Range, SomeNumbers, SomeTexts
 from workbench.core.fields import parts
 from workbench.core.function import LIBRARY, Function
 from workbench.core.ops import COMPARISONS, EQ, both, conjunction, disjunction, either, ite, negate
-from workbench.core.term import TRUE, Term, const, leaves
+from workbench.core.term import FALSE, TRUE, Term, const, leaves
 from workbench.core.typing_rules import advise_condition
 from workbench.errors import LanguageError, TypingError
 from workbench.ir.system import System
@@ -166,21 +166,35 @@ class Labels(Evaluator):
         if isinstance(e, s.Operation) and e.operator in CONDITIONS:
             for operand, value in zip(e.operands, arguments, strict=True):
                 self._refuse_event(operand, value)
-        if isinstance(e, s.Operation) and e.operator in ("=", "!="):
-            self._refuse_text(arguments, e)
+        if isinstance(e, s.Operation) and e.operator in ("=", "!=") and self._is_about_null(arguments, e):
+            return FALSE
         with at(e.where):
             if isinstance(e, s.Operation) and e.operator in COMPARISONS:
                 return _compare(function, arguments)
             return apply_untyped(function, list(map(_number, arguments)))
 
-    def _refuse_text(self, arguments: list[Any], e: s.Expression) -> None:
-        """Refuse a comparison with a text that the model does not have."""
+    def _is_about_null(self, arguments: list[Any], e: s.Operation) -> bool:
+        """Whether a text is compared with an attribute without values; refuse a text that the model does not have."""
         kinds = [each.domain for each in arguments if isinstance(each, Term) and isinstance(each.domain, Enum)]
         texts = [each for each in arguments if type(each) is str and kinds and each not in kinds[0]]
-        if texts and (self._of_rules or isinstance(kinds[0], SomeTexts)):
-            of = "TYPE.ATTRIBUTE" if self._of_rules else "str"
-            hint = f"name the texts of the model: --values {of}={','.join((*kinds[0].labels, texts[0]))}"
-            raise LanguageError(f"no text of the model is '{texts[0]}'", where=e.where, hint=hint)
+        if not texts or not (self._of_rules or isinstance(kinds[0], SomeTexts)):
+            return False
+        if self._of_rules and kinds[0].labels == (NULL,):
+            return True
+        of = self._find_source(e, kinds[0]) if self._of_rules else "str"
+        hint = f"name the texts of the model: --values {of}={','.join((*kinds[0].labels, texts[0]))}"
+        raise LanguageError(f"no text of the model is '{texts[0]}'", where=e.where, hint=hint)
+
+    def _find_source(self, e: s.Operation, kind: Enum) -> str:
+        """Return an attribute of input events with the texts of an operand: one of the same name, if there is one."""
+        names = {(join_dotted(each) or "").rpartition(".")[2] for each in e.operands}
+        paths = [
+            (label not in names, f"{each.name}.{label}")
+            for each in self.system.inputs
+            for label, domain in parts(each.domain)
+            if isinstance(domain, Enum) and domain.labels == kind.labels
+        ]
+        return min(paths, default=(True, "TYPE.ATTRIBUTE"), key=lambda path: path[0])[1]
 
     def value(self, e: s.Expression) -> Any:
         path = join_dotted(e)
