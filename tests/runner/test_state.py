@@ -190,7 +190,7 @@ def test_rules_at_a_row_that_comes_too_late(tmp_path):
     source, out = tmp_path / "log.csv", tmp_path / "out.jsonl"
     said = {"output": out, "state": tmp_path / "s", "late": "5"}
     source.write_text("type,time,n\nC,10,1\nC,20,2\nC,40,3\nC,34,4\nC,50,5\n")
-    with pytest.raises(InputError, match="of 34 came later"):
+    with pytest.raises(InputError, match=r"of 34 \(event 4\) came later"):
         wb.run(PAIRS, source, **said)
     source.write_text("type,time,n\nC,10,1\nC,20,2\nC,40,3\nC,36,4\nC,50,5\n")
     wb.run(PAIRS, source, **said)
