@@ -125,7 +125,7 @@ def test_parameters(workbench: Run) -> None:
     [
         ("always (z = 1)", "no pipe 'z'"),
         ("always (thrid = 1)", "third"),
-        ("ctl(AG EF z.present)", "no pipe 'z'"),
+        ("ctl(AG EF z.present)", "no pipe 'z"),
         ("always (yesterday(third = 1))", "give yesterday(...) a name in the pipeline"),
         ("ltl(G F queue(add.lft).length = 0)", "add.left"),
         ("livenes", "did you mean 'liveness'?"),
