@@ -152,7 +152,7 @@ def test_runs_are_written_as_tests_of_the_pipeline_itself(pipe):
     verdict = wb.check(loaded, "can(out)", Settings(n=5))
     names: dict = {"__file__": str(Path.cwd() / "test_it.py")}
     exec(to_test([verdict]), names)
-    next(each for name, each in names.items() if name.startswith("test_can"))()
+    next(each for name, each in names.items() if name.startswith("test_shows_that_can"))()
 
 
 def test_inputs_that_are_synchronised_bring_time_that_may_stand_still(pipe):
