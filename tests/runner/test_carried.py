@@ -393,11 +393,12 @@ def test_a_key_that_no_row_has_is_reported(tmp_path: Path, caplog: pytest.LogCap
     for key, hint in (
         ("user.nam", "did you mean 'user.name'? If so, name the column to copy: --carry user.name"),
         ("usr", "did you mean 'user'? If so, name the column to copy: --carry user"),
-        ("z", "there are: x, user"),
+        ("z.y", "there are: user, x"),
     ):
         with caplog.at_level("INFO", "workbench"):
-            assert list(wb.run(program, tmp_path / "in.jsonl", carry=key)) == [{"out": 1}]
-        assert f"no row has a key '{key}' ({hint})" in caplog.text
+            carried = [key, "user.name"]
+            assert list(wb.run(program, tmp_path / "in.jsonl", carry=carried)) == [{"user.name": "ann", "out": 1}]
+        assert f"--carry {key}: no row has this key, and the output has no values for it ({hint})" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.jsonl", "log.parquet"])

@@ -101,15 +101,15 @@ class RecordReader(LineReader):
             raise InputError(f"no row has a key '{missing[0]}'", hint=self.suggest(missing[0]))
         for key, domain in self.domains.items() if self._seen else ():
             if isinstance(domain, CopiedCells) and key not in self._seen:
-                self.reporter.report_once(f"no row has a key '{key}' ({self.suggest(key)})")
+                what = f"--carry {key}: no row has this key, and the output has no values for it"
+                self.reporter.report_once(f"{what} ({self.suggest(key)})")
 
     def suggest(self, key: str) -> str:
         """Return a hint for a key that no row has."""
         path = next((path for path, column in self.reading.columns.items() if column == key), key)
         remedy = next((port.remedy for port in self.ports.inputs if port.name == path), "")
-        return suggest_option(
-            key, self.inner.get(key) or self._seen, remedy or f"write --column {path}=NAME", "there are: "
-        )
+        own = [each for each in self._seen if each not in self.domains or "." not in each]  # no path of an option
+        return suggest_option(key, self.inner.get(key) or own, remedy or f"write --column {path}=NAME", "there are: ")
 
     def whose(self, column: int, path: str) -> str:
         del column
