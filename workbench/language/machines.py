@@ -112,7 +112,8 @@ class _Machine:
         mistakes.refuse()
         if len(guard) + len(updates) < 1 + len(written) or (states and t.source not in states):
             raise FollowUp
-        return Transition(t.source, target, guard[0], updates, t.where, t.target_at, unknown)
+        updated_at = {update.name: update.where for update in written}
+        return Transition(t.source, target, guard[0], updates, t.where, t.target_at, unknown, updated_at)
 
     def _update(self, update: s.UpdateSyntax) -> tuple[str, Function]:
         known = [v.name for v in self.syntax.machine.variables] if self.syntax.machine else []
