@@ -291,9 +291,7 @@ class Moore(Processor):
         """The transitions out of each state."""
         ways: dict[str, list[_Way]] = {name: [] for name in self.names}
         for t in self.transitions:
-            changes = dict(t.updates)
-            gives = {v.name: f"{t}: '{v.name}' of {v.domain} gets" for v in self.variables}
-            updates = tuple(run_in_range(changes.get(name), words, t.where) for name, words in gives.items())
+            updates = tuple(_run_update(t, variable) for variable in self.variables)
             ways[t.source].append((run_in_range(t.guard), t.target, updates if t.updates else None))
         return ways
 
@@ -375,6 +373,13 @@ class Moore(Processor):
 
     def __str__(self) -> str:
         return f"machine({', '.join(self.names)})"
+
+
+def _run_update(t: Transition, variable: Variable) -> ValueFunction | None:
+    """Return the update of a variable in a transition, on values; None where there is none."""
+    name, action = variable.name, dict(t.updates).get(variable.name)
+    gives = f"{t}: '{name}' of {variable.domain} gets"
+    return action and run_in_range(action, gives, t.updated_at.get(name, t.where), action.name)
 
 
 def name_variables(nodes: Iterable[Node]) -> dict[str, tuple[Node, Moore, int]]:
