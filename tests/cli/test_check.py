@@ -291,7 +291,7 @@ def test_the_worst_verdict_decides(workbench: Run, properties: list[str], code: 
 
 
 def test_a_model_gap_is_loud(workbench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.verify.answer.replay.execute", lambda *args: ("model gap at step 0", ""))
+    monkeypatch.setattr("workbench.verify.answer.replay.execute", lambda *args: ("model gap at step 0", None))
     done = workbench("check", MODELS / "figure_2a.pipe", "-p", "no-overflow")
     assert done.code == 3
     assert "DEFECT OF WORKBENCH: model gap at step 0" in done.err

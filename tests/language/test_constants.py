@@ -98,7 +98,9 @@ def test_the_hint_about_a_name_does_not_depend_on_hashes():
     text = "machine m(x: {u, v, w}) -> {lo, hi} { state a: lo state b: hi a -> b when x = zzzz }"
     with pytest.raises(LanguageError) as caught:
         parse(text).get()
-    assert caught.value.hint == "the names here are: x, u, v, w, lo, hi, a, b"
+    assert (
+        caught.value.hint == "inputs: x; labels: u, v, w, lo, hi; states: a, b; or declare it: var zzzz: TYPE = START"
+    )
 
 
 def test_constants_called_like_the_parts_of_a_model():

@@ -167,6 +167,21 @@ NAMES = {
         "no stream or parameter 'limits'",
         "the names here are: x, limit, red, blue",
     ),
+    "undeclared variable of a machine": (
+        "machine m<k = 2>(e: {p, q}) { var n: 0..9 = 0 state a a -> a when n > k and §waiting }",
+        "there is no 'waiting' here",
+        "inputs: e; variables: n; parameters: k; labels: p, q; states: a; or declare it: var waiting: bool = false",
+    ),
+    "undeclared number of a machine": (
+        "machine m(e: {p, q}) { var n: 0..9 = 0 state a a -> a / n := min(§other + 1, 9) }",
+        "there is no 'other' here",
+        "states: a; or declare it: var other: int = 0",
+    ),
+    "start outside of the range": (
+        "machine m(e: {p, q}) { var §n: 3..8 = 0 state a }",
+        "the variable 'n' begins with 0, not a value of 3..8",
+        "choose a larger range, var n: 0..8, or another start",
+    ),
     "label in a branch": (
         "pipeline p(b: bool, c: {red, blue}) -> {read, write} { return if b then write else §reed }",
         "no stream or parameter 'reed'",

@@ -131,7 +131,7 @@ MEANING = {
             var b: bool = false
             state §s: b
             state t: x
-            §§s -> t when x > 3 / a := b, b := x
+            s -> t when x > 3 / §a := b, §b := x
             §s -> t when x
             t -> s when x > 3 / a := §yy, §n := 2
         }
@@ -145,9 +145,9 @@ MEANING = {
         machine m(x: 0..9) -> 0..9 {
             var n: 0..3 = 0
             state s: n
-            §§s -> s when x / n := n + 10
-            §s -> s when x §+ "a" / n := 7
-            §s -> s when x > 1 / n := n + 20
+            §s -> s when x / §n := n + 10
+            s -> s when x §+ "a" / §n := 7
+            s -> s when x > 1 / §n := n + 20
         }
     """,
     "a machine with a misspelt state": """

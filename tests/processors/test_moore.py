@@ -182,10 +182,10 @@ MISTAKES = {
     "two states": ("state a: x\nstate §a: x", "two states called 'a'"),
     "two values": ("var n: int = 0\nstate a: x\n§a -> a / n := 1, n := 2", "gives 'n' two values"),
     "taken": ("var §x: int = 0\nstate a: x", "the name 'x' is taken"),
-    "too wide": ("var n: 0..3 = 0\nstate a: x\n§a -> a / n := n + 4", "'n' of 0..3 gets 4..7"),
-    "no range": ("var n: int mod 4 = 0\nstate a: x\n§a -> a / n := 4", "'n' of int mod 4 gets 4"),
+    "too wide": ("var n: 0..3 = 0\nstate a: x\na -> a / §n := n + 4", "'n' of 0..3 gets 4..7"),
+    "no range": ("var n: int mod 4 = 0\nstate a: x\na -> a / §n := 4", "'n' of int mod 4 gets 4"),
     "too wide, to no state": (
-        "var n: 0..3 = 0\nstate a: x\n§a -> bb / n := 5\nstate b: x",
+        "var n: 0..3 = 0\nstate a: x\na -> §bb / n := 5\nstate b: x",
         "the transition a -> bb: 'n' of 0..3 gets 5",
     ),
     "start": ("var n: 0..3 = 7\nstate a: x", "begins with 7"),

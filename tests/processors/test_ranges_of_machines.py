@@ -302,8 +302,20 @@ def test_a_number_that_leaves_its_range_says_what_helps() -> None:
         for most, guard in ((20, "x > 3"), (20, "x > 3 and n < 12"), (30, "x > 3 and n < 22"))
     )
     for prop in ("stays-in-range", "never(out = 3)"):
-        hint = "a bound where the number is computed, as in min(n + 1, 9), a condition (when, if), or a larger range"
+        hint = "a bound where the number is computed, as in min(n + x, 20), a condition (when, if), or a larger range"
         assert wb.check(wrong, prop).advice == (hint,)
         for mended in (guarded, larger):
             verdict = wb.check(mended, prop)
             assert (verdict.outcome, verdict.advice) == ("holds", ())
+
+
+def test_the_bound_is_the_one_that_is_passed() -> None:
+    program = wb.parse(
+        "machine m(x: bool) -> 0..8 { var n: 0..8 = 8\n state a: n\n a -> a when x and n >= 2 / n := n - 3 }"
+    ).get()
+    verdict = wb.check(program, "stays-in-range")
+    assert verdict.counterexample.shows.endswith("'n' of 0..8 gets -1")
+    assert "as in max(n - 3, 0)," in verdict.advice[0]
+    with pytest.raises(Overflow) as caught:
+        wb.run(program, {"x": [True, True, True]}, backend="reference")
+    assert "as in max(n - 3, 0)," in caught.value.hint

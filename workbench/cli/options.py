@@ -185,9 +185,10 @@ def value_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--values", action="append", default=[], metavar="TYPE[.ATTRIBUTE]=VALUES",
-        help="what a type without a bound is in a model: str=a,b,c or float=-2..2 (default: -N letters; none). "
-        "Of rules: the values of an attribute, as Temp.value=44..46 or Temp.area=hall,roof,null "
-        "or of a pipeline's input: temp=44..46 (repeat; default: what rules compare it with, and what lies between)",
+        help="the values in the model (repeatable). In a pipeline: of a type, str=a,b,c or float=-2..2. "
+        "In rules: of an attribute, Temp.value=44..46 or Temp.area=hall,roof,null. "
+        "In a pipeline with rules: of an input, temp=44..46. "
+        "Default: -N letters for str; else the constants that are compared, and values next to them",
     )  # fmt: skip
 
 

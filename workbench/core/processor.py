@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from workbench.core.determinism import Determinism
-from workbench.core.domain import Domain, ModelScope, Value
+from workbench.core.domain import Domain, ModelScope, Range, Value
 from workbench.core.fields import IndexedTuple, resolve
 from workbench.core.form import Form
 from workbench.core.function import Function, TypedFunction, on_values, remove_types
@@ -81,14 +81,20 @@ class Scattered(NamedTuple):
 Emission = Maybe | Burst | Events
 """The emission of a processor on one output."""
 
-RANGE_REMEDIES = "a bound where the number is computed, as in min(n + 1, 9), a condition (when, if), or a larger range"
-"""The remedies for a number that leaves its range."""
-OBLIGATION_HINT = f"`workbench check -p stays-in-range` finds such runs; try {RANGE_REMEDIES}"
-"""The advice for a number that leaves its range, in a processor that `has_obligations`."""
+FIND_ESCAPES = "`workbench check -p stays-in-range` finds such runs; try "
+"""The beginning of the advice for a number that leaves its range, in a processor that `has_obligations`."""
 NOTHING = Maybe(False, None)
 
 END: Mapping[str, Value] = MappingProxyType({})
 """The step at which all input streams end (this object itself, not another empty mapping)."""
+
+
+def advise_range(text: str = "", domain: Domain | None = None, got: Value = 0) -> str:
+    """Return the remedies for a number that leaves its range; `text`: how it is computed."""
+    bound = "min(n + 1, 9)"
+    if text and isinstance(domain, Range) and type(got) is int:
+        bound = f"max({text}, {domain.lo})" if got < domain.lo else f"min({text}, {domain.hi})"
+    return f"a bound where the number is computed, as in {bound}, a condition (when, if), or a larger range"
 
 
 def event(value: Any) -> Maybe:
@@ -504,9 +510,15 @@ def specialise_function(function: Function | TypedFunction, inputs: Sequence[Dom
 
 
 def run_in_range(
-    action: Function | TypedFunction | None, gives: str = "", where: Location | str = ""
+    action: Function | TypedFunction | None, gives: str = "", where: Location | str = "", text: str = ""
 ) -> Callable[..., Value] | None:
-    """Return an action on values; `gives`: the beginning of the message about a result that leaves its range."""
+    """Return an action on values.
+
+    Parameters
+    ----------
+    gives: the beginning of the message about a result that leaves its range.
+    text: the expression of the result, for the hint.
+    """
     if not (isinstance(action, TypedFunction) and action.obliged):
         return None if action is None else on_values(action)
 
@@ -519,6 +531,7 @@ def run_in_range(
             if isinstance(action.result, IndexedTuple):
                 first, items = action.result.first, zip(got, action.result.fields, strict=True)
                 index, got = next((f" at {first + i}", item) for i, (item, own) in enumerate(items) if item not in own)
-            raise Overflow(f"{gives} {got}{index}", where=where, hint=OBLIGATION_HINT) from error
+            hint = FIND_ESCAPES + advise_range(text, action.result, got)
+            raise Overflow(f"{gives} {got}{index}", where=where, hint=hint) from error
 
     return run

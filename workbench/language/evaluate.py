@@ -102,6 +102,10 @@ def projection(position: int, label: str) -> Function:
     return Function(f".{label}", 1, lambda value: value[position])
 
 
+NAMES_HERE = "the names here are: "
+"""The beginning of a hint about an unknown name without a similar one."""
+
+
 class Evaluator:
     """The evaluator of expressions in a scope."""
 
@@ -167,7 +171,7 @@ class Evaluator:
         """Return a hint for an unknown name (by default that of `e`): the closest one that fits, or all names."""
         name = name or str(e)
         fits = self.test_around(e)
-        hint = did_you_mean(name, known, "the names here are: ", fits)
+        hint = did_you_mean(name, known, NAMES_HERE, fits)
         if hint.startswith("did you mean"):
             return hint
         if name.lower() in ("null", "none"):

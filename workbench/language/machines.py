@@ -5,7 +5,7 @@ Guards, updates and outputs are functions of the inputs and the variables, by th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,9 @@ from workbench.core.function import Function
 from workbench.core.mistakes import FollowUp, Mistakes
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.term import var
-from workbench.errors import did_you_mean
+from workbench.errors import did_you_mean, listed
 from workbench.language import syntax as s
-from workbench.language.evaluate import Evaluator, FunctionBody, at
+from workbench.language.evaluate import NAMES_HERE, Evaluator, FunctionBody, at
 from workbench.language.types import constants as enumerated
 from workbench.language.types import domain
 from workbench.processors.moore import Moore, Transition, Variable, check_states
@@ -26,6 +26,8 @@ from workbench.processors.moore import Moore, Transition, Variable, check_states
 if TYPE_CHECKING:
     from workbench.language.elaborate import Elaborator
 
+CONNECTIVES = frozenset(("and", "or", "not", "->"))
+"""The operators whose operands are conditions."""
 STATE = "state"
 """The name of the pipe that carries the state of a machine."""
 
@@ -112,7 +114,8 @@ class _Machine:
         mistakes.refuse()
         if len(guard) + len(updates) < 1 + len(written) or (states and t.source not in states):
             raise FollowUp
-        return Transition(t.source, target, guard[0], updates, t.where, t.target_at, unknown)
+        updated_at = {update.name: update.where for update in written}
+        return Transition(t.source, target, guard[0], updates, t.where, t.target_at, unknown, updated_at)
 
     def _update(self, update: s.UpdateSyntax) -> tuple[str, Function]:
         known = [v.name for v in self.syntax.machine.variables] if self.syntax.machine else []
@@ -138,7 +141,7 @@ class _Machine:
         domains = within(result) if result is not None else ()
         labels = {**self.labels, **enumerated(part for part in domains if isinstance(part, Enum))}
         symbols = {name: var(name, self.domains[name]) if name in self.domains else None for name in names}
-        FunctionBody({**self.constants, **symbols}, self.file.functions, labels).check_names(e, result)
+        _MachineBody({**self.constants, **symbols}, self.file.functions, labels, self).check_names(e, result)
 
         # the variables of the closure distinguish this function from others (`executors.snapshot.fingerprint`)
         constants, functions = dict(self.constants), self.file.functions
@@ -147,6 +150,38 @@ class _Machine:
             return FunctionBody({**constants, **dict(zip(names, arguments, strict=True))}, functions, labels).value(e)
 
         return Function(str(e), len(names), build)
+
+
+class _MachineBody(FunctionBody):
+    """The body of a guard, an update or an output of a machine."""
+
+    def __init__(
+        self,
+        scope: Mapping[str, Any],
+        functions: Mapping[str, Function],
+        labels: Mapping[str, str],
+        machine: _Machine,
+    ) -> None:
+        super().__init__(scope, functions, labels)
+        self.machine = machine
+
+    def suggest(self, e: s.Expression, known: Iterable[str], name: str = "") -> str:
+        hint, syntax = super().suggest(e, known, name), self.machine.syntax
+        if not hint.startswith(NAMES_HERE) or syntax.machine is None:
+            return hint
+        states = [state.name for state in syntax.machine.states if state.name in self.labels]
+        groups = {
+            "inputs": [each for each, _ in self.machine.inputs],
+            "variables": [each.name for each in syntax.machine.variables],
+            "parameters": [*self.machine.constants],
+            "labels": [each for each in self.labels if each not in states],
+            "states": states,
+        }
+        names = "; ".join(f"{kind}: {listed(each)}" for kind, each in groups.items() if each)
+        around = self.around(e)
+        operator = "and" if around is None else around.operator if isinstance(around, s.Operation) else "="
+        kind = "bool = false" if operator in CONNECTIVES else "TYPE = START" if operator in ("=", "!=") else "int = 0"
+        return f"{names}; or declare it: var {e}: {kind}"
 
 
 def _join_writes(updates: Sequence[s.UpdateSyntax]) -> list[s.UpdateSyntax]:

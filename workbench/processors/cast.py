@@ -59,7 +59,8 @@ class Cast(Processor):
         overflow = self.domain.overflow if isinstance(self.domain, Integer) else Overflowing.CHECKED
         fits = {Overflowing.MODULAR: isinstance(value, int), Overflowing.SATURATING: value == value}
         if not fits.get(overflow, value in self.domain):
-            raise Overflow(f"{value} leaves the domain {self.domain}", hint="choose a larger domain")
+            kind = "range" if isinstance(self.domain, Range) else "domain"
+            raise Overflow(f"{value} leaves the domain {self.domain}", hint=f"choose a larger {kind}")
         return self.domain.fit(value)
 
     @classmethod

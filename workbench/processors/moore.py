@@ -59,6 +59,8 @@ class Transition:
     """The place of its target in the user's text."""
     unknown: str = field(default="", compare=False)
     """The target in the user's text, where that is not a state and `target` stands for it."""
+    updated_at: Mapping[str, Location | str] = field(default_factory=dict, compare=False, repr=False)
+    """The place of the update of each variable in the user's text."""
 
     def __str__(self) -> str:
         return f"the transition {self.source} -> {self.unknown or self.target}"
@@ -233,10 +235,11 @@ class Moore(Processor):
 
         def update(named: tuple[str, Action]) -> tuple[str, TypedFunction]:
             name, action = named
-            function = _type_action(action, domains, text, t.where).into(own[name], known, checked=True)
+            where = t.updated_at.get(name, t.where)
+            function = _type_action(action, domains, text, where).into(own[name], known, checked=True)
             if not fits(function.result, own[name]):
                 what = f"{text}: '{name}' of {own[name]} gets {_show_range(function.result)}"
-                raise TypingError(what, where=t.where, hint=_advise(name, own[name], function))
+                raise TypingError(what, where=where, hint=_advise(name, own[name], function))
             return name, function
 
         updates = mistakes.all(t.updates, update)
@@ -288,9 +291,7 @@ class Moore(Processor):
         """The transitions out of each state."""
         ways: dict[str, list[_Way]] = {name: [] for name in self.names}
         for t in self.transitions:
-            changes = dict(t.updates)
-            gives = {v.name: f"{t}: '{v.name}' of {v.domain} gets" for v in self.variables}
-            updates = tuple(run_in_range(changes.get(name), words, t.where) for name, words in gives.items())
+            updates = tuple(_run_update(t, variable) for variable in self.variables)
             ways[t.source].append((run_in_range(t.guard), t.target, updates if t.updates else None))
         return ways
 
@@ -374,6 +375,13 @@ class Moore(Processor):
         return f"machine({', '.join(self.names)})"
 
 
+def _run_update(t: Transition, variable: Variable) -> ValueFunction | None:
+    """Return the update of a variable in a transition, on values; None where there is none."""
+    name, action = variable.name, dict(t.updates).get(variable.name)
+    gives = f"{t}: '{name}' of {variable.domain} gets"
+    return action and run_in_range(action, gives, t.updated_at.get(name, t.where), action.name)
+
+
 def name_variables(nodes: Iterable[Node]) -> dict[str, tuple[Node, Moore, int]]:
     """Return the variables of machines by the names that users know: `n`, or `call.n` of a machine that is called.
 
@@ -444,7 +452,10 @@ def _advise_value(domain: Domain) -> str:
 
 def _check_start(variable: Variable) -> None:
     if variable.start not in variable.domain:
-        is_number, larger = type(variable.start) is int, "choose a larger domain, or another start"
+        own, is_number, larger = variable.domain, type(variable.start) is int, "choose a larger type, or another start"
+        if isinstance(own, Range) and is_number:
+            whole = Range(min(own.lo, variable.start), max(own.hi, variable.start))
+            larger = f"choose a larger range, var {variable.name}: {whole}, or another start"
         start_text = repr(variable.start) if isinstance(variable.start, str) else show_value(variable.start)
         raise DomainError(
             f"the variable '{variable.name}' begins with {start_text}, not a value of {variable.domain}",

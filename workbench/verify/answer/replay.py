@@ -19,7 +19,7 @@ from workbench.core.domain import Overflowing, Value
 from workbench.core.fields import join_parts, split
 from workbench.core.kinds import Keeping, Lacking
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import END
+from workbench.core.processor import END, FIND_ESCAPES
 from workbench.core.readable import plural
 from workbench.core.term import FALSE, leaves
 from workbench.errors import Overflow
@@ -91,21 +91,23 @@ def decode(
         **pipeline.domains,
         **inside,
     }
-    shows = f"{shows}: {run.stop}" if run.stop else shows
-    return Trace(steps, raw.loop, shows, shortest, replay, domains, bounds, varies, whole)
+    stop, remedy = ("", "") if run.stop is None else (run.stop.what, run.stop.hint.removeprefix(FIND_ESCAPES))
+    shows = f"{shows}: {stop}" if stop else shows
+    return Trace(steps, raw.loop, shows, shortest, replay, domains, bounds, varies, whole, remedy)
 
 
 class Rerun(NamedTuple):
     """The steps of a run with two more rounds of its loop, the queue contents after each, and the replay's result.
 
-    `stop`: which number leaves its range, if the run ends with that. `executed`: the pipeline that was run.
+    `stop`: the error about the number that leaves its range, if the run ends with that. `executed`: the pipeline that
+    was run.
     """
 
     steps: Sequence[Step]
     waiting: Sequence[Mapping[str, Waiting]]
     executed: Pipeline
     replay: str
-    stop: str = ""
+    stop: Overflow | None = None
 
 
 def _simulate(
@@ -313,7 +315,7 @@ def execute(
     expected: Sequence[Step],
     waiting: Sequence[Mapping[str, Waiting]],
     unseen: str,
-) -> tuple[str, str]:
+) -> tuple[str, Overflow | None]:
     """Run the inputs on the reference executor.
 
     Returns whether it makes the expected steps, with their `contents`, and the `stop` of a `Rerun`.
@@ -325,17 +327,18 @@ def execute(
             record = executor.step(events)
         except Overflow as error:
             if error.queue in step.overflows or seen_escape:
-                return CONFIRMED, "" if error.queue else getattr(error.__cause__, "what", "")
+                cause = error.__cause__
+                return CONFIRMED, cause if isinstance(cause, Overflow) and not error.queue else None
             if any_escape:
-                return f"{CONFIRMED} up to step {position}, where {unseen} leaves its domain and execution stops", ""
-            return f"model gap at step {position}", ""
+                return f"{CONFIRMED} up to step {position}, where {unseen} leaves its domain and execution stops", None
+            return f"model gap at step {position}", None
         # otherwise comparing both ends is enough: each waiting event reaches the head of its queue in the end, or waits
         # before the last step, which may overflow
         whole = position >= len(expected) - 2
         waits = executor.contents() == held if whole else all(held[q].ends_as(x) for q, x in executor.lines.items())
         if step.overflows or any_escape or not _is_same(record, step) or not waits:
-            return f"model gap at step {position}", ""
-    return CONFIRMED, ""
+            return f"model gap at step {position}", None
+    return CONFIRMED, None
 
 
 def _is_same(record: StepRecord, step: Step) -> bool:

@@ -70,6 +70,8 @@ class Trace(Displayed):
     """Pipes and queues that the property does not read and that change from one round of the loop to the next."""
     pipeline: Pipeline | None = field(default=None, compare=False, repr=False)
     """The pipeline that was run: over finite domains, its groups expanded."""
+    remedy: str = field(default="", compare=False)
+    """The remedies for the number that leaves its range, if the run ends with that."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the pipeline, which holds functions and cannot be sent to another process."""

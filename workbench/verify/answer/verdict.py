@@ -232,11 +232,11 @@ class Verdict(Displayed):
     @builtins.property
     def advice(self) -> tuple[str, ...]:
         """Two or three hints on what to try next, if the property was not decided, or a number leaves its range."""
-        from workbench.core.processor import RANGE_REMEDIES
+        from workbench.core.processor import advise_range
         from workbench.verify.ask.properties import LEAVES_RANGE
 
         if self.outcome is not Outcome.UNKNOWN and self.run is not None and LEAVES_RANGE in self.run.shows:
-            return (RANGE_REMEDIES,)
+            return (self.run.remedy or advise_range(),)
         if self.outcome is not Outcome.UNKNOWN or self.problem is None:
             return ()
         from workbench.verify.answer.advice import advise  # it imports `problem`

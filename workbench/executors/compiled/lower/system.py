@@ -15,7 +15,7 @@ from workbench.core.kinds import Clocked
 from workbench.core.memory import ANY_ROW, Array, KeyedArray
 from workbench.core.ops import OR, disjunction, negate
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import OBLIGATION_HINT
+from workbench.core.processor import FIND_ESCAPES, advise_range
 from workbench.core.program import Program, unknown
 from workbench.core.range_escape import Bounded, Unchecked, escape_condition
 from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, var
@@ -223,7 +223,7 @@ def _leaving(system: System, variable: StateVariable) -> Hazard | None:
     escapes = escape_in(system, {variable.name}, Overflowing.CHECKED)
     message = f"processor '{instance_of(variable.name)}': '{local_of(variable.name)}' of {variable.domain} gets"
     gets = FALSE if escapes is FALSE else system.inline(Unchecked({})(variable.next))
-    return None if escapes is FALSE else Hazard(message, OBLIGATION_HINT, escapes, gets=gets)
+    return None if escapes is FALSE else Hazard(message, FIND_ESCAPES + advise_range(), escapes, gets=gets)
 
 
 def hazards(system: System) -> tuple[Hazard, ...]:
