@@ -195,7 +195,7 @@ def test_python_files_that_cannot_be_read(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=message):
             python_pipelines(str(path))
     path.write_text(unfit)
-    with pytest.raises(WorkbenchError, match=r"mine.py:4: pipeline p: "):
+    with pytest.raises(WorkbenchError, match=r"mine.py:6: pipeline p: "):
         python_pipelines(str(path))
     path.write_text(MINE)
     with pytest.raises(InputError, match=r"(?s)no pipeline 'rise'.*did you mean 'rises'"):
