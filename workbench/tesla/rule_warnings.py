@@ -6,7 +6,7 @@ Predicates that nothing satisfies, cascades that may not end, unbounded memory.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +20,10 @@ from workbench.tesla.time_bounds import have_no_times
 if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet
 
+NOT_STRICT = {"<": "<=", "<=": "<=", ">": ">=", ">=": ">=", "==": "=="}
+"""The comparisons of a rounded sum, by those of the number that was exact."""
+IN_LOG = "events of this type in the log may satisfy it"
+"""The hint where the rules that emit a type exclude it: a log may contain composites, too."""
 MAX_IN_CIRCLE = 20
 """Maximum number of rules of a cycle that are named, and of types that nothing can emit."""
 MAX_SILENT = 3
@@ -39,7 +43,7 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
         if what := not_neutral(each):
             what = f"{each.start} is not neutral for '{each.name}': {what}"
             yield LanguageError(what, where=each.where, hint="it counts as a first value")
-    yield from _find_silent(rules, _name_silent(contradictions))
+    yield from _find_silent(rules, contradictions)
     for cycle in rules.graph.circles:
         names = [rule.name for rule in (*cycle, cycle[0])]
         named = " -> ".join(names if len(names) <= MAX_IN_CIRCLE else [*names[: MAX_IN_CIRCLE // 2], "...", names[-1]])
@@ -84,7 +88,7 @@ def _find_contradictions(rules: RuleSet) -> Mapping[str, list[_Contradiction]]:
     return contradictions
 
 
-def _name_silent(contradictions: Mapping[str, list[_Contradiction]]) -> Set[str]:
+def _name_silent(contradictions: Mapping[str, Sequence[_Contradiction]]) -> Set[str]:
     """Return the names of the rules whose contradictions make them silent."""
     return {name for name, each in contradictions.items() if any(silent for silent, _ in each)}
 
@@ -125,6 +129,13 @@ class _Comparison(NamedTuple):
     def __str__(self) -> str:
         return f"'{self.text}'" + (f" of {self.rule}" if self.rule else "")
 
+    def shift(self, by: float) -> _Comparison | None:
+        """Return the comparison of the sum with a number, which floats round, so that it may reach the constant."""
+        bound = self.constant.value
+        if self.sign not in NOT_STRICT or isinstance(bound, str | bool) or bound is None:
+            return None
+        return self._replace(sign=NOT_STRICT[self.sign], constant=replace(self.constant, value=bound + by))
+
 
 _Held = tuple[_Comparison, ...]
 """The comparisons of a value."""
@@ -163,9 +174,22 @@ class _Comparisons:
                 for known in before:
                     if bounds_exclude((known.sign, known.constant.value), (sign, other.value)):
                         why = f"{known} and '{each}' exclude each other"
-                        yield LanguageError(f"nothing satisfies {what}: {why}", where=each.where)
+                        subject = f"nothing that {known.rule} emits" if known.rule else "nothing"
+                        hint = IN_LOG if known.rule else ""
+                        yield LanguageError(f"{subject} satisfies {what}: {why}", where=each.where, hint=hint)
                         return
                 self.held[name] = (*before, _Comparison(sign, other, str(each)))
+
+    def _find_held(self, value: t.Expression, index: int) -> _Held:
+        """Return the comparisons of a value, also of `$x + 5` and `$x - 5`, where those of `$x` are known."""
+        match value:
+            case t.Operation(operator="+" | "-" as sign, operands=(one, t.Literal(value=int() | float() as number))):
+                by = number if sign == "+" else -number
+                return tuple(filter(None, (each.shift(by) for each in self._find_held(one, index))))
+            case t.Operation(operator="+", operands=(t.Literal(value=int() | float() as number), other)):
+                return tuple(filter(None, (each.shift(number) for each in self._find_held(other, index))))
+            case _:
+                return self.held.get(self.name_value(value, index), ())
 
     def describe_effect(self, rule: t.Rule) -> dict[str, _Held]:
         """Return the comparisons of the attributes that a rule emits."""
@@ -173,7 +197,7 @@ class _Comparisons:
         for each in rule.evaluations:
             if isinstance(each.value, t.Literal):
                 held[each.name] = (_Comparison("==", each.value, str(each), rule.name),)
-            elif known := self.held.get(self.name_value(each.value, len(rule.parts))):
+            elif known := self._find_held(each.value, len(rule.parts)):
                 held[each.name] = tuple(one._replace(rule=one.rule or rule.name) for one in known)
         return held
 
@@ -205,15 +229,16 @@ def _find_possible_types(rules: RuleSet, odd: Collection[str]) -> Collection[str
     return come
 
 
-def _find_silent(rules: RuleSet, odd: Collection[str]) -> Iterator[WorkbenchError]:
+def _find_silent(rules: RuleSet, contradictions: Mapping[str, Sequence[_Contradiction]]) -> Iterator[WorkbenchError]:
     """Report composites that nothing can emit: each of their rules needs an impossible event, or is silent."""
-    come = _find_possible_types(rules, odd)
+    come = _find_possible_types(rules, _name_silent(contradictions))
     silent = [name for name in rules.composites if name not in come]
     for name in silent[:MAX_SILENT]:
         emitting = [rule for rule in rules.rules if rule.emits == name]
         lacks = {each.name: [part.type for part in each.binding if part.type not in come] for each in emitting}
         why = [f"{each} needs {types[0]}" if types else f"{each} never fires" for each, types in lacks.items()]
-        hint = "it is emitted only if the log contains the events that its rules need" if any(lacks.values()) else ""
+        in_log = any(lacks.values()) or any(error.hint for each in lacks for _, error in contradictions[each])
+        hint = "it is emitted only if the log contains the events that its rules need" if in_log else ""
         yield LanguageError(f"nothing can emit {name}: {' and '.join(why)}", where=emitting[0].where, hint=hint)
     if more := silent[MAX_SILENT:]:
         first = next(rule for rule in rules.rules if rule.emits == more[0])
