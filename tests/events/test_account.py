@@ -72,6 +72,14 @@ def test_a_summary_has_notes_before_the_rate():
     )
 
 
+def test_a_summary_states_that_late_rows_are_among_those_that_were_read():
+    account = Reporter().account
+    account.rows, account.events_in, account.late = 4000, 3962, 38
+    assert account.summary(1.0).startswith("4,000 rows (38 late), 3,962 events in, ")
+    account.rows_are_events, account.events_in = True, 4000
+    assert account.summary(1.0).startswith("4,000 rows, 4,000 events in (38 late), ")
+
+
 @pytest.mark.parametrize(
     ("reason", "kind"),
     [

@@ -225,6 +225,12 @@ MISTAKES = {
         "from Smoke and $n = COUNT(Temp within 5 min§) emit Smoke(area = $n)", "found ')'", "within 5 min from NAME",
     ),
     "a range as type": ("define Fire(area: §0..3) from Smoke where area = 1", "found '0'", "int, float, bool, string"),
+    "parameters behind a name": (
+        "from Smoke as S§[$a = area] emit Smoke(area = $a)", "found '['", "parameters come before 'as': TYPE[",
+    ),
+    "constraints behind a name": (
+        "from Smoke as S§(area == 1) emit Smoke(area = 1)", "found '('", "constraints come before 'as': last TYPE(",
+    ),
     "no emit": ("from Smoke(area > 1)§", "found the end", "a rule ends with its composite: emit"),
     "values in a head": (
         "define Fire(area §= Smoke.area, value = 1) from Smoke", "found '='", "where x = B.y",

@@ -139,7 +139,10 @@ class Account:
         """Return a line that sums up a run of that many seconds."""
         rows = self.rows - self.earlier
         events = self.events_in - self.earlier * self.rows_are_events
-        counts = f"{_count(rows, 'row')}, {_count(events, 'event')} in, {_count(self.events_out, 'event')} out"
+        late = f" ({self.late:,} late)" if self.late else ""  # they are among the rows that were read
+        of_rows, of_events = ("", late) if self.rows_are_events else (late, "")
+        read = f"{_count(rows, 'row')}{of_rows}, {_count(events, 'event')} in{of_events}"
+        counts = f"{read}, {_count(self.events_out, 'event')} out"
         rate = f"{seconds:.2f} s, {_count(round(rows / max(seconds, 1e-9)), 'row')} a second"
         return ", ".join(filter(None, (counts, _count(self.bad, "bad row"), *notes, rate)))
 

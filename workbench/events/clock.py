@@ -129,7 +129,8 @@ class Clock:
                 f"'{text}' is not a duration", hint="write 10s, 1.5 min, or a number in the unit of the times"
             )
         if not match[2] and self.dates:
-            raise InputError(f"{text.strip()} of what?", hint=f"times are dates: write {match[1]}s")
+            hint = f"the times of the log are dates: write {match[1]}s, {match[1]}min or {match[1]}h"
+            raise InputError(f"the duration {text.strip()} has no unit", hint=hint)
         if match[2] and self.unit is None and not self.dates:
             raise InputError(f"{text} in which unit?", hint=f"name the unit of the log's numbers: {NAME_UNIT}")
         return int(-(-Decimal(match[1]) * MICROSECONDS.get(SPELLINGS.get(match[2]) or self.unit or "", 1) // 1))

@@ -131,6 +131,8 @@ def _habit(expected: frozenset[str], token: str) -> str:
     if "PLUS" in expected and token == "'mod'":
         return "the remainder is written %"
     if "EMIT" in expected and token in ("'('", "'['") and expected.isdisjoint(("AS", "PLUS", "COMMA")):
+        if token == "'['":
+            return "parameters come before 'as': TYPE[$a = a] as NAME"
         return "constraints come before 'as': last TYPE(a == $a) as NAME"
     if token in ("'where'", "'limit'") and expected & {"EMIT", "$END"} and "PLUS" not in expected:
         return "where and limit come in this order, before emit"

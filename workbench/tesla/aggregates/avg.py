@@ -7,6 +7,6 @@ from workbench.tesla.aggregate import AggregateRow, of_means
 from workbench.tesla.exact_sums import FloatSums, WholeSums, mean, mean_over
 
 ROW = AggregateRow(
-    "AVG", "their exact mean, rounded once", of_means, mean_over,
+    "AVG", "the nearest float to their exact mean", of_means, mean_over,
     lambda domain: partial(FloatSums if domain == FLOAT else WholeSums, mean), rank=2,
 )  # fmt: skip
