@@ -67,6 +67,8 @@ def refuse_unknown(what: str, name: object, known: Iterable[str]) -> None:
 def check_count(what: str, count: object, *, least: int, hint: str = "") -> None:
     """Raise PipelineError if a count is not a whole number, or smaller than `least`."""
     if isinstance(count, bool) or not isinstance(count, Integral) or count < least:
+        if stream := getattr(count, "pipe", ""):
+            hint = f"apply the processor to the stream once it is made, as in wb.processors.Window(3, ...)({stream})"
         raise PipelineError(f"{what} is a whole number of at least {least}, not {count!r}", hint=hint)
 
 

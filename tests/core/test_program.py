@@ -142,7 +142,7 @@ def test_what_is_no_pipeline_is_checked(squares):
     failing = wb.check(merge, "always (all.present -> x.present)", settings)
     assert (failing.outcome, failing.pipeline) == (wb.Outcome.FAILS, "merge")
     assert failing.counterexample.steps[-1].inputs.keys() == {"y"}
-    assert "def test_always_of_merge" in wb.to_test([failing])
+    assert "def test_shows_that_always_of_merge" in wb.to_test([failing])
     hint = "only pipelines have faults, and a pipeline may contain rules"
     with pytest.raises(PipelineError, match=rf"rule set merge has no faults that .*\n  hint: {hint}"):
         wb.faults.tolerates(merge, settings)

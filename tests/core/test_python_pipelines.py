@@ -107,6 +107,13 @@ def test_a_stream_has_no_methods(name, processor):
     assert hasattr(wb.processors, processor)
 
 
+def test_a_stream_in_place_of_a_width_has_a_hint():
+    """`window(x, 3, ...)` of the language is `Window(3, ...)(x)` in Python."""
+    with pytest.raises(PipelineError, match="not <stream x of pipeline <lambda>>") as error:
+        wb.pipeline(lambda x: wb.processors.Window(x, wb.processors.Cumulate(wb.functions.ADD)))
+    assert "wb.processors.Window(3, ...)(x)" in error.value.hint
+
+
 def test_streams_are_copied():
     assert wb.pipeline(lambda x: copy.copy(x)).outputs == wb.pipeline(lambda x: copy.deepcopy(x)).outputs
 

@@ -66,3 +66,12 @@ def test_a_pipeline_with_a_mistake_does_not_hide_the_others():
     assert source.get("good").pipeline.denote([[1]]) == ([1],)
     with pytest.raises(LanguageError):
         source.get("bad")
+
+
+def test_a_pipeline_has_the_others_of_its_file() -> None:
+    loaded = parse(
+        "pipeline one(x: int) -> int { return x }\npipeline two<k = 1>(x: int) -> int { return trim(x, k) }"
+    ).get()
+    assert loaded.pipeline.name == "two"
+    assert loaded.get("one").pipeline.name == "one"
+    assert loaded.get("two", k=3).params == {"k": 3}

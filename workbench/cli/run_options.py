@@ -75,7 +75,7 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--bad-rows", default="error", metavar="error|skip|FILE",
-        help="the handling of rows that cannot be read: fail (default), skip and count them, or write them to a file",
+        help="for rows that cannot be read: an error (default); leave them out; or write them to FILE",
     )  # fmt: skip
     group.add_argument("--header", metavar="NAME,...", help="the columns of a CSV file without a header line")
     group.add_argument(

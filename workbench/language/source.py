@@ -241,6 +241,10 @@ class Loaded(Displayed):
         """The inputs and outputs of the pipeline."""
         return self.pipeline.ports
 
+    def get(self, name: str | None = None, /, **params: Value) -> Loaded:
+        """Return another pipeline of the same file; see `Source.get`."""
+        return self.source.get(name, **params)
+
     def __repr__(self) -> str:
         return repr(self.pipeline)
 

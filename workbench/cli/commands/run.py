@@ -56,9 +56,9 @@ def options(parser: PagedParser) -> None:
     o.parameter_options(parser)
     o.domain_options(parser, n=None)
     o.limit_options(parser)
-    read_every_day = {"--format": "", "--bad-rows": "", "--head": ""}
+    read_every_day = {"--format": "", "--bad-rows": "", "--head": "", "--follow": ""}
     run_every_day = {
-        "--backend": "the backend (default: auto, chosen by the program and the log)",
+        "--backend": "the backend (default: auto)",
         "--key": "a separate run for each value of this column",
         "--threads": "number of threads, or of worker processes",
         "--state": "resume from the state in FILE; save it at the end",
