@@ -139,3 +139,14 @@ def test_an_empty_cell_of_a_plain_input_is_zero(options, more, tmp_path, monkeyp
         assert first["s"] == "a"
         zeros = {name: event for name, event in second.items() if event is not None and name != "key"}
         assert zeros == {"s": "", "n": 0, "x": 0.0, "b": False} | ({"o": 0} if more else {})
+
+
+@pytest.mark.parametrize("backend", ["cdp", "compiled"])
+def test_an_attribute_that_is_missing_is_zero(backend, tmp_path, monkeypatch):
+    monkeypatch.setattr(lines_of, "MIN_COLUMN_BYTES", 0)
+    rules = wb.rules.parse_rules(
+        "declare A(v: int, s: string) declare B(v: int, s: string) from A(v < 5) emit B(v = A.v, s = A.s)"
+    )
+    (tmp_path / "in.jsonl").write_text('{"type": "A", "time": 1, "v": 3, "s": "a"}\n{"type": "A", "time": 2}\n')
+    rows = [(row["v"], row["s"]) for row in wb.run(rules, tmp_path / "in.jsonl", null="zero", backend=backend)]
+    assert rows == [(3, "a"), (0, "")]
